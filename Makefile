@@ -1,0 +1,71 @@
+# What can be asked of this project. `make test` and `make demo` do all the set-up they need.
+#
+#   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
+#   make test                  lint, types and all tests            make lint     the first two alone
+#   make statements            statements of docs/statements.md that no test cites
+#   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
+#   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
+#   make cell-down             remove that cell                     make bench    measure it
+#   make clean                 remove what these targets have made in this directory
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.ONESHELL:
+.PHONY: help setup test lint types unit statements demo install cell cell-down bench clean
+
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+PREFIX ?= /opt/gridengine
+HOSTS ?= 3
+VENV := .venv
+BIN := $(VENV)/bin
+CODE := $(wildcard gridengine shepherd daemons clients tools bench)
+PIP := pip install --quiet --disable-pip-version-check --constraint requirements.lock
+
+help:
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
+
+# The environment is made anew only when the project's or the libraries' description has changed.
+$(VENV)/complete: pyproject.toml requirements.lock
+	@echo "setting up $(VENV) with $(PYTHON)"
+	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' \
+	  || { echo "$(PYTHON) is not Python 3.11 to 3.13: name one with make PYTHON=..."; exit 1; }
+	rm -rf $(VENV)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/$(PIP) --config-settings editable_mode=compat --editable '.[dev]'
+	touch $@
+
+setup: $(VENV)/complete
+	@$(BIN)/python tools/launchers.py $(BIN)
+
+lint: setup
+	@$(BIN)/ruff check .
+
+types: setup
+	@$(BIN)/mypy $(CODE)
+
+test: lint types
+	@$(BIN)/pytest
+
+statements: setup
+	@$(BIN)/python tools/statements.py
+
+demo: setup
+	@$(BIN)/gridengine demo
+
+install:
+	@tools/install "$(PREFIX)" "$(PYTHON)"
+
+cell: install
+	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
+
+cell-down:
+	@PREFIX="$(PREFIX)" tests/testbed/cell down
+	rm -f build/cell.env
+
+bench: setup
+	@$(BIN)/python bench/measure.py build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
+
+clean:
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

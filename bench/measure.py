@@ -1,0 +1,189 @@
+"""Measures how fast a cell is, through its commands alone, and prints the figures as JSON.
+
+    measure.py CELL.env [--reference OTHER.env] [--parts qsub,sync,array,pending]
+
+An env file describes a cell by command prefixes (`build/cell.env` is written by `make cell`). With a reference, the
+same is measured there in the same run, and `ratios` are reference over cell for times and cell over reference for
+rates: above 1 the cell is the quicker one. Times on a shared machine drift; ratios of one run hold.
+
+Wanted of a cell: it is idle, all.q has 150 slots or more, and no load thresholds. Figures: `qsub_ms`, the whole
+process of one qsub, median of 30; `sync_ms`, `qsub -sync y` of /bin/true from submission to end, median of 7;
+`array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of bad ones;
+with `pending`, 10,000 jobs: `submit_per_s` from four shells, `qstat_10k_ms` and `drain_jobs_per_s`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+PARTS = ("qsub", "sync", "array")
+TASKS = 1000
+PENDING = 10000
+NAME = "bench"
+OPTIONS = f"-N {NAME} -b y -o /dev/null -e /dev/null"
+
+#: An accounting record of the last task may come this much later than its end, in seconds.
+RECORDS_S = 30.0
+
+#: Jobs that have not ended after this time, in seconds, will not.
+DRAIN_S = 900.0
+
+Figures = dict[str, float]
+
+
+class Cell:
+    """A cell that is driven by the command prefixes of its env file."""
+
+    def __init__(self, env_file: Path) -> None:
+        script = f'. {shlex.quote(str(env_file))} && printf "%s\\n" "$TARGET" "$MGR" "$ALICE"'
+        said = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        lines = said.stdout.splitlines()
+        if said.returncode != 0 or len(lines) != 3:
+            reason = said.stderr.strip() or "it sets no TARGET, MGR and ALICE"
+            sys.exit(f"measure: {env_file} does not describe a cell: {reason}")
+        self.name = lines[0]
+        self._manager, self._user = (shlex.split(line) for line in lines[1:])
+
+    def manager(self, *command: str) -> str:
+        """Run a command as a manager and return what it printed."""
+        return _output([*self._manager, *command])
+
+    def user(self, *command: str) -> str:
+        """Run a command as an ordinary user and return what it printed."""
+        return _output([*self._user, *command])
+
+    def repeat(self, command: str, count: int) -> float:
+        """Return the median time in ms of `count` runs of a command line, timed by a shell on the submit host."""
+        loop = (
+            f"for i in $(seq {count}); do a=$(date +%s%N); {command} >/dev/null 2>&1; b=$(date +%s%N); "
+            "echo $(( (b-a)/1000 )); done"
+        )
+        return statistics.median(int(line) for line in self.user("bash", "-c", loop).split()) / 1000
+
+    def drain(self) -> None:
+        """Wait until no job of ours is left. TimeoutError: the cell does not run them."""
+        deadline = time.monotonic() + DRAIN_S
+        while any(line.split()[2:3] == [NAME] for line in self.user("qstat").splitlines()):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.name} has not run the jobs within {DRAIN_S:.0f} s")
+            time.sleep(0.05)
+
+
+def measure_qsub(cell: Cell) -> Figures:
+    cell.repeat(f"qsub {OPTIONS} /bin/true", 1)
+    figure = cell.repeat(f"qsub {OPTIONS} /bin/true", 30)
+    cell.drain()
+    return {"qsub_ms": figure}
+
+
+def measure_sync(cell: Cell) -> Figures:
+    return {"sync_ms": cell.repeat(f"qsub -sync y {OPTIONS} /bin/true", 7)}
+
+
+def measure_array(cell: Cell) -> Figures:
+    begin = time.monotonic()
+    job = cell.user("qsub", "-terse", "-t", f"1-{TASKS}", *OPTIONS.split(), "/bin/true").split(".")[0]
+    cell.drain()
+    took_s = time.monotonic() - begin
+    exits = _exit_statuses(cell, job)
+    return {
+        "array_tasks_per_s": TASKS / took_s,
+        "array_records": len(exits),
+        "array_bad": sum(value != "0" for value in exits),
+    }
+
+
+def measure_pending(cell: Cell) -> Figures:
+    cell.manager("qmod", "-d", "*")
+    try:
+        begin = time.monotonic()
+        loop = f"(for i in $(seq {PENDING // 4}); do qsub {OPTIONS} /bin/true >/dev/null; done) &"
+        cell.user("bash", "-c", f"for s in 1 2 3 4; do {loop} done; wait")
+        submit_s = time.monotonic() - begin
+        qstat_ms = cell.repeat("qstat", 9)
+    finally:
+        begin = time.monotonic()
+        cell.manager("qmod", "-e", "*")
+    cell.drain()
+    return {
+        "submit_per_s": PENDING / submit_s,
+        "qstat_10k_ms": qstat_ms,
+        "drain_jobs_per_s": PENDING / (time.monotonic() - begin),
+    }
+
+
+MEASUREMENTS: dict[str, Callable[[Cell], Figures]] = {
+    "qsub": measure_qsub,
+    "sync": measure_sync,
+    "array": measure_array,
+    "pending": measure_pending,
+}
+
+
+def ratios(cell: Figures, reference: Figures) -> Figures:
+    """Return how many times quicker `cell` is, for the figures that are times (`_ms`) and rates (`_per_s`)."""
+    result = {}
+    for name, value in cell.items():
+        other = reference[name]
+        if name.endswith("_ms") and value:
+            result[name] = round(other / value, 2)
+        elif name.endswith("_per_s") and other:
+            result[name] = round(value / other, 2)
+    return result
+
+
+def _exit_statuses(cell: Cell, job: str) -> list[str]:
+    """Return the exit statuses in the accounting of `job`, all of them or those that are there after RECORDS_S."""
+    deadline = time.monotonic() + RECORDS_S
+    while True:
+        lines = cell.user("qacct", "-j", job).splitlines()
+        exits = [line.split()[1] for line in lines if line.startswith("exit_status")]
+        if len(exits) >= TASKS or time.monotonic() > deadline:
+            return exits
+        time.sleep(0.5)
+
+
+def _output(command: list[str]) -> str:
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
+
+
+def main() -> None:
+    """Measure the cells of the command line."""
+    parser = argparse.ArgumentParser(description="Measure how fast a cell is, through its commands.")
+    parser.add_argument("cell", type=Path, help="env file of the cell (make cell writes build/cell.env)")
+    parser.add_argument("--reference", type=Path, help="env file of a cell to compare with")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(MEASUREMENTS)}; default: %(default)s")
+    options = parser.parse_args()
+    parts = options.parts.split(",")
+    for part in parts:
+        if part not in MEASUREMENTS:
+            parser.error(f"there is no part {part}")
+    for path in filter(None, (options.cell, options.reference)):
+        if not path.is_file():
+            sys.exit(f"measure: {path} is not there (make cell brings a cell up and writes build/cell.env)")
+    report: dict[str, Figures] = {}
+    for env_file in filter(None, (options.cell, options.reference)):
+        cell = Cell(env_file.resolve())
+        figures: Figures = {}
+        for part in parts:
+            try:
+                figures.update(MEASUREMENTS[part](cell))
+            except (TimeoutError, statistics.StatisticsError) as error:
+                sys.exit(f"measure: {part}: {error}")
+        report[cell.name] = {name: round(value, 1) for name, value in figures.items()}
+    if options.reference:
+        measured, reference = report.values()
+        report["ratios"] = ratios(measured, reference)
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

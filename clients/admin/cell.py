@@ -1,0 +1,134 @@
+"""A cell on disk as every host of it sees it: names of its files, and what its bootstrap file says.
+
+Owns the reading of `common/` for the admin program. Must not write (that is `creation`). Source: sge_bootstrap(5),
+docs/architecture.md section 3.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from clients.admin.refusal import Refusal
+
+#: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
+BOOTSTRAP_KEYS = (
+    "admin_user",
+    "spooling_method",
+    "qmaster_spool_dir",
+    "execd_spool_dir",
+    "run_dir",
+    "qmaster_port",
+    "ray_port",
+    "security_mode",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CellFiles:
+    """The paths below `$SGE_ROOT/$SGE_CELL`."""
+
+    root: Path
+    name: str
+
+    @property
+    def directory(self) -> Path:
+        return self.root / self.name
+
+    @property
+    def common(self) -> Path:
+        return self.directory / "common"
+
+    @property
+    def bootstrap(self) -> Path:
+        return self.common / "bootstrap"
+
+    @property
+    def act_qmaster(self) -> Path:
+        return self.common / "act_qmaster"
+
+    @property
+    def host_aliases(self) -> Path:
+        return self.common / "host_aliases"
+
+    @property
+    def secrets(self) -> Path:
+        return self.common / "secrets"
+
+    @property
+    def certificate(self) -> Path:
+        return self.common / "tls.crt"
+
+    @property
+    def initial_config(self) -> Path:
+        return self.common / "initial-config"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An existing cell: its files and the settings of its bootstrap file."""
+
+    files: CellFiles
+    settings: dict[str, str]
+    master_host: str
+
+    @property
+    def qmaster_spool_dir(self) -> Path:
+        return Path(self.settings["qmaster_spool_dir"])
+
+    @property
+    def execd_spool_dir(self) -> Path:
+        return Path(self.settings["execd_spool_dir"])
+
+    @property
+    def run_dir(self) -> Path:
+        return Path(self.settings["run_dir"])
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that direct commands and daemons to this cell."""
+        return {"SGE_ROOT": str(self.files.root), "SGE_CELL": self.files.name}
+
+
+def cell_of_environment(root: Path | None, name: str) -> CellFiles:
+    """Return the files of the cell that the caller named. Refusal: no root was named."""
+    if root is None:
+        raise Refusal("SGE_ROOT is not set: source the settings.sh of a cell, or say --root DIRECTORY")
+    return CellFiles(Path(os.path.abspath(root)), name)
+
+
+def read_cell(files: CellFiles) -> Cell:
+    """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
+    settings = parse_bootstrap(_read(files.bootstrap), files.bootstrap)
+    master_host = _read(files.act_qmaster).strip()
+    if not master_host:
+        raise Refusal(f"{files.act_qmaster} is empty: it must name the master host")
+    return Cell(files, settings, master_host)
+
+
+def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
+    """Return the `key value` lines of a bootstrap file. Refusal: a line without a value, a key of ours that is missing.
+
+    Source: sge_bootstrap(5).
+    """
+    settings: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split(None, 1)
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) == 1:
+            raise Refusal(f"{path}, line {number}: {words[0]} has no value")
+        settings[words[0]] = words[1].strip()
+    missing = [key for key in BOOTSTRAP_KEYS if key not in settings]
+    if missing:
+        raise Refusal(f"{path} does not say {', '.join(missing)}")
+    return settings
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise Refusal(f"no cell here: cannot read {path}: {error.strerror} (gridengine init makes a cell)") from error
+    except UnicodeDecodeError as error:
+        raise Refusal(f"{path} is not a text file") from error

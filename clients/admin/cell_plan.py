@@ -1,0 +1,179 @@
+"""What a person asks of `gridengine init`, with the defaults filled in and every value checked.
+
+Owns the defaults of a new cell. Pure but for looking up users and host names. Called by `program` and `demo`.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+import secrets
+import socket
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from clients.admin.cell import CellFiles
+from clients.admin.refusal import Refusal
+
+#: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
+QMASTER_PORT = 6444
+RAY_PORT = 6446
+
+#: A Unix socket's path may have 107 bytes, and the longest name in the run directory is `gateway.sock`.
+RUN_DIR_BYTES = 107 - len("/gateway.sock")
+
+_PATH = re.compile(r"/[A-Za-z0-9/._+@-]*")
+_CELL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class CellPlan:
+    """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default
+    configuration's; `aliases`: other names of hosts.
+    """
+
+    files: CellFiles
+    admin_user: str
+    master_host: str
+    qmaster_port: int
+    ray_port: int
+    run_dir: Path
+    spool_dir: Path
+    exec_hosts: tuple[str, ...]
+    slots: int
+    load_thresholds: str | None
+    aliases: dict[str, list[str]]
+
+    @property
+    def bootstrap(self) -> dict[str, str]:
+        """The lines of the bootstrap file. Source: sge_bootstrap(5), docs/architecture.md section 3."""
+        return {
+            "admin_user": self.admin_user,
+            "spooling_method": "sqlite",
+            "qmaster_spool_dir": str(self.spool_dir / "qmaster"),
+            "execd_spool_dir": str(self.spool_dir / "execd"),
+            "run_dir": str(self.run_dir),
+            "qmaster_port": str(self.qmaster_port),
+            "ray_port": str(self.ray_port),
+            "security_mode": "tls",
+        }
+
+
+@dataclass(slots=True)
+class CellWishes:
+    """The options of `gridengine init` as they were given; None where the default is wanted."""
+
+    root: Path | None = None
+    cell: str = "default"
+    master_host: str | None = None
+    admin_user: str | None = None
+    qmaster_port: int | None = None
+    ray_port: int | None = None
+    run_dir: Path | None = None
+    spool_dir: Path | None = None
+    exec_hosts: list[str] = field(default_factory=list)
+    slots: int | None = None
+    load_thresholds: str | None = None
+    aliases: list[str] = field(default_factory=list)
+
+
+def plan_cell(wishes: CellWishes) -> CellPlan:
+    """Fill in the defaults and check everything that can be checked before a file is written.
+
+    Refusal: a name or path of the wrong form, a port out of range or used twice, an unknown user, a host name that
+    does not resolve and has no alias, an admin user other than the caller without root's rights.
+    """
+    if wishes.root is None:
+        raise Refusal("say --root DIRECTORY (or set SGE_ROOT): where the cell shall be made")
+    if not _CELL_NAME.fullmatch(wishes.cell):
+        raise Refusal(f'--cell "{wishes.cell}": letters, digits and . _ - make a cell name')
+    admin_user = _admin_user(wishes.admin_user)
+    root = _path("--root", wishes.root)
+    aliases = _aliases(wishes.aliases)
+    master_host = _host("--master-host", wishes.master_host or socket.gethostname(), aliases)
+    exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in wishes.exec_hosts))
+    qmaster_port, ray_port = _ports(wishes)
+    of_root = os.geteuid() == 0
+    run_dir = wishes.run_dir or (
+        Path("/run/gridengine") / wishes.cell if of_root else Path(f"/tmp/ge-{os.geteuid()}-{secrets.token_hex(4)}")
+    )
+    spool_dir = wishes.spool_dir or (
+        Path("/var/spool/gridengine") / wishes.cell if of_root else root / wishes.cell / "spool"
+    )
+    run_dir = _path("--run-dir", run_dir)
+    if len(str(run_dir)) > RUN_DIR_BYTES:
+        raise Refusal(f"--run-dir {run_dir}: sockets live there, so it may have {RUN_DIR_BYTES} bytes at most")
+    slots = wishes.slots if wishes.slots is not None else os.cpu_count() or 1
+    if not 0 <= slots <= 9999999:
+        raise Refusal(f"--slots {slots}: from 0 to 9999999")
+    return CellPlan(
+        CellFiles(root, wishes.cell),
+        admin_user,
+        master_host,
+        qmaster_port,
+        ray_port,
+        run_dir,
+        _path("--spool-dir", spool_dir),
+        exec_hosts,
+        slots,
+        wishes.load_thresholds,
+        aliases,
+    )
+
+
+def _admin_user(wanted: str | None) -> str:
+    caller = pwd.getpwuid(os.geteuid()).pw_name
+    if wanted is None or wanted == caller:
+        return caller
+    try:
+        pwd.getpwnam(wanted)
+    except KeyError as error:
+        raise Refusal(f"--admin-user {wanted}: there is no such user on this host") from error
+    if os.geteuid() != 0:
+        raise Refusal(f"--admin-user {wanted}: only root can make a cell for another user; you are {caller}")
+    return wanted
+
+
+def _path(option: str, path: Path) -> Path:
+    absolute = os.path.abspath(path)
+    if not _PATH.fullmatch(absolute):
+        raise Refusal(f'{option} "{absolute}": letters, digits and / . _ + @ - make a path of a cell')
+    return Path(absolute)
+
+
+def _ports(wishes: CellWishes) -> tuple[int, int]:
+    ports = {
+        "--qmaster-port": QMASTER_PORT if wishes.qmaster_port is None else wishes.qmaster_port,
+        "--ray-port": RAY_PORT if wishes.ray_port is None else wishes.ray_port,
+    }
+    for option, port in ports.items():
+        if not 1 <= port <= 65535:
+            raise Refusal(f"{option} {port}: a port is from 1 to 65535")
+    qmaster_port, ray_port = ports.values()
+    if qmaster_port == ray_port:
+        raise Refusal(f"--qmaster-port and --ray-port are both {ray_port}: they must differ")
+    return qmaster_port, ray_port
+
+
+def _aliases(texts: list[str]) -> dict[str, list[str]]:
+    aliases: dict[str, list[str]] = {}
+    for text in texts:
+        name, _, other = text.partition("=")
+        if not (_HOST_NAME.fullmatch(name) and _HOST_NAME.fullmatch(other)):
+            raise Refusal(f'--alias "{text}": the form is NAME=OTHER, two host names')
+        aliases.setdefault(name, []).append(other)
+    return aliases
+
+
+def _host(option: str, name: str, aliases: dict[str, list[str]]) -> str:
+    """Return the name of a host that can be reached under it, as it was written."""
+    if not _HOST_NAME.fullmatch(name):
+        raise Refusal(f'{option} "{name}": that is no host name')
+    if name not in aliases:
+        try:
+            socket.getaddrinfo(name, None)
+        except OSError as error:
+            raise Refusal(f"{option} {name}: the name does not resolve on this host ({error.strerror})") from error
+    return name

@@ -1,0 +1,171 @@
+"""`gridengine config`: the configuration of a cell as files, planned changes, history and undo.
+
+Owns the wording of these sub-commands. The files are `cell_directory`'s; what would be refused and what would become of
+queue instances is the qmaster's answer. Called by `program`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from clients import gdi
+from clients.admin.cell import cell_of_environment
+from clients.admin.cell_directory import (
+    Objects,
+    changes_between,
+    describe,
+    differences,
+    read_directory,
+    write_directory,
+)
+from clients.admin.refusal import Refusal
+
+config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
+
+Directory = Annotated[Path, typer.Argument(help="One file an object, in the syntax of qconf.")]
+_FATES = {
+    "appear": "appear",
+    "go": "go",
+    "orphaned": "are orphaned, their jobs go on (o)",
+    "revived": "are no longer orphaned",
+    "settled": "are no longer ambiguous",
+    "changed": "change",
+}
+_SHOWN = 8
+
+
+@config.callback()
+def cell(
+    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
+    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+) -> None:
+    """Say for all sub-commands which cell is meant."""
+    files = cell_of_environment(root, name)
+    os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
+
+
+@config.command()
+def export(directory: Directory) -> None:
+    """Write the whole configuration into a directory. Files of objects that are gone are removed from it."""
+    written, removed = write_directory(directory, _objects())
+    typer.echo(f"{directory}: {written} files written, {removed} removed")
+
+
+@config.command()
+def diff(directory: Directory) -> None:
+    """Show what a directory has otherwise than the cell. Exit code 1: there is something."""
+    lines = differences(_objects(), read_directory(directory), directory)
+    _print(lines)
+    raise typer.Exit(1 if lines else 0)
+
+
+@config.command()
+def plan(directory: Directory) -> None:
+    """Say what `apply` would change, what would become of queue instances, and what would be refused; change nothing."""
+    changes = changes_between(_objects(), read_directory(directory))
+    raise typer.Exit(_plan(changes))
+
+
+@config.command()
+def apply(directory: Directory) -> None:
+    """Make the configuration what the directory says: all of it in one transaction, or nothing."""
+    changes = changes_between(_objects(), read_directory(directory))
+    if not changes:
+        typer.echo("the cell is as the directory says, nothing was changed")
+        return
+    _send(changes)
+
+
+@config.command()
+def history(
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many changes.")] = 20,
+    kind: Annotated[str, typer.Option(help="Only changes of this kind of object, like cluster_queue.")] = "",
+    name: Annotated[str, typer.Option(help="Only changes of objects of this name.")] = "",
+) -> None:
+    """Show who changed what, when and from where, the newest change first."""
+    for change in _read("config_history", {"limit": limit, "kind": kind, "name": name}):
+        when = datetime.fromtimestamp(change["time"]).strftime("%Y-%m-%d %H:%M:%S")
+        typer.echo(f"change {change['revision']}  {when}  {change['user']}@{change['host']}")
+        for each in change["objects"]:
+            _print(f"    {line}" for line in describe(each))
+
+
+@config.command()
+def undo(
+    change: Annotated[int, typer.Argument(help="Number of the change in the history. Default: the last one.")] = 0,
+    plan_only: Annotated[bool, typer.Option("--plan", help="Only say what would happen.")] = False,
+) -> None:
+    """Take a change back. Refused when what it changed was changed again since, or when it would break something."""
+    found = _read("config_history", {"limit": 1, "revision": change})
+    if not found:
+        raise Refusal(f"there is no change {change} in the history" if change else "nothing was changed yet")
+    reverse = [
+        {"kind": each["kind"], "name": each["name"], "before": each["after"], "after": each["before"]}
+        for each in reversed(found[0]["objects"])
+    ]
+    typer.echo(f"undo of change {found[0]['revision']}, made by {found[0]['user']}@{found[0]['host']}")
+    if plan_only:
+        raise typer.Exit(_plan(reverse))
+    _send(reverse)
+
+
+def _objects() -> Objects:
+    objects: Objects = _read("config_export", {})
+    return objects
+
+
+def _read(name: str, body: dict[str, Any]) -> Any:
+    return _call(name, body).data
+
+
+def _call(name: str, body: dict[str, Any]) -> gdi.Answer:
+    try:
+        answer = gdi.call(name, body)
+    except gdi.Unreachable as error:
+        raise Refusal(str(error)) from None
+    if answer.status and answer.data is None:
+        raise Refusal("\n".join(text for _, text in answer.answers))
+    for level, text in answer.answers:
+        typer.echo(text, err=level != "info")
+    return answer
+
+
+def _send(changes: list[dict[str, Any]]) -> None:
+    for change in changes:
+        _print(describe(change))
+    _call("config_change", {"changes": changes})
+
+
+def _plan(changes: list[dict[str, Any]]) -> int:
+    """Print a plan; 1 when it would be refused."""
+    if not changes:
+        typer.echo("the cell is as the directory says, nothing would change")
+        return 0
+    for change in changes:
+        _print(describe(change))
+    found = _read("config_change", {"changes": changes, "plan": True})
+    instances = found["instances"]
+    for fate, words in _FATES.items():
+        if names := instances.get(fate):
+            typer.echo(f"{len(names)} queue instances {words}: {_some(names)}")
+    for name, attribute, between in instances.get("ambiguous", ()):
+        typer.echo(f"{name} becomes ambiguous (c): {attribute} has values for {', '.join(between)}")
+    _print(found["warnings"])
+    for line in found["refused"]:
+        typer.echo(f"refused: {line}", err=True)
+    return 1 if found["refused"] else 0
+
+
+def _some(names: list[str]) -> str:
+    return " ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+
+
+def _print(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(line)

@@ -1,0 +1,119 @@
+"""Makes a cell: writes its `common` directory, secrets and spool directories.
+
+Owns what `gridengine init` puts on disk. Everything is written beside the place where the cell will be and moved there
+in one step, so that a failure leaves nothing. Called by `program` and `demo`. Must not start anything.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import secrets
+import shutil
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from clients.admin.cell import CellFiles
+from clients.admin.cell_plan import CellPlan
+from clients.admin.certificate import make_certificate
+from clients.admin.initial_config import write_initial_config
+from clients.admin.installation import Installation
+from clients.admin.refusal import Refusal
+
+
+def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
+    """Put the cell of `plan` on disk, owned by its admin user.
+
+    Refusal: a cell or the spool of one is already there, or a directory cannot be written.
+    """
+    spool = Path(plan.bootstrap["qmaster_spool_dir"])
+    if plan.files.bootstrap.exists():
+        raise Refusal(f"{plan.files.common} holds a cell already: it is left as it is")
+    if (spool / "spool.db").exists():
+        raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or say --spool-dir for another place")
+    try:
+        _write_cell(plan, installation, now)
+        _make_spool_directories(plan)
+    except OSError as error:
+        raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
+
+
+def _write_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
+    plan.files.root.mkdir(parents=True, exist_ok=True)
+    plan.files.directory.mkdir(exist_ok=True)
+    draft = CellFiles(Path(tempfile.mkdtemp(prefix=".init-", dir=plan.files.directory)), "")
+    try:
+        _write_common(draft, plan, installation, now)
+        for path in [draft.common, *draft.common.rglob("*")]:
+            _give(path, plan.admin_user)
+        _give(plan.files.directory, plan.admin_user)
+        draft.common.rename(plan.files.common)
+    finally:
+        shutil.rmtree(draft.root)
+
+
+def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation, now: datetime) -> None:
+    draft.common.mkdir(mode=0o755)
+    _write(draft.bootstrap, "".join(f"{key:<20} {value}\n" for key, value in plan.bootstrap.items()))
+    _write(draft.act_qmaster, f"{plan.master_host}\n")
+    _write(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
+    _write(draft.common / "settings.sh", settings_sh(plan, installation.bin))
+    _write(draft.common / "settings.csh", settings_csh(plan, installation.bin))
+    key, certificate = make_certificate([plan.master_host], now)
+    _write(draft.certificate, certificate.decode())
+    draft.secrets.mkdir(mode=0o700)
+    for name, secret in [
+        ("ray_token", secrets.token_hex(32)),
+        ("gdi_key", secrets.token_hex(32)),
+        ("tls.key", key.decode()),
+    ]:
+        _write(draft.secrets / name, secret, 0o600)
+    write_initial_config(draft.initial_config, plan, installation.cluster_config)
+
+
+def _make_spool_directories(plan: CellPlan) -> None:
+    """Make the qmaster's spool directory, which holds job environments, and the exec hosts', which jobs must enter."""
+    for key, mode in [("qmaster_spool_dir", 0o700), ("execd_spool_dir", 0o755)]:
+        directory = Path(plan.bootstrap[key])
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(exist_ok=True)
+        directory.chmod(mode)
+        _give(directory, plan.admin_user)
+
+
+def _write(path: Path, text: str, mode: int = 0o644) -> None:
+    """Write a new file that never has more rights than `mode`, whatever the umask is."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        os.fchmod(descriptor, mode)
+
+
+def _give(path: Path, user: str) -> None:
+    entry = pwd.getpwnam(user)
+    if os.geteuid() == 0 and entry.pw_uid != 0:
+        os.chown(path, entry.pw_uid, entry.pw_gid)
+
+
+def settings_sh(plan: CellPlan, programs: Path) -> str:
+    """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes."""
+    return (
+        f"SGE_ROOT={plan.files.root}; export SGE_ROOT\n"
+        f"SGE_CELL={plan.files.name}; export SGE_CELL\n"
+        f"SGE_QMASTER_PORT={plan.qmaster_port}; export SGE_QMASTER_PORT\n"
+        f'case ":$PATH:" in\n'
+        f'  *":{programs}:"*) ;;\n'
+        f'  *) PATH="{programs}:$PATH"; export PATH ;;\n'
+        f"esac\n"
+    )
+
+
+def settings_csh(plan: CellPlan, programs: Path) -> str:
+    """Return the same for a C shell."""
+    return (
+        f"setenv SGE_ROOT {plan.files.root}\n"
+        f"setenv SGE_CELL {plan.files.name}\n"
+        f"setenv SGE_QMASTER_PORT {plan.qmaster_port}\n"
+        f'if (":${{PATH}}:" !~ *":{programs}:"*) setenv PATH "{programs}:${{PATH}}"\n'
+    )

@@ -1,0 +1,215 @@
+"""`gridengine demo`: a throw-away cell on this machine, real jobs of four kinds, and nothing left behind.
+
+Owns the story that is shown. It uses the installed commands like any person does, by their names in a shell's
+environment. Called by `program`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+
+from clients.admin.cell import Cell, read_cell
+from clients.admin.cell_plan import CellPlan, CellWishes, plan_cell
+from clients.admin.certificate import utc_now
+from clients.admin.creation import create_cell
+from clients.admin.installation import Installation
+from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop
+from clients.admin.progress import Progress
+from clients.admin.refusal import Refusal
+
+MASTER = "demo0"
+HOSTS = ("demo1", "demo2", "demo3")
+SLOTS = 4
+
+#: How long the jobs of the demo may take together, in seconds.
+JOBS_S = 45.0
+
+_SCRIPT = """\
+#!/bin/sh
+#$ -N script
+#$ -j y
+echo "job $JOB_ID of $USER on $HOSTNAME in queue $QUEUE"
+sleep 3
+"""
+
+
+class Demo:
+    """One run of the demo in the directory `place`, which the caller removes."""
+
+    def __init__(self, installation: Installation, progress: Progress, place: Path) -> None:
+        self._installation = installation
+        self._progress = progress
+        self._place = place
+        self._work = place / "work"
+        self._cell: Cell | None = None
+
+    def run(self) -> None:
+        """Make the cell, run the jobs, show them. Refusal: anything did not happen as it should."""
+        with self._progress.step("making a cell"):
+            plan = demo_plan(self._place)
+            self._work.mkdir()
+            create_cell(plan, self._installation, utc_now())
+            self._cell = read_cell(plan.files)
+        with self._progress.step("starting sge_qmaster"):
+            start(qmaster_of(self._cell), self._cell, self._installation)
+        with self._progress.step(f"starting sge_execd for {', '.join(HOSTS)}"):
+            for host in HOSTS:
+                start(execd_of(self._cell, host), self._cell, self._installation)
+            self._wait("all hosts report", lambda: self._hosts_that_report() == set(HOSTS))
+        jobs = self._submit_jobs()
+        self._show_jobs(jobs)
+
+    def clean_up(self) -> None:
+        """End what still runs: daemons in good order, then whatever names this cell in its environment."""
+        try:
+            if self._cell is not None:
+                stop(daemons_of_this_machine(self._cell))
+        finally:
+            end_processes_of(self._place)
+
+    def _submit_jobs(self) -> dict[str, str]:
+        (self._work / "hello.sh").write_text(_SCRIPT)
+        output = ["-cwd", "-j", "y"]
+        binary = [*output, "-b", "y"]
+        jobs = {}
+        with self._progress.step("submitting a script, a binary, an array and two parallel jobs"):
+            for kind, arguments in {
+                "script": ["-cwd", "hello.sh"],
+                "binary": [*binary, "-N", "binary", "sleep", "3"],
+                "array": [*binary, "-N", "array", "-t", "1-6", "sleep", "2"],
+                "smp": [*binary, "-N", "smp", "-pe", "smp", "2", "sleep", "3"],
+                "mpi": [*binary, "-N", "mpi", "-pe", "mpi", "6", "sleep", "3"],
+            }.items():
+                jobs[kind] = self._command("qsub", "-terse", *arguments).split(".")[0].strip()
+        return jobs
+
+    def _show_jobs(self, jobs: dict[str, str]) -> None:
+        with self._progress.step("the scheduler places them"):
+            self._wait("jobs run", lambda: " r " in self._command("qstat"))
+        self._progress.show("qstat -f", self._command("qstat", "-f"))
+        with self._progress.step("the jobs run to their end"):
+            self._wait("jobs end", lambda: not self._command("qstat", "-u", "*").strip())
+        for kind, job in jobs.items():
+            records = self._command("qacct", "-j", job)
+            _check_records(kind, job, records)
+            if kind in {"script", "mpi"}:
+                self._progress.show(f"qacct -j {job}", records)
+        output = self._work / f"script.o{jobs['script']}"
+        self._progress.show(f"cat {output.name}", output.read_text())
+
+    def _hosts_that_report(self) -> set[str]:
+        """Return the exec hosts whose queue instances are in no state that keeps jobs away."""
+        lines = self._command("qstat", "-f").splitlines()
+        words = [line.split() for line in lines if line.startswith("all.q@")]
+        return {word[0].split("@")[1] for word in words if len(word) == 5}
+
+    def _environment(self) -> dict[str, str]:
+        assert self._cell is not None
+        path = f"{self._installation.bin}:{os.environ.get('PATH', os.defpath)}"
+        return {**os.environ, **self._cell.environment(), "PATH": path}
+
+    def _command(self, name: str, *arguments: str) -> str:
+        command = [self._installation.program(name), *arguments]
+        done = subprocess.run(
+            command, env=self._environment(), cwd=self._work, capture_output=True, text=True, timeout=JOBS_S
+        )
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip() or "nothing"
+            raise Refusal(f"{' '.join([name, *arguments])} ended with exit code {done.returncode} and said: {said}")
+        return done.stdout
+
+    def _wait(self, what: str, condition: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + JOBS_S
+        while not condition():
+            if time.monotonic() > deadline:
+                raise Refusal(f"waited {JOBS_S:.0f} s in vain until {what}; {self._command('qstat', '-f')}")
+            time.sleep(0.1)
+
+
+def run_demo(installation: Installation, progress: Progress) -> None:
+    """Run the demo in a new directory and remove it, however the demo ends."""
+    place = Path(tempfile.mkdtemp(prefix="ge-demo-", dir="/tmp"))
+    place.chmod(0o755)
+    demo = Demo(installation, progress, place)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        demo.run()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with progress.step("stopping everything and cleaning up"):
+            try:
+                demo.clean_up()
+            finally:
+                shutil.rmtree(place)
+
+
+def demo_plan(place: Path) -> CellPlan:
+    """Return the plan of a cell of HOSTS on this machine, all its files below `place`, on ports that are free now."""
+    qmaster_port, ray_port = _free_ports(2)
+    return plan_cell(
+        CellWishes(
+            root=place,
+            cell="demo",
+            qmaster_port=qmaster_port,
+            ray_port=ray_port,
+            run_dir=place / "run",
+            spool_dir=place / "spool",
+            exec_hosts=list(HOSTS),
+            slots=SLOTS,
+            load_thresholds="NONE",  # of one machine, whose load would close all hosts at once
+            master_host=MASTER,
+            # every host has a loopback address of its own, so that no name service is needed
+            aliases=[
+                f"{MASTER}=127.0.0.10",
+                f"{MASTER}={socket.gethostname()}",
+                *(f"{host}=127.0.0.{number}" for number, host in enumerate(HOSTS, start=11)),
+            ],
+        )
+    )
+
+
+def end_processes_of(root: Path) -> None:
+    """Kill the processes of this user that have `root` as their SGE_ROOT: daemons' children and jobs left over."""
+    left = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("SGE_ROOT") == str(root) and process.pid != os.getpid():
+                process.kill()
+                left.append(process)
+        except psutil.Error:
+            continue
+    psutil.wait_procs(left, timeout=5.0)
+
+
+def _check_records(kind: str, job: str, records: str) -> None:
+    """Refusal: an accounting record of `job` tells of a failure."""
+    for name in ("failed", "exit_status"):
+        values = re.findall(rf"^{name} +(\S.*?) *$", records, re.MULTILINE)
+        if not values or any(value != "0" for value in values):
+            raise Refusal(f"the {kind} job {job} did not end well: {name} is {', '.join(values) or 'missing'}")
+
+
+def _free_ports(count: int) -> list[int]:
+    """Return TCP ports that nobody listens on. Another program may take one before the daemons do."""
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [int(one.getsockname()[1]) for one in sockets]
+
+
+def _interrupt(_signal: int, _frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,262 @@
+"""`gridengine doctor`: looks at an installation and a cell from this host, and says what is wrong and how to mend it.
+
+Owns the checks; each is a function that yields findings and changes nothing. Called by `program`.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import pwd
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from importlib import metadata
+from pathlib import Path
+
+from clients.admin.cell import Cell, CellFiles, read_cell
+from clients.admin.certificate import belongs_together, validity
+from clients.admin.installation import Installation
+from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_master_here, process_of
+from clients.admin.refusal import Refusal
+
+#: A certificate that ends within this time is worth a word.
+CERTIFICATE_WARNING = timedelta(days=30)
+
+#: A spool on a disk with less than this many bytes left will soon stop the qmaster.
+LEAST_FREE_BYTES = 100 * 1024 * 1024
+
+#: Libraries that the daemons cannot start without.
+LIBRARIES = ("ray", "psutil", "pydantic", "msgspec", "aiohttp", "apsw", "lark", "cryptography")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one check saw; `mend` says what to do, and is empty when all is well."""
+
+    what: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        return f"WRONG  {self.what}\n       to mend it: {self.mend}" if self.mend else f"ok     {self.what}"
+
+
+def examine(files: CellFiles, installation: Installation, now: datetime) -> list[Finding]:
+    """Return the findings of all checks, in the order in which they should be mended."""
+    findings = [*check_python(), *check_programs(installation)]
+    try:
+        cell = read_cell(files)
+    except Refusal as refusal:
+        return [*findings, Finding(str(refusal), "make a cell (gridengine init), or copy its common directory here")]
+    return [
+        *findings,
+        *check_owners(cell),
+        *check_secrets(cell, now),
+        *check_names(cell),
+        *check_spool(cell),
+        *check_clock(cell, now),
+        *check_daemons(cell),
+        *check_ports(cell),
+        *check_qmaster(cell, installation),
+    ]
+
+
+def check_python() -> Iterator[Finding]:
+    """The interpreter's version, and the libraries that the daemons load."""
+    version = platform.python_version()
+    if (3, 11) <= sys.version_info < (3, 14):
+        yield Finding(f"Python {version}")
+    else:
+        yield Finding(f"Python {version}", "install with Python 3.11, 3.12 or 3.13: make install PYTHON=...")
+    missing = []
+    for library in LIBRARIES:
+        try:
+            metadata.version(library)
+        except metadata.PackageNotFoundError:
+            missing.append(library)
+    if missing:
+        yield Finding(f"libraries missing: {', '.join(missing)}", "install again: make install")
+    else:
+        yield Finding(f"libraries are there, Ray {metadata.version('ray')}")
+
+
+def check_programs(installation: Installation) -> Iterator[Finding]:
+    """The programs of the installation."""
+    programs = ("qsub", "qstat", "qdel", "qconf", "qhost", "qacct", "qmod", "sge_qmaster", "sge_execd")
+    missing = [name for name in programs if not os.access(installation.bin / name, os.X_OK)]
+    if missing:
+        yield Finding(f"not in {installation.bin}: {', '.join(missing)}", "install again: make install")
+    else:
+        yield Finding(f"programs in {installation.bin}")
+
+
+def check_owners(cell: Cell) -> Iterator[Finding]:
+    """The files of `common`: there, readable by everybody, and nobody's to write but the admin user's."""
+    admin_user = cell.settings["admin_user"]
+    try:
+        admin_uid = pwd.getpwnam(admin_user).pw_uid
+    except KeyError:
+        yield Finding(f"the admin user {admin_user} does not exist on this host", f"make the user {admin_user}")
+        return
+    wrong = False
+    for path in (cell.files.common, cell.files.bootstrap, cell.files.act_qmaster, cell.files.certificate):
+        try:
+            status = path.stat()
+        except OSError as error:
+            wrong = True
+            yield Finding(f"{path}: {error.strerror}", "copy the file from the master host")
+            continue
+        if status.st_uid != admin_uid:
+            wrong = True
+            yield Finding(f"{path} belongs to user {status.st_uid}", f"chown {admin_user} {path}")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            wrong = True
+            yield Finding(f"{path} can be written by others than its owner", f"chmod go-w {path}")
+        if not status.st_mode & stat.S_IROTH:
+            wrong = True
+            yield Finding(f"{path} cannot be read by all users", f"chmod a+rX {path}")
+    if not wrong:
+        yield Finding(f"files of {cell.files.common} belong to {admin_user}")
+
+
+def check_secrets(cell: Cell, now: datetime) -> Iterator[Finding]:
+    """The secrets are secret and whole, and the certificate is valid now and belongs to the key."""
+    again = "make the cell again, or copy secrets and tls.crt together from the master host"
+    directory = cell.files.secrets
+    names = ("ray_token", "gdi_key", "tls.key")
+    try:
+        for path in (directory, *(directory / name for name in names)):
+            if path.stat().st_mode & 0o077:
+                yield Finding(f"{path} is open to other users", f"chmod go= {path} (and make the cell again)")
+            if path != directory and not path.read_bytes().strip():
+                yield Finding(f"{path} is empty", again)
+        key = (directory / "tls.key").read_bytes()
+    except PermissionError:
+        yield Finding(f"secrets are closed to you, as they should be (run the doctor as {cell.settings['admin_user']})")
+        key = b""
+    except OSError as error:
+        yield Finding(f"{error.filename}: {error.strerror}", again)
+        return
+    try:
+        certificate = cell.files.certificate.read_bytes()
+        begin, end = validity(certificate)
+        matching = not key or belongs_together(key, certificate)
+    except (OSError, ValueError) as error:
+        yield Finding(f"{cell.files.certificate}: {error}", again)
+        return
+    if not matching:
+        yield Finding(f"{cell.files.certificate} was not made for secrets/tls.key", again)
+    if now < begin:
+        yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is to come", "set the clock")
+    elif now > end - CERTIFICATE_WARNING:
+        yield Finding(f"the certificate ends at {end:%Y-%m-%d %H:%M} UTC", again)
+    else:
+        yield Finding(f"the certificate is valid until {end:%Y-%m-%d}")
+
+
+def check_names(cell: Cell) -> Iterator[Finding]:
+    """The master host's name and this host's own resolve."""
+    aliases = {unique: alias for alias, unique in host_aliases(cell).items()}
+    for role, name in (("master host", cell.master_host), ("this host", socket.gethostname())):
+        try:
+            addresses = {entry[4][0] for entry in socket.getaddrinfo(aliases.get(name, name), None)}
+        except OSError as error:
+            yield Finding(
+                f"the name of the {role}, {name}, does not resolve: {error.strerror}",
+                f"add {name} to the name service or /etc/hosts, or to {cell.files.host_aliases}",
+            )
+            continue
+        yield Finding(f"{role} {name} is {', '.join(sorted(str(address) for address in addresses))}")
+
+
+def check_spool(cell: Cell) -> Iterator[Finding]:
+    """The spool directory that this host uses: there, on a local disk, with room."""
+    directory = cell.qmaster_spool_dir if is_master_here(cell) else cell.execd_spool_dir
+    if not directory.is_dir():
+        owner = cell.settings["admin_user"]
+        yield Finding(f"{directory} is missing", f"mkdir -p {directory} && chown {owner} {directory}")
+        return
+    kind = _file_system(directory)
+    if kind.startswith("nfs"):
+        yield Finding(f"{directory} lies on {kind}", "use a local disk: SQLite's journal is not safe over a network")
+    free = shutil.disk_usage(directory).free
+    if free < LEAST_FREE_BYTES:
+        yield Finding(f"{directory} has {free // 2**20} MB left", "make room: the qmaster ends when it cannot write")
+    else:
+        yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
+
+
+def check_clock(cell: Cell, now: datetime) -> Iterator[Finding]:
+    """The clock is not behind the cell's own files: certificates and accounting need the right time."""
+    made = cell.files.bootstrap.stat().st_mtime
+    if now.timestamp() < made:
+        yield Finding(
+            f"the clock says {now:%Y-%m-%d %H:%M} UTC, which is before the cell was made", "set the clock (use NTP)"
+        )
+    else:
+        yield Finding(f"the clock says {now:%Y-%m-%d %H:%M} UTC")
+
+
+def check_daemons(cell: Cell) -> Iterator[Finding]:
+    """Daemons that belong here live."""
+    for daemon in daemons_of_this_machine(cell):
+        if process_of(daemon) is None:
+            log = daemon.pid_file.parent / "messages"
+            yield Finding(f"{daemon} does not run", f"gridengine start (if it ends again: see {log})")
+        elif not answers(daemon.socket):
+            yield Finding(f"{daemon} does not answer on {daemon.socket}", "gridengine stop && gridengine start")
+        else:
+            yield Finding(f"{daemon} runs")
+
+
+def check_ports(cell: Cell) -> Iterator[Finding]:
+    """The master host's ports answer; on the master host itself, before the start, nobody else has them."""
+    here = is_master_here(cell)
+    down = here and not answers(cell.run_dir / "gdi.sock")
+    for key in ("qmaster_port", "ray_port"):
+        port = int(cell.settings[key])
+        taken = _connects("localhost" if here else cell.master_host, port)
+        if down and taken:
+            yield Finding(f"another program has {key} {port}", f"end it, or change {key} in {cell.files.bootstrap}")
+        elif not down and not taken:
+            yield Finding(
+                f"{cell.master_host} does not answer on {key} {port}", "start sge_qmaster there; open the firewall"
+            )
+        else:
+            yield Finding(f"{key} {port} {'is free' if down else 'answers'}")
+
+
+def check_qmaster(cell: Cell, installation: Installation) -> Iterator[Finding]:
+    """A command gets an answer."""
+    qconf = installation.bin / "qconf"
+    if not qconf.exists():
+        return
+    asked = subprocess.run([qconf, "-sss"], env={**os.environ, **cell.environment()}, capture_output=True, text=True)
+    if asked.returncode == 0:
+        yield Finding("the qmaster answers commands from this host")
+    else:
+        said = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
+        yield Finding(f"qconf -sss says: {said[0]}", "start the daemons: gridengine start")
+
+
+def _connects(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), timeout=2.0):
+            return True
+    except OSError:
+        return False
+
+
+def _file_system(directory: Path) -> str:
+    """Return the type of the file system that holds `directory`, by the longest mount point above it."""
+    best = ("", "an unknown file system")
+    for line in Path("/proc/self/mounts").read_text().splitlines():
+        _, mount, kind, *_ = line.split()
+        if directory.resolve().is_relative_to(mount) and len(mount) >= len(best[0]):
+            best = (mount, kind)
+    return best[1]

@@ -1,0 +1,83 @@
+"""The first configuration of a cell: the default one of the installation, made to fit the hosts that were named.
+
+Owns `common/initial-config`, which the qmaster reads when its spool is empty; until then a person may edit it. The
+syntax is that of qconf, the names of files are `gridengine.config.sample_cell`'s. Called by `creation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from clients.admin.cell_plan import CellPlan
+from clients.admin.refusal import Refusal
+from gridengine.config.hosts import ExecHost, HostGroup
+from gridengine.config.objects import ConfigObject
+from gridengine.config.sample_cell import read_cell
+from gridengine.errors import ConfigError
+
+#: What lies beside the objects in `cluster-config` and is none.
+NOT_OBJECTS = frozenset({"systemd", "sensors", "jsv", "README.md"})
+
+
+def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:
+    """Write the first configuration of `plan` to `directory`. Refusal: it would not be valid."""
+    sources = sorted(path.relative_to(cluster_config) for path in cluster_config.rglob("*") if path.is_file())
+    texts = {str(path): (cluster_config / path).read_text() for path in sources if path.parts[0] not in NOT_OBJECTS}
+    try:
+        texts = fitted(texts, plan)
+        read_cell(texts)
+    except (ConfigError, KeyError) as error:
+        raise Refusal(f"the first configuration, made from {cluster_config}, is not valid: {error}") from error
+    for name, text in texts.items():
+        path = directory / name
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o644)
+
+
+def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
+    """Return the files of the default cell with the hosts, the admin user and the directories of `plan` in them.
+
+    Source: IN-2 (all.q on @allhosts), QF-24 (managers, admin hosts, submit hosts).
+    """
+    hosts = dict.fromkeys([plan.master_host, *plan.exec_hosts])
+    result = dict(texts)
+    result["managers"] = _lines(dict.fromkeys(["root", plan.admin_user]))
+    result["admin_hosts"] = result["submit_hosts"] = _lines(hosts)
+    for host in plan.exec_hosts:
+        result[f"exec_hosts/{host}"] = _text(ExecHost.template(host))
+    result["hostgroups/@allhosts"] = _text(
+        HostGroup.from_attributes({"group_name": "@allhosts", "hostlist": " ".join(plan.exec_hosts) or "NONE"})
+    )
+    result["queues/all.q"] = _replaced(texts["queues/all.q"], "slots", str(plan.slots))
+    if plan.load_thresholds is not None:
+        result["queues/all.q"] = _replaced(result["queues/all.q"], "load_thresholds", plan.load_thresholds)
+    spool = plan.bootstrap["execd_spool_dir"]
+    result["configuration"] = _replaced(texts["configuration"], "execd_spool_dir", spool)
+    return result
+
+
+def _lines(names: Mapping[str, None]) -> str:
+    return "".join(f"{name}\n" for name in names)
+
+
+def _text(model: ConfigObject) -> str:
+    return "".join(f"{name:<22} {value}\n" for name, value in model.attributes().items())
+
+
+def _replaced(text: str, attribute: str, value: str) -> str:
+    """Return the text of an object with another value of one attribute, continuation lines included."""
+    lines: list[str] = []
+    continued = found = False
+    for line in text.splitlines():
+        ours = line.split(None, 1)[:1] == [attribute]
+        if ours:
+            found = True
+            lines.append(f"{attribute:<22} {value}")
+        elif not continued:
+            lines.append(line)
+        continued = line.endswith("\\") and (ours or continued)
+    if not found:
+        raise KeyError(attribute)
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,165 @@
+"""The daemons of this host: which belong here, which live, how they are started and stopped.
+
+Owns the life of processes as seen from outside: pid files, signals, waiting. Must not know what happens inside a
+daemon. Called by `program`, `demo` and `doctor`. Source: docs/architecture.md sections 3 and 5.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from clients.admin.cell import Cell
+from clients.admin.installation import Installation
+from clients.admin.refusal import Refusal
+
+#: How long a daemon may take to start or to end, in seconds. The qmaster starts Ray, which takes some of it.
+START_S = 60.0
+STOP_S = 30.0
+
+QMASTER = "sge_qmaster"
+EXECD = "sge_execd"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalDaemon:
+    """A daemon that belongs on this machine; `host` is the name that it plays, `socket` where it answers when ready."""
+
+    program: str
+    host: str
+    pid_file: Path
+    socket: Path
+
+    def __str__(self) -> str:
+        return f"{self.program} ({self.host})"
+
+
+def qmaster_of(cell: Cell) -> LocalDaemon:
+    """Return the qmaster of the cell, as a daemon of the master host."""
+    return LocalDaemon(
+        QMASTER, cell.master_host, cell.qmaster_spool_dir / "qmaster.pid", cell.run_dir / "gdi.sock"
+    )
+
+
+def execd_of(cell: Cell, host: str) -> LocalDaemon:
+    """Return the execution daemon of `host`."""
+    spool = cell.execd_spool_dir / host
+    return LocalDaemon(EXECD, host, spool / "execd.pid", spool / "launcher.sock")
+
+
+def host_aliases(cell: Cell) -> dict[str, str]:
+    """Return the unique name of every alias in `host_aliases`. Source: sge_host_aliases(5)."""
+    try:
+        lines = cell.files.host_aliases.read_text().splitlines()
+    except OSError:
+        return {}
+    words = [line.split() for line in lines if not line.startswith("#")]
+    return {alias.lower(): names[0] for names in words for alias in names[1:]}
+
+
+def this_host(cell: Cell) -> str:
+    """Return the name of this machine in the cell: its host name, or the unique name that this is an alias of."""
+    name = socket.gethostname()
+    return host_aliases(cell).get(name.lower(), name)
+
+
+def is_master_here(cell: Cell) -> bool:
+    """Say whether this machine is the master host, by its name or by an alias."""
+    return cell.master_host in {socket.gethostname(), this_host(cell)}
+
+
+def exec_hosts_to_start(cell: Cell, installation: Installation) -> list[str]:
+    """Return the exec hosts that this machine plays when nobody says: its own name, on the master host only if
+    the cell knows it as an exec host. Refusal: the qmaster on this host cannot be asked.
+    """
+    host = this_host(cell)
+    if not is_master_here(cell):
+        return [host]
+    environment = {**os.environ, **cell.environment()}
+    asked = subprocess.run([installation.program("qconf"), "-sel"], env=environment, capture_output=True, text=True)
+    return [host] if host in asked.stdout.split() else []
+
+
+def daemons_of_this_machine(cell: Cell) -> list[LocalDaemon]:
+    """Return the daemons that have ever run on this machine, exec hosts first."""
+    found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
+    return [*found, qmaster_of(cell)] if is_master_here(cell) else found
+
+
+def process_of(daemon: LocalDaemon) -> psutil.Process | None:
+    """Return the living process that the pid file names, or None.
+
+    The file's second word, the start time in clock ticks, tells it from a later process of the same number.
+    """
+    try:
+        pid, start_ticks = (int(word) for word in daemon.pid_file.read_text().split())
+        process = psutil.Process(pid)
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        alive = process.status() != psutil.STATUS_ZOMBIE
+    except (OSError, ValueError, psutil.NoSuchProcess):
+        return None
+    # the second field, the command in parentheses, may itself hold blanks and parentheses
+    return process if alive and int(stat.rpartition(")")[2].split()[19]) == start_ticks else None
+
+
+def start(daemon: LocalDaemon, cell: Cell, installation: Installation) -> None:
+    """Start a daemon that does not live; it leaves our session and this returns when it serves.
+
+    Refusal: it says why it cannot, or does not serve within START_S.
+    """
+    command = [installation.program(daemon.program)]
+    if daemon.program == EXECD:
+        command += ["--host-name", daemon.host]
+    environment = {**os.environ, **cell.environment()}
+    try:
+        started = subprocess.run(
+            command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=START_S
+        )
+    except subprocess.TimeoutExpired as error:
+        log = daemon.pid_file.parent / "messages"
+        raise Refusal(f"{daemon} does not answer after {START_S:.0f} s: see {log}") from error
+    if started.returncode != 0:
+        reason = _last_line(started.stderr).removeprefix(f"{daemon.program}: ")
+        raise Refusal(f"{daemon} did not start: {reason or f'exit code {started.returncode}'}")
+
+
+def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
+    """End daemons with SIGTERM, all at once, and wait; running jobs go on. Return those that were alive.
+
+    Refusal: one belongs to somebody else, or has not ended within STOP_S.
+    """
+    living = [(daemon, process) for daemon in daemons if (process := process_of(daemon)) is not None]
+    for daemon, process in living:
+        try:
+            process.terminate()
+        except psutil.AccessDenied as error:
+            raise Refusal(f"{daemon} runs as {process.username()}: you may not stop it") from error
+        except psutil.NoSuchProcess:
+            continue
+    _, alive = psutil.wait_procs([process for _, process in living], timeout=STOP_S)
+    if alive:
+        late = ", ".join(str(daemon) for daemon, process in living if process in alive)
+        raise Refusal(f"{late}: still there {STOP_S:.0f} s after SIGTERM")
+    return [daemon for daemon, _ in living]
+
+
+def answers(path: Path) -> bool:
+    """Say whether a process listens on the Unix socket `path`."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(2.0)
+        try:
+            connection.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _last_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1] if lines else ""

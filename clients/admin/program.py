@@ -1,0 +1,165 @@
+"""The command line of `gridengine`: options and what they start.
+
+Owns the wording of the options. Must not do the work itself. Called by `__main__`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from clients.admin.cell import Cell, cell_of_environment, read_cell
+from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, CellWishes, plan_cell
+from clients.admin.certificate import utc_now
+from clients.admin.config import config
+from clients.admin.creation import create_cell
+from clients.admin.demo import run_demo
+from clients.admin.doctor import examine
+from clients.admin.installation import Installation, find_installation
+from clients.admin.local_daemons import (
+    LocalDaemon,
+    daemons_of_this_machine,
+    exec_hosts_to_start,
+    execd_of,
+    is_master_here,
+    process_of,
+    qmaster_of,
+    start,
+    stop,
+)
+from clients.admin.progress import Progress
+
+app = typer.Typer(
+    name="gridengine",
+    help="Make, start, stop and check a Grid Engine cell.",
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+
+app.add_typer(config, name="config")
+
+Root = Annotated[
+    Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells, seen by all hosts.")
+]
+CellName = Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")]
+HostNames = Annotated[
+    list[str] | None,
+    typer.Option("--host-name", help="Exec host that this machine plays; repeat for several. Default: its own name."),
+]
+
+
+@app.command()
+def init(
+    root: Root = None,
+    cell: CellName = "default",
+    master_host: Annotated[str | None, typer.Option(help="Default: this host.")] = None,
+    admin_user: Annotated[str | None, typer.Option(help="Owner of the cell's files. Default: you.")] = None,
+    qmaster_port: Annotated[int, typer.Option(envvar="SGE_QMASTER_PORT", help="Requests, TLS.")] = QMASTER_PORT,
+    ray_port: Annotated[int, typer.Option(help="Ray's head on the master host.")] = RAY_PORT,
+    run_dir: Annotated[
+        Path | None, typer.Option(help="Sockets, on each host. Default: /run/gridengine/CELL for root, else in /tmp.")
+    ] = None,
+    spool_dir: Annotated[
+        Path | None,
+        typer.Option(help="Spool, local to each host. Default: /var/spool/gridengine/CELL for root, else in the cell."),
+    ] = None,
+    exec_host: Annotated[list[str] | None, typer.Option(help="Exec host; repeat for several.")] = None,
+    slots: Annotated[
+        int | None, typer.Option(help="Slots of all.q on each exec host. Default: processors of this host.")
+    ] = None,
+    load_thresholds: Annotated[
+        str | None, typer.Option(help="load_thresholds of all.q; NONE where several hosts share a machine.")
+    ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
+    ] = None,
+) -> None:
+    """Make a cell: its common directory, secrets, spool directories and first configuration."""
+    plan = plan_cell(
+        CellWishes(
+            root,
+            cell,
+            master_host,
+            admin_user,
+            qmaster_port,
+            ray_port,
+            run_dir,
+            spool_dir,
+            exec_host or [],
+            slots,
+            load_thresholds,
+            alias or [],
+        )
+    )
+    create_cell(plan, find_installation(), utc_now())
+    typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
+    typer.echo(f"next: . {plan.files.common}/settings.sh && gridengine start")
+
+
+@app.command("start")
+def start_command(root: Root = None, cell: CellName = "default", host_name: HostNames = None) -> None:
+    """Start the daemons that belong on this machine: sge_qmaster on the master host, sge_execd on exec hosts."""
+    here = read_cell(cell_of_environment(root, cell))
+    installation = find_installation()
+    progress = Progress(Console(soft_wrap=True))
+    if is_master_here(here):
+        _start(qmaster_of(here), here, installation, progress)
+    for host in host_name or exec_hosts_to_start(here, installation):
+        _start(execd_of(here, host), here, installation, progress)
+
+
+@app.command("stop")
+def stop_command(root: Root = None, cell: CellName = "default", host_name: HostNames = None) -> None:
+    """Stop the daemons of this machine. Running jobs go on, and are found again at the next start."""
+    here = read_cell(cell_of_environment(root, cell))
+    wanted = [execd_of(here, host) for host in host_name] if host_name else daemons_of_this_machine(here)
+    stopped = stop(wanted)
+    for daemon in stopped:
+        typer.echo(f"stopped {daemon}")
+    if not stopped:
+        typer.echo("no daemon of this cell runs on this machine")
+
+
+@app.command()
+def status(root: Root = None, cell: CellName = "default") -> None:
+    """Say which daemons of this machine run. Exit code 1 when one does not."""
+    here = read_cell(cell_of_environment(root, cell))
+    daemons = daemons_of_this_machine(here)
+    typer.echo(f"cell {here.files.directory}, master host {here.master_host}")
+    missing = 0
+    for daemon in daemons:
+        process = process_of(daemon)
+        missing += process is None
+        state = f"runs, pid {process.pid}" if process else "does not run"
+        typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
+    if not daemons:
+        typer.echo("no daemon of this cell has run on this machine")
+    raise typer.Exit(1 if missing else 0)
+
+
+@app.command()
+def doctor(root: Root = None, cell: CellName = "default") -> None:
+    """Look for what is wrong with this installation and the cell, and say how to mend it. Exit code 1: something is."""
+    findings = examine(cell_of_environment(root, cell), find_installation(), utc_now())
+    for finding in findings:
+        typer.echo(str(finding))
+    wrong = sum(bool(finding.mend) for finding in findings)
+    typer.echo(f"{len(findings)} checks, {wrong or 'none'} found something wrong")
+    raise typer.Exit(1 if wrong else 0)
+
+
+@app.command()
+def demo() -> None:
+    """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
+    run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=7))
+
+
+def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:
+    if process := process_of(daemon):
+        typer.echo(f"{daemon} runs already, pid {process.pid}")
+        return
+    with progress.step(f"starting {daemon}"):
+        start(daemon, cell, installation)

@@ -1,0 +1,62 @@
+"""Changing single attributes of objects, queue domains and queue instances, and members of access lists.
+
+Owns the requests of qconf -Xattr, -purge, -au and -du. Called by `clients.qconf`. Source: QF-1 … QF-8, QF-26.
+"""
+
+from clients import program
+from gridengine.errors import SyntaxFault
+from gridengine.options.configuration import ATTRIBUTE_KINDS
+from gridengine.syntax.object_file import parse
+
+
+def change(verb: str, values: list[str]) -> int:
+    """-aattr, -dattr, -mattr, -rattr, -purge: one attribute of all instances named, one by one."""
+    if verb == "purge":
+        kind, attributes, *instances = values
+        pairs = [(attribute, "") for attribute in attributes.split(",")]
+    else:
+        kind, attribute, value, *instances = values
+        pairs = [(attribute, value)]
+    return _send(verb, kind, pairs, instances)
+
+
+def change_by_file(verb: str, values: list[str]) -> int:
+    """-Aattr, -Dattr, -Mattr, -Rattr: the attributes that a file names, a line each."""
+    kind, path, *instances = values
+    pairs = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
+    if not pairs:
+        raise SyntaxFault(f"{path} names no attribute")
+    return _send(verb, kind, pairs, instances)
+
+
+def _kind(name: str) -> str:
+    if name not in ATTRIBUTE_KINDS:
+        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(ATTRIBUTE_KINDS)}')
+    return ATTRIBUTE_KINDS[name]
+
+
+def _send(verb: str, kind: str, pairs: list[tuple[str, str]], instances: list[str]) -> int:
+    names = [name for instance in instances for name in instance.split(",") if name]
+    if not names:
+        raise SyntaxFault("no object is named")
+    status = 0
+    for name in names:
+        for attribute, value in pairs:
+            body = {"verb": verb, "kind": _kind(kind), "name": name, "attribute": attribute, "value": value}
+            status = program.request("config_attribute", body) or status
+    return status
+
+
+def add_users(kind: str, values: list[str]) -> int:
+    """-au: users into access lists; a list that is missing is made (QF-26)."""
+    return _change_users("add", values)
+
+
+def delete_users(kind: str, values: list[str]) -> int:
+    """-du: users out of access lists."""
+    return _change_users("delete", values)
+
+
+def _change_users(verb: str, values: list[str]) -> int:
+    users, lists = (value.replace(",", " ").split() for value in values)
+    return program.request("change_users", {"verb": verb, "users": users, "lists": lists})

@@ -1,0 +1,164 @@
+"""Changing configuration objects: from files, in the editor, by names.
+
+Owns the reading of object files, the editor, and the requests that follow. Called by `clients.qconf`.
+Source: QF-9 … QF-33. Nothing is sent when nothing was changed in the editor or the editor failed.
+"""
+
+import os
+
+from clients import program
+from clients.configure.show import object_text, objects_text
+from gridengine.errors import SyntaxFault
+from gridengine.syntax.object_file import Entry, parse_objects
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: the attribute that names an object of a kind in its file
+_KEYS = {
+    "cluster_queue": "qname",
+    "host_group": "group_name",
+    "exec_host": "hostname",
+    "parallel_environment": "pe_name",
+    "checkpoint": "ckpt_name",
+    "calendar": "calendar_name",
+}
+#: kinds of which there is one object that nobody names
+SINGLE = {"scheduler": "scheduler", "share_tree": "share_tree"}
+
+
+def add_names(kind: str, values: list[str]) -> int:
+    """-ah, -as, -am, -ao: objects that are no more than a name."""
+    return _each(values, lambda name: program.request("config_add", {"kind": kind, "name": name}))
+
+
+def delete(kind: str, values: list[str]) -> int:
+    """Delete objects, one by one (QF-38)."""
+    names = values or [SINGLE[kind]]
+    return _each(names, lambda name: program.request("config_delete", {"kind": kind, "name": name}))
+
+
+def _each(values: list[str], change: "Callable[[str], int]") -> int:
+    status = 0
+    for value in values:
+        for name in value.replace(",", " ").split():
+            status = change(name) or status
+    return status
+
+
+def clean(kind: str, values: list[str]) -> int:
+    """-cq: take all jobs out of queues, whatever their hosts say (QF-14)."""
+    return program.request("clean_queues", {"queues": [name for value in values for name in value.split(",") if name]})
+
+
+def add_from_files(kind: str, values: list[str]) -> int:
+    """-Ax: objects as files say."""
+    return _from_files("add", kind, values)
+
+
+def modify_from_files(kind: str, values: list[str]) -> int:
+    """-Mx: objects become what files say."""
+    return _from_files("modify", kind, values)
+
+
+def _from_files(verb: str, kind: str, values: list[str]) -> int:
+    """Objects as files say. The host of a configuration is the name of its file."""
+    names = values[0].split(",") if kind == "configuration" else [values[0]]
+    status = 0
+    for path in names:
+        text = program.file_text(path)
+        name = os.path.basename(path) if kind == "configuration" else ""
+        only = values[1].split(",") if len(values) > 1 else None
+        status = _send(verb, kind, text, path, name, only) or status
+    return status
+
+
+def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "list[str] | None" = None) -> int:
+    """Send the objects of a text; those in `only` where it is given. Raises ConfigError for what cannot be read."""
+    objects = parse_objects(kind, text)
+    if not objects or not objects[0]:
+        raise SyntaxFault(f"{source} describes no object")
+    if kind == "complex":
+        # the table is one thing: all rows in one request
+        objects = [[entry for row in objects for entry in row]]
+    if kind == "resource_quota" and verb == "modify" and only is None:
+        return program.request("config_replace", {"kind": kind, "objects": objects})
+    status = 0
+    for missing in sorted(set(only or ()) - {_name(kind, entries) for entries in objects}):
+        program.complain(f'{source} does not describe "{missing}"')
+        status = 1
+    for entries in objects:
+        own = name or SINGLE.get(kind) or _name(kind, entries)
+        if only is None or own in only:
+            body = {"kind": kind, "name": own, "attributes": entries, "source": source}
+            status = program.request(f"config_{verb}", body) or status
+    return status
+
+
+def _name(kind: str, entries: list[Entry]) -> str:
+    key = _KEYS.get(kind, "name")
+    return next((value for attribute, value, _ in entries if attribute == key), "")
+
+
+def add_edited(kind: str, values: list[str]) -> int:
+    """-ax: the template, with its name filled in, in the editor."""
+    names = values[0].split(",") if values else [""]
+    status = 0
+    for name in names:
+        if kind == "exec_host" and name:
+            found = program.read("config_show", {"kind": kind, "names": [name]})
+            attributes = {**found[0]["attributes"], "hostname": "template"}
+        else:
+            attributes = program.read("config_template", {"kind": kind})
+            if name and kind != "configuration":
+                attributes[_KEYS.get(kind, "name")] = name
+        text = object_text(kind, attributes)
+        status = _edit("add", kind, text, name if kind == "configuration" else "", changed_only=False) or status
+    return status
+
+
+def modify_edited(kind: str, values: list[str]) -> int:
+    """-mx: an object as it is, in the editor."""
+    names = [name for value in values for name in value.split(",")] or (["global"] if kind == "configuration" else [])
+    if kind in ("complex", "resource_quota"):
+        found = program.read("config_show", {"kind": kind, "names": names or None})
+        return _edit("modify", kind, objects_text(kind, found), "", changed_only=True, only=names or None)
+    status = 0
+    for name in names or [SINGLE[kind]]:
+        found = program.read("config_show", {"kind": kind, "names": [name] if kind not in SINGLE else None})
+        for each in found:
+            text = object_text(kind, each["attributes"], each["name"] if kind == "configuration" else "")
+            own = each["name"] if kind == "configuration" else ""
+            status = _edit("modify", kind, text, own, changed_only=True) or status
+    return status
+
+
+def _edit(verb: str, kind: str, text: str, name: str, changed_only: bool, only: "list[str] | None" = None) -> int:
+    """Have a text edited, and send it; a text that is not changed is not sent."""
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", prefix=f"qconf-{kind}-", suffix=".txt") as file:
+        file.write(text)
+        file.flush()
+        if not _run_editor(file.name):
+            program.complain("the editor failed, nothing was changed")
+            return 1
+        # editors replace the file: it is read by its name
+        with open(file.name, encoding="utf-8", errors="surrogateescape") as edited:
+            result = edited.read()
+    if changed_only and result == text:
+        print("nothing was changed")
+        return 0
+    return _send(verb, kind, result, "the edited text", name, only)
+
+
+def _run_editor(path: str) -> bool:
+    """Run EDITOR, VISUAL or vi on a file, without a shell; whether it ended well."""
+    import shlex
+
+    words = shlex.split(os.environ.get("EDITOR") or os.environ.get("VISUAL") or "vi")
+    try:
+        return os.spawnvp(os.P_WAIT, words[0], [*words, path]) == 0
+    except OSError:
+        return False

@@ -1,0 +1,83 @@
+"""Daemons and event clients: who is connected, and shutting down.
+
+Owns -secl, -kec, -sss, -ke, -kej, -km, -ks, -kt and -at, and the refusals of what this system has no part for. Called by
+`clients.qconf`. Source: qconf(1); QF-31, QF-34; O for the texts.
+"""
+
+from clients import program
+
+#: options of the original that have nothing to work on here, with what to use instead
+_WITHOUT_OBJECT = {
+    "tsm": 'no run of the scheduler is traced; "qstat -j JOB" and "qalter -w p JOB" say why a job is not started',
+    "clearusage": "usage in the share tree cannot be cleared",
+}
+
+
+def list_event_clients(kind: str, values: list[str]) -> int:
+    """-secl: a table of ids, names and hosts."""
+    clients = program.read("event_clients", {})
+    if not clients:
+        program.complain("no event clients registered")
+        return 0
+    print(f"{'ID':>8} {'NAME':<15} {'HOST':<25}\n{'-' * 50}")
+    for client, name, host in clients:
+        print(f"{client:8} {name:<15} {host:<25}")
+    return 0
+
+
+def end_event_clients(kind: str, values: list[str]) -> int:
+    """-kec: by id, or all but the scheduler."""
+    return program.request("kill_event_clients", {"clients": values[0].replace(",", " ").split()})
+
+
+def show_scheduler_host(kind: str, values: list[str]) -> int:
+    """-sss: where the scheduler works."""
+    host = _scheduler_host()
+    if not host:
+        program.complain("no scheduler is registered at the qmaster")
+        return 1
+    print(host)
+    return 0
+
+
+def _scheduler_host() -> str:
+    return next((str(host) for _, name, host in program.read("event_clients", {}) if name == "scheduler"), "")
+
+
+def shut_down(kind: str, values: list[str]) -> int:
+    """-km, -ks, -kt scheduler, -ke; jobs go on."""
+    return _shut_down(kind, values, kill_jobs=False)
+
+
+def shut_down_with_jobs(kind: str, values: list[str]) -> int:
+    """-kej: execution daemons and the jobs that they run."""
+    return _shut_down(kind, values, kill_jobs=True)
+
+
+def _shut_down(kind: str, values: list[str], kill_jobs: bool) -> int:
+    hosts = [name for value in values for name in value.split(",") if name] if kind == "execd" else []
+    what = _thread(values[0]) if kind == "thread" else kind
+    return program.request("shutdown", {"what": what, "hosts": hosts, "kill_jobs": kill_jobs})
+
+
+def start_thread(kind: str, values: list[str]) -> int:
+    """-at scheduler: it starts with the qmaster, and is there as long as that one is."""
+    _thread(values[0])
+    if not _scheduler_host():
+        program.complain("the scheduler is started by the qmaster alone")
+        return 1
+    program.complain("scheduler thread is already running")
+    return 0
+
+
+def _thread(name: str) -> str:
+    """The one part of the qmaster that can be named. Raises Failure."""
+    if name != "scheduler":
+        raise program.Failure(f'thread with name "{name}" is not supported', 1)
+    return name
+
+
+def refuse(kind: str, values: list[str]) -> int:
+    """-tsm, -clearusage."""
+    program.complain(f"denied: {_WITHOUT_OBJECT[kind]}")
+    return 1

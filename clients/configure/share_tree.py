@@ -1,0 +1,47 @@
+"""Nodes of the share tree: shown as paths or drawn as a tree, added, changed and deleted.
+
+Owns -sst, -bonsai, -sstnode, -rsstnode, -astnode, -mstnode and -dstnode. The tree as a file is an object like any
+other. Called by `clients.qconf`. Source: qconf(1); QF-32; O for the texts.
+"""
+
+from clients import gdi, program
+
+
+def draw(kind: str, values: list[str]) -> int:
+    """-sst, -bonsai: a line a node, indented by its depth."""
+    answer = gdi.call("config_share_tree", {"paths": None})
+    for path, name, shares in answer.data or ():
+        depth = path.count("/") if path != "/" else 0
+        print(f"{'   ' * depth}{name}={shares}")
+    return program.show_answers(answer)
+
+
+def show_nodes(kind: str, values: list[str]) -> int:
+    """-sstnode, -rsstnode: paths of nodes and of all below them with their shares; unknown ones are reported."""
+    answer = gdi.call("config_share_tree", {"paths": _items(values)})
+    for path, _, shares in answer.data or ():
+        print(f"{path}={shares}")
+    return program.show_answers(answer)
+
+
+def add_nodes(kind: str, values: list[str]) -> int:
+    """-astnode path=shares,..."""
+    return _change("add", values)
+
+
+def modify_nodes(kind: str, values: list[str]) -> int:
+    """-mstnode path=shares,..."""
+    return _change("modify", values)
+
+
+def delete_nodes(kind: str, values: list[str]) -> int:
+    """-dstnode path,..."""
+    return _change("delete", values)
+
+
+def _change(verb: str, values: list[str]) -> int:
+    return program.request("change_share_tree", {"verb": verb, "nodes": _items(values)})
+
+
+def _items(values: list[str]) -> list[str]:
+    return [item for value in values for item in value.split(",") if item]

@@ -1,0 +1,176 @@
+"""Showing configuration objects: single objects, lists of names, host groups resolved.
+
+Owns what qconf -s* prints of objects. Called by `clients.qconf`. Source: QF-12 … QF-31, HG-5; O for texts of empty lists.
+"""
+
+import os
+import sys
+
+from clients import gdi, program
+from gridengine.syntax.object_file import format_complex_table, format_object
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Shown = list[dict[str, Any]]
+
+_NOTHING = {
+    "user": "no user list defined",
+    "project": "no project list defined",
+    "resource_quota": "no resource quota set list defined",
+    "checkpoint": "no ckpt interface definition defined",
+    "calendar": "no calendar defined",
+    "configuration": "no config defined",
+    "operator": "no operator defined",
+    "manager": "no manager defined",
+    "cluster_queue": "no cluster queue list defined",
+    "host_group": "no host group list defined",
+    "exec_host": "no execution host defined",
+    "admin_host": "no administrative host defined",
+    "submit_host": "no submit host defined",
+    "parallel_environment": "no parallel environment defined",
+    "userset": "no userset list defined",
+}
+#: kinds of which all objects are shown when none is named
+_ALL_AT_ONCE = ("complex", "resource_quota", "scheduler", "share_tree")
+
+
+def show(kind: str, values: list[str]) -> int:
+    """Print objects, in the form of their files; the exit status."""
+    names = [name for value in values for name in value.split(",") if name]
+    if kind == "cluster_queue" and not names:
+        sys.stdout.write(object_text(kind, program.read("config_template", {"kind": kind})))
+        return 0
+    if kind == "cluster_queue":
+        return _show_queues(names)
+    if kind == "configuration" and not names:
+        names = ["global"]
+    answer = gdi.call("config_show", {"kind": kind, "names": names or None})
+    found: Shown = answer.data or []
+    sys.stdout.write(objects_text(kind, _with_load(found) if kind == "exec_host" else found))
+    sys.stdout.flush()
+    status = program.show_answers(answer)
+    if not found and not status and kind in _ALL_AT_ONCE:
+        program.complain("no sharetree element" if kind == "share_tree" else "No resource quota set found")
+        return 1
+    return status
+
+
+def _show_queues(expressions: list[str]) -> int:
+    """Cluster queues, and resolved configurations of instances (QF-12)."""
+    data = program.read("status", {"queue_configurations": {"queues": expressions}})["queue_configurations"]
+    sys.stdout.write(objects_text("cluster_queue", data["found"]))
+    sys.stdout.flush()
+    for phrase in data["unknown"]:
+        program.complain(f'No cluster queue or queue instance matches the phrase "{phrase}"')
+    return 1 if data["unknown"] else 0
+
+
+def object_text(kind: str, attributes: "dict[str, Any]", name: str = "") -> str:
+    """An object as its file."""
+    return format_object(kind, attributes, "SGE_SINGLE_LINE" in os.environ, name)
+
+
+def objects_text(kind: str, found: "Shown") -> str:
+    """Objects as they are shown together: the complexes as one table, queues divided by an empty line."""
+    if kind == "complex":
+        return format_complex_table(sorted((each["attributes"] for each in found), key=lambda row: row["name"]))
+    if kind == "configuration":
+        return "".join(object_text(kind, each["attributes"], each["name"]) for each in found)
+    texts = [object_text(kind, each["attributes"]) for each in found]
+    return ("\n" if kind in ("cluster_queue", "resource_quota") else "").join(texts)
+
+
+def _with_load(found: "Shown") -> "Shown":
+    """Execution hosts with what they report, as qconf -se shows them."""
+    names = [each["name"] for each in found if each["name"] != "global"]
+    hosts = program.read("status", {"hosts": {"hosts": names, "load_values": True}})["hosts"] if names else []
+    load = {host["name"]: host.get("load_values", {}) for host in hosts}
+    shown: Shown = []
+    for each in found:
+        reported = load.get(each["name"], {})
+        attributes: dict[str, Any] = {}
+        for attribute, value in each["attributes"].items():
+            attributes[attribute] = value
+            if attribute == "complex_values":
+                attributes["load_values"] = ",".join(f"{name}={text}" for name, text in reported.items()) or "NONE"
+                attributes["processors"] = reported.get("num_proc", "0")
+        shown.append({"name": each["name"], "attributes": attributes})
+    return shown
+
+
+def show_list(kind: str, values: list[str]) -> int:
+    """Print all names of a kind, one a line; 1 when there is none."""
+    names = sorted(program.read("config_list", {"kind": kind}))
+    if kind == "configuration":
+        names = [name for name in names if name != "global"]
+    if kind == "exec_host":
+        names = [name for name in names if name not in ("global", "template")]
+    if not names:
+        program.complain(_NOTHING.get(kind, "nothing defined"))
+        return 1
+    _write_names(names)
+    return 0
+
+
+def _write_names(names: list[str]) -> None:
+    sys.stdout.write("".join(f"{name}\n" for name in names))
+
+
+def search(kind: str, values: list[str]) -> int:
+    """-sobjl: names of the objects with a value that matches; none is no failure (QF-15)."""
+    _write_names(program.read("config_search", dict(zip(("object", "attribute", "value"), values, strict=True))))
+    return 0
+
+
+def show_detached(kind: str, values: list[str]) -> int:
+    """-sds: the qmaster's lines on settings of queues that no host uses (QF-16)."""
+    return program.request("config_detached", {})
+
+
+def show_group_tree(kind: str, values: list[str]) -> int:
+    """-shgrp_tree: the group, and indented what is in it."""
+    members = _group_members(values[0])
+    sys.stdout.writelines(_tree(values[0], members, ""))
+    return 0
+
+
+def show_group_hosts(kind: str, values: list[str]) -> int:
+    """-shgrp_resolved: all hosts of the group in one line."""
+    print(" ".join(_resolved(values[0], _group_members(values[0]))))
+    return 0
+
+
+def _group_members(group: str) -> dict[str, list[str]]:
+    """Members of all groups: hosts and groups as configured, and what a rule found (HG-5, HG-12)."""
+    found = program.read("config_show", {"kind": "host_group", "names": None})
+    members = {
+        each["name"]: [
+            member
+            for member in (*each["attributes"]["hostlist"].replace(",", " ").split(), *each.get("rule_members", ()))
+            if member.upper() != "NONE"
+        ]
+        for each in found
+    }
+    if group not in members:
+        raise program.Failure(f'Host group "{group}" does not exist', 1)
+    return members
+
+
+def _tree(name: str, members: dict[str, list[str]], indent: str) -> "Iterator[str]":
+    yield f"{indent}{name}\n"
+    for member in members.get(name, ()):
+        yield from _tree(member, members, indent + "   ")
+
+
+def _resolved(name: str, members: dict[str, list[str]]) -> list[str]:
+    """All hosts of a group, each once, in the order of their appearance."""
+    found: dict[str, None] = {}
+    for member in members.get(name, ()):
+        if member.startswith("@"):
+            found.update(dict.fromkeys(_resolved(member, members)))
+        else:
+            found[member] = None
+    return list(found)

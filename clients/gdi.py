@@ -1,0 +1,211 @@
+"""The road of a command to the qmaster: finds the cell, sends one request, reads the answer.
+
+Owns the cell's files that a client needs, the choice of socket and a small HTTP/1.1. Must import next to nothing, since
+every command pays for it: the whole of a command has 28 ms. Called by `clients.program` and the commands.
+Source: docs/architecture.md sections 3 and 4.
+"""
+
+import os
+import time
+
+# the C part alone: `socket` itself adds 3 ms of names that nothing here needs
+from _socket import AF_UNIX, SOCK_STREAM
+from _socket import socket as Socket
+
+from clients import json_text
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+#: how long a command waits for a qmaster that is being restarted, and for sockets that are not there at all
+PATIENCE_S = 4.0
+PATIENCE_ABSENT_S = 1.0
+_PAUSE_S = 0.1
+#: an answer that does not begin within this time will not come
+ANSWER_S = 60.0
+
+
+class Unreachable(Exception):
+    """The qmaster cannot be asked; the text is one line for the user."""
+
+
+class Answer:
+    """Answer of the qmaster: exit status of the command, texts by level in order, and data."""
+
+    __slots__ = ("answers", "data", "status")
+
+    def __init__(self, status: int, answers: list[list[str]], data: "Any") -> None:
+        self.status = status
+        self.answers = answers
+        self.data = data
+
+
+def common_directory() -> str:
+    """`$SGE_ROOT/$SGE_CELL/common`. Raises Unreachable when SGE_ROOT is not set."""
+    root = os.environ.get("SGE_ROOT")
+    if not root:
+        raise Unreachable("SGE_ROOT is not set: load the settings.sh of a cell first")
+    return f"{root}/{os.environ.get('SGE_CELL') or 'default'}/common"
+
+
+def _run_directory() -> str:
+    path = f"{common_directory()}/bootstrap"
+    try:
+        with open(path) as file:
+            for line in file:
+                key, _, value = line.strip().partition(" ")
+                if key == "run_dir":
+                    return value.strip()
+    except OSError as error:
+        raise Unreachable(f"no cell there: cannot read {path}: {error.strerror}") from None
+    raise Unreachable(f"{path} does not say run_dir")
+
+
+def _connect() -> Socket:
+    """A connection to the qmaster of this host or to the gateway of this host. Raises Unreachable after a while."""
+    directory = _run_directory()
+    begin = time.monotonic()
+    while True:
+        patience = PATIENCE_ABSENT_S
+        for name in ("gdi.sock", "gateway.sock"):
+            connection = Socket(AF_UNIX, SOCK_STREAM)
+            try:
+                connection.connect(f"{directory}/{name}")
+                connection.settimeout(ANSWER_S)
+                return connection
+            except OSError as error:
+                connection.close()
+                if not isinstance(error, FileNotFoundError):
+                    patience = PATIENCE_S
+        if time.monotonic() - begin > patience:
+            raise Unreachable(_no_qmaster())
+        time.sleep(_PAUSE_S)
+
+
+def _no_qmaster() -> str:
+    host = "unknown"
+    try:
+        with open(f"{common_directory()}/act_qmaster") as file:
+            host = file.readline().strip() or host
+    except OSError:
+        pass
+    return f'unable to contact the qmaster on host "{host}": neither it nor a gateway answers on this host'
+
+
+class _Reader:
+    """Lines and lengths of bytes out of a connection. Raises Unreachable when it ends too early."""
+
+    def __init__(self, connection: Socket) -> None:
+        self.connection = connection
+        self.data = b""
+
+    def more(self) -> None:
+        try:
+            got = self.connection.recv(262144)
+        except TimeoutError:
+            raise Unreachable(f"the qmaster has not answered within {ANSWER_S:.0f} seconds") from None
+        except OSError as error:
+            raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
+        if not got:
+            raise Unreachable("the qmaster closed the connection before it had answered")
+        self.data += got
+
+    def line(self) -> bytes:
+        while b"\n" not in self.data:
+            self.more()
+        line, _, self.data = self.data.partition(b"\n")
+        return line.rstrip(b"\r")
+
+    def take(self, length: int) -> bytes:
+        if len(self.data) < length:
+            parts, size = [self.data], len(self.data)
+            while size < length:
+                self.data = b""
+                self.more()
+                parts.append(self.data)
+                size += len(self.data)
+            self.data = b"".join(parts)
+        taken, self.data = self.data[:length], self.data[length:]
+        return taken
+
+
+class _Refused(Exception):
+    """The gateway is there but the qmaster is not: to be tried again."""
+
+
+def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
+    """Send a request; the connection, and the pieces of the answer's body as they come."""
+    connection = _connect()
+    head = (
+        f"POST /v1/{name} HTTP/1.1\r\nHost: qmaster\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    )
+    try:
+        connection.sendall(head.encode() + body)
+    except OSError as error:
+        raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
+    reader = _Reader(connection)
+    status = reader.line().split(None, 2)
+    headers = {}
+    while line := reader.line():
+        key, _, value = line.partition(b":")
+        headers[key.strip().lower()] = value.strip()
+    if len(status) < 2 or status[1] != b"200":
+        if status[1:2] in ([b"502"], [b"503"], [b"504"]):
+            raise _Refused
+        reason = status[2].decode("ascii", "replace") if len(status) > 2 else "no HTTP"
+        raise Unreachable(f"the qmaster answered the request {name} with: {reason}")
+    return connection, _pieces(reader, headers)
+
+
+def _pieces(reader: _Reader, headers: dict[bytes, bytes]) -> "Iterator[bytes]":
+    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+        while size := int(reader.line().partition(b";")[0], 16):
+            yield reader.take(size)
+            reader.line()
+    else:
+        yield reader.take(int(headers.get(b"content-length", b"0")))
+
+
+def _patiently(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
+    """`_exchange`, repeated for a while when only the gateway answers."""
+    begin = time.monotonic()
+    while True:
+        try:
+            return _exchange(name, body)
+        except _Refused:
+            if time.monotonic() - begin > PATIENCE_S:
+                raise Unreachable(_no_qmaster()) from None
+            time.sleep(_PAUSE_S)
+
+
+def call(name: str, body: object) -> Answer:
+    """Send a request and return its answer. Raises Unreachable."""
+    connection, pieces = _patiently(name, json_text.encode(body))
+    text = b"".join(pieces)
+    connection.close()
+    try:
+        answer = json_text.decode(text)
+        return Answer(answer["status"], answer["answers"], answer.get("data"))
+    except (ValueError, KeyError, TypeError):
+        raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
+
+
+def stream(name: str, body: object) -> "Iterator[dict[str, Any]]":
+    """Send a request and yield the objects of its answer, one JSON line each, as they come. Raises Unreachable.
+
+    A broken connection is not mended here: whoever waits for a job asks again.
+    """
+    connection, pieces = _patiently(name, json_text.encode(body))
+    connection.settimeout(None)
+    held = b""
+    try:
+        for piece in pieces:
+            *lines, held = (held + piece).split(b"\n")
+            for line in lines:
+                if line.strip():
+                    yield json_text.decode(line)
+    finally:
+        connection.close()

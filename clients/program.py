@@ -1,0 +1,154 @@
+"""What every q* command does around its own work: run, print answers, end with the right status, never a traceback.
+
+Owns the guard of the commands. Called by each `clients.qX.main`.
+"""
+
+import gc
+import os
+import sys
+
+from clients import gdi
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.options.option import Option, OptionError, options_of, read_options, usage
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Command = Callable[[list[str]], int]
+
+EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
+
+
+def run(name: str, command: "Command") -> int:
+    """Run `command(arguments) -> exit status` with the arguments of this process, and end the process.
+
+    The process ends here, without the interpreter's own tidying up, which costs a command 2 ms.
+    """
+    gc.disable()
+    status = guarded(name, command, sys.argv[1:])
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        status = EXIT_BROKEN_PIPE
+    os._exit(status)
+
+
+def guarded(name: str, command: "Command", arguments: list[str]) -> int:
+    """The exit status of a command; whatever goes wrong becomes one line on stderr."""
+    try:
+        status = command(arguments)
+        sys.stdout.flush()
+        return status
+    except Ended as end:
+        return end.status
+    except OptionError as error:
+        complain(f"{name}: {error.text}")
+        return error.exit_status
+    except Failure as failure:
+        complain(failure.text)
+        return failure.status
+    except gdi.Unreachable as error:
+        complain(f"error: {error}")
+        return 1
+    except (SyntaxFault, ConfigError) as error:
+        complain(f"{name}: {error}")
+        return 1
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # whoever read the output has gone; what is left in the buffer must not be tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return EXIT_BROKEN_PIPE
+    except Exception as error:
+        if "SGE_DEBUG_LEVEL" in os.environ:
+            raise
+        complain(f"{name}: internal error: {type(error).__name__}: {error}")
+        return 1
+
+
+def complain(text: str) -> None:
+    """A line on stderr."""
+    print(text, file=sys.stderr)
+
+
+def show_answers(answer: gdi.Answer) -> int:
+    """Print the texts of an answer, info to stdout and the others to stderr; the exit status."""
+    for level, text in answer.answers:
+        print(text, file=sys.stdout if level == "info" else sys.stderr)
+    return answer.status
+
+
+def request(name: str, body: object) -> int:
+    """Send a changing request and print its answers; the exit status."""
+    return show_answers(gdi.call(name, body))
+
+
+def read(name: str, body: object) -> "Any":
+    """The data of a reading request. Errors of the qmaster are printed and end the command."""
+    answer = gdi.call(name, body)
+    if show_answers(answer):
+        sys.stdout.flush()
+        raise Ended(answer.status)
+    return answer.data
+
+
+def file_text(path: str) -> str:
+    """The text of a file that the user named. Raises SyntaxFault."""
+    try:
+        with open(path, encoding="utf-8", errors="strict") as file:
+            return file.read()
+    except OSError as error:
+        raise SyntaxFault(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SyntaxFault(f"cannot read {path}: it is no text in UTF-8") from None
+
+
+class Failure(Exception):
+    """The command ends with a line on stderr that is known as it is, without the command's name."""
+
+    def __init__(self, text: str, status: int) -> None:
+        self.text = text
+        self.status = status
+        super().__init__(text)
+
+
+class Ended(Exception):
+    """The command has said what there was to say and ends with a status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        super().__init__(status)
+
+
+def simple_options(
+    name: str, table: tuple[Option, ...], arguments: list[str], operands: str = "", now: float = 0.0
+) -> "tuple[dict[str, Any], list[str]]":
+    """Fold the arguments of a command whose options fill a dict: (fields, operands).
+
+    Prints the usage and ends the command for -help; a fault is reported below the usage, exit 1, as the original does.
+    """
+    options = options_of(name, table)
+    fields: dict[str, Any] = {"now": now} if now else {}
+    try:
+        settings, rest = read_options(arguments, options, mixed=True)
+        for option, values, place in settings:
+            option.apply(fields, values, place)
+    except OptionError as error:
+        sys.stderr.write(usage(name, operands, options))
+        raise OptionError(error.text, exit_status=1) from None
+    fields.pop("now", None)
+    if fields.get("help"):
+        sys.stdout.write(usage(name, operands, options))
+        raise Ended(0)
+    return fields, rest
+
+
+def misused(name: str, table: tuple[Option, ...], operands: str, text: str) -> int:
+    """Report a call that cannot be meant so: the usage and a line, exit 1."""
+    sys.stderr.write(usage(name, operands, options_of(name, table)))
+    complain(text)
+    return 1

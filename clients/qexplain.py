@@ -1,0 +1,68 @@
+"""qexplain: why jobs are pending, what would let them start, and when they may. Beyond Grid Engine; see `qstat -j`."""
+
+import sys
+
+from clients import json_text, program
+from clients.render.quantities import long_date
+from gridengine.options import fields as fold
+from gridengine.options.option import Option
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+OPERANDS = "job_list"
+EXPLAIN_OPTIONS: tuple[Option, ...] = (
+    Option("-help --help", "", "qexplain", fold.flag, "help", "print this help"),
+    Option("-json", "", "qexplain", fold.flag, "json", "print JSON"),
+)
+
+
+def qexplain(arguments: list[str]) -> int:
+    """Explain the jobs named by number, name or pattern; 1 if one of them does not exist."""
+    options, operands = program.simple_options("qexplain", EXPLAIN_OPTIONS, arguments, OPERANDS)
+    targets = [target for operand in operands for target in operand.split(",") if target]
+    if not targets:
+        return program.misused("qexplain", EXPLAIN_OPTIONS, OPERANDS, "qexplain: no jobs are named")
+    data = program.read("explain_job", {"jobs": targets})
+    if options.get("json"):
+        sys.stdout.write(json_text.encode(data).decode() + "\n")
+    else:
+        sys.stdout.writelines(f"{line}\n" for job in data["jobs"] for line in explained(job))
+    for target in data["unknown"]:
+        program.complain(f'job "{target}" does not exist')
+    return 1 if data["unknown"] else 0
+
+
+def explained(job: "dict[str, Any]") -> "Iterator[str]":
+    """The lines about one job."""
+    head = f'job {job["id"]} ("{job["name"]}")'
+    if not job["pending"]:
+        yield f"{head} is not pending"
+        return
+    tasks = f", tasks {job['pending']}" if job["array"] else ""
+    if not job["causes"]:
+        yield f"{head} is pending{tasks}: nothing keeps it, the next scheduling cycle will look at it"
+        return
+    yield f"{head} is pending{tasks}, because"
+    for number, cause in enumerate(job["causes"], start=1):
+        yield f"  {number}. {cause['text']}"
+        reasons = cause.get("reasons", [])
+        for reason in reasons:
+            yield f"       {reason}"
+        if cause.get("count", 0) > len(reasons):
+            yield f"       and {cause['count'] - len(reasons)} more"
+    change = job.get("change")
+    if change:
+        yield f"  it could {'start now' if change.get('now') else 'run'} with"
+        for text in change["texts"]:
+            yield f"       {text}"
+        if change.get("options"):
+            yield f"       qalter {change['options']} {job['id']}"
+    if job.get("expected_start"):
+        yield f"  expected start: {long_date(job['expected_start'])} at the latest, if no job of higher priority comes"
+
+
+def main() -> int:
+    return program.run("qexplain", qexplain)

@@ -1,0 +1,23 @@
+"""qmod: change the state of queues and jobs. Source: qmod(1); statements QM-1 … QM-11."""
+
+from clients import program
+from gridengine.options.control import CONTROL_OPTIONS
+
+
+def qmod(arguments: list[str]) -> int:
+    """Send one `change_states` for each option in their order; the first exit status that is not 0."""
+    fields, operands = program.simple_options("qmod", CONTROL_OPTIONS, arguments)
+    changes = fields.pop("changes", [])
+    if not changes:
+        return program.misused("qmod", CONTROL_OPTIONS, "", "qmod: no change is asked for")
+    if operands:
+        # words behind -t or another option belong to the list that came before
+        changes[-1]["targets"] += [name for word in operands for name in word.replace(",", " ").split()]
+    status = 0
+    for change in changes:
+        status = program.request("change_states", {**change, **fields}) or status
+    return status
+
+
+def main() -> int:
+    return program.run("qmod", qmod)

@@ -1,0 +1,32 @@
+"""qresub: copies of jobs. Source: sge_submit(1) qresub; statement SO-45."""
+
+import os
+import sys
+import time
+
+from clients import program
+from gridengine.options.option import options_of, read_options, usage
+from gridengine.options.submission import Submission
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+OPERANDS = "job_id_list"
+
+
+def qresub(arguments: list[str]) -> int:
+    """Copy the jobs named by number; the exit status."""
+    options = options_of("qresub", SUBMIT_OPTIONS)
+    settings, operands = read_options(arguments, options, mixed=True)
+    target = Submission("qresub", os.environ, "/", time.time())
+    for option, values, place in settings:
+        option.apply(target, values, place)
+    if target.settings.get("help"):
+        sys.stdout.write(usage("qresub", OPERANDS, options))
+        return 0
+    targets = [name for operand in operands for name in operand.split(",") if name]
+    if not targets:
+        return program.misused("qresub", SUBMIT_OPTIONS, OPERANDS, "qresub: no jobs are named")
+    return program.request("resubmit_jobs", {"targets": targets, "holds": target.request.get("holds", "")})
+
+
+def main() -> int:
+    return program.run("qresub", qresub)

@@ -1,0 +1,48 @@
+"""qrstat: the state of advance reservations. Source: qrstat(1); statements AR-107 … AR-116."""
+
+import sys
+
+from clients import json_text, program
+from clients.render import reservations as render
+from clients.request_files import default_settings
+from gridengine.options.option import options_of
+from gridengine.options.reservation import RESERVATION_OPTIONS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def qrstat(arguments: list[str]) -> int:
+    """Print what the options ask for; the exit status."""
+    given, operands = program.simple_options("qrstat", RESERVATION_OPTIONS, arguments)
+    if operands:
+        return program.misused("qrstat", RESERVATION_OPTIONS, "", f'error: invalid option argument "{operands[0]}"')
+    fields: dict[str, Any] = {}
+    for option, values, place in default_settings("sge_qrstat", options_of("qrstat", RESERVATION_OPTIONS)):
+        option.apply(fields, values, place)
+    fields.update(given)
+    detailed = "reservations" in fields
+    body = {"targets": fields.get("reservations"), "users": fields.get("users", [])}
+    data = program.read("status", {"reservations": body})["reservations"]
+    found = data["reservations"]
+    if "xml" in fields:
+        from clients.render.xml_reservations import reservation_list
+
+        sys.stdout.writelines(reservation_list(found))
+    elif "json" in fields:
+        print(json_text.encode(found).decode())
+    elif detailed:
+        sys.stdout.writelines(render.details(found))
+    elif found:
+        sys.stdout.writelines(render.summary(found, "explain" in fields))
+    if data["unknown"]:
+        sys.stdout.flush()
+        program.complain("Following advance reservations do not exist:")
+        for target in data["unknown"]:
+            program.complain(target)
+    return 1 if data["unknown"] and not found else 0
+
+
+def main() -> int:
+    return program.run("qrstat", qrstat)

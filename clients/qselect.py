@@ -1,0 +1,20 @@
+"""qselect: names of the queue instances that meet criteria. Source: qselect(1); statements QS-1 … QS-5."""
+
+from clients import program
+from clients.selection import instance_selection
+from gridengine.options.status import STATUS_OPTIONS
+
+
+def qselect(arguments: list[str]) -> int:
+    """Print the names, one a line; 1 when nothing is selected (QS-5)."""
+    fields, operands = program.simple_options("qselect", STATUS_OPTIONS, arguments)
+    if operands:
+        return program.misused("qselect", STATUS_OPTIONS, "", f'qselect: invalid option argument "{operands[0]}"')
+    data = program.read("status", {"queues": {"select": instance_selection(fields)}})
+    for row in data["queues"]:
+        print(row["name"])
+    return 0 if data["queues"] else 1
+
+
+def main() -> int:
+    return program.run("qselect", qselect)

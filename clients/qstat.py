@@ -1,0 +1,161 @@
+"""qstat: the state of jobs and queue instances. Source: qstat(1); statements ST-1 … ST-35.
+
+Owns the choice of what is asked of the qmaster and which format prints it; formats are in `clients.render`.
+"""
+
+import os
+import sys
+
+from clients import gdi, program
+from clients.render.jobs import QUEUE_WIDTH, JobTable, queue_width
+from clients.selection import instance_selection
+from gridengine.options.option import OptionError, options_of, read_options, split_words
+from gridengine.options.status import STATUS_OPTIONS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = dict[str, Any]
+
+
+def qstat(arguments: list[str]) -> int:
+    """Print what the options ask for; the exit status."""
+    defaults = _default_fields()
+    fields, operands = program.simple_options("qstat", STATUS_OPTIONS, arguments)
+    if operands:
+        return program.misused("qstat", STATUS_OPTIONS, "", f'qstat: invalid option argument "{operands[0]}"')
+    fields = {**defaults, **fields}
+    if "jobs" in fields:
+        return _job_details(fields)
+    if "c" in fields.get("group", ""):
+        return _cluster_queues(fields)
+    full = any(name in fields for name in ("full", "resources", "explain", "queue_states"))
+    return _jobs_and_queues(fields, full)
+
+
+def _default_fields() -> "Fields":
+    """Options of the cell's sge_qstat and of ~/.sge_qstat; the command line overrides each (ST-30)."""
+    found: Fields = {}
+    options = options_of("qstat", STATUS_OPTIONS)
+    for path in (f"{gdi.common_directory()}/sge_qstat", f"{os.environ.get('HOME', '')}/.sge_qstat"):
+        try:
+            with open(path) as file:
+                lines = file.read().split("\n")
+        except OSError:
+            continue
+        fields: Fields = {}
+        for number, line in enumerate(lines, start=1):
+            if line[:1] == "#" or not line.strip():
+                continue
+            place = f"{path}, line {number}"
+            settings, rest = read_options(split_words(line), options, place)
+            if rest:
+                raise OptionError(f'"{rest[0]}" is no option', place)
+            for option, values, _ in settings:
+                option.apply(fields, values, place)
+        found.update(fields)
+    return found
+
+
+def _jobs_and_queues(fields: "Fields", full: bool) -> int:
+    """The job list, and with -f the queue instances; one question, so that both are of the same moment."""
+    select = instance_selection(fields)
+    extended = any(name in fields for name in ("ext", "urg", "pri"))
+    details = ["shares"] * extended + ["requests"] * ("requested" in fields)
+    group = fields.get("group", "")
+    jobs: Fields = {"users": fields.get("users", []), "select": select, "single": "d" in group, "details": details}
+    if "states" in fields:
+        jobs["states"] = fields["states"]
+    body: Fields = {"jobs": jobs}
+    if full:
+        body["queues"] = {"select": select, "explain": fields.get("explain", ""), "resources": fields.get("resources")}
+        body["queues"]["load"] = os.environ.get("SGE_LOAD_AVG", "")
+    elif select:
+        # whether the criteria select anything decides on the exit status
+        body["queues"] = {"select": select}
+    data = program.read("status", body)
+    if "queues" in fields and not data["queues"]:
+        return 1
+    slot_lines = "t" in group or "task_usage" in fields
+    if "xml" in fields:
+        from clients.render.xml_jobs import job_list
+
+        sys.stdout.writelines(job_list(data, fields, full, slot_lines))
+        return 0
+    rows = data["jobs"]["running"]
+    setting = os.environ.get("SGE_LONG_QNAMES", "")
+    width = queue_width(setting, rows) if setting else QUEUE_WIDTH
+    table = JobTable(
+        *("ext" in fields, "urg" in fields, "pri" in fields, slot_lines, "task_usage" in fields, "requested" in fields),
+        queue=0 if full else width,
+        binding="no_binding" not in fields,
+    )
+    if full:
+        from clients.render.instances import full_format
+
+        sys.stdout.writelines(full_format(data["queues"], data["jobs"], table, width, "not_empty" in fields))
+        return 0
+    return _job_list(data["jobs"], table, slot_lines)
+
+
+def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
+    """The reduced format: a header only if there is a job."""
+    running, waiting = jobs["running"], jobs["pending"] + jobs["finished"]
+    if not running and not waiting:
+        return 0
+    write = sys.stdout.write
+    write(table.header())
+    if slot_lines:
+        from clients.render.instances import jobs_by_instance
+
+        for tasks in dict(sorted(jobs_by_instance(running).items())).values():
+            for row, grants in tasks:
+                write("".join(table.grant_lines(row, grants)))
+    else:
+        write("".join(table.lines(running)))
+    write("".join(table.lines(waiting)))
+    return 0
+
+
+def _cluster_queues(fields: "Fields") -> int:
+    data = program.read("status", {"cluster_queues": {"select": instance_selection(fields)}})
+    if "xml" in fields:
+        from clients.render.xml_jobs import cluster_queue_summary
+
+        sys.stdout.writelines(cluster_queue_summary(data["cluster_queues"], "ext" in fields))
+        return 0
+    from clients.render.instances import cluster_queue_format
+
+    if data["cluster_queues"]:
+        sys.stdout.writelines(cluster_queue_format(data["cluster_queues"], "ext" in fields))
+    return 0
+
+
+def _job_details(fields: "Fields") -> int:
+    """-j: everything about jobs; unknown ones are reported at the end, exit 1 (as text) or 0 (as XML)."""
+    from clients.render import job_detail
+
+    wanted = fields["jobs"].replace(",", " ").split()
+    data = program.read("status", {"job_detail": {"jobs": wanted}})["job_detail"]
+    binding = "no_binding" not in fields
+    if "xml" in fields:
+        from clients.render.xml_job_detail import detailed_jobs
+
+        sys.stdout.writelines(detailed_jobs(data))
+        return 0
+    if "reasons" in data:
+        sys.stdout.writelines(job_detail.pending_reasons(data["reasons"]))
+        return 0
+    sys.stdout.writelines(job_detail.job_details(data["jobs"], binding))
+    if data["unknown"]:
+        sys.stdout.flush()
+        program.complain("Following jobs do not exist: ")
+        for target in data["unknown"]:
+            program.complain(target)
+        return 1
+    return 0
+
+
+def main() -> int:
+    return program.run("qstat", qstat)

@@ -1,0 +1,154 @@
+"""qsub: submit a job. Source: sge_submit(1); statements SB, SO; texts and exit codes as other programs parse them."""
+
+import sys
+import time
+
+from clients import gdi, program
+from clients.submission import Job, read_submission, submit_request
+from gridengine.errors import EXIT_SYNC_FAILED
+from gridengine.options.option import options_of, usage
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+#: how long a waiting qsub does without a qmaster: the job goes on meanwhile
+PATIENCE_S = 60.0
+_PAUSE_S = 0.2
+
+
+def qsub(arguments: list[str]) -> int:
+    """Submit; the exit status."""
+    job = read_submission("qsub", arguments)
+    if job.settings.get("help"):
+        sys.stdout.write(usage("qsub", "[script|-|command [arguments]]", options_of("qsub", SUBMIT_OPTIONS)))
+        return 0
+    request = submit_request(job)
+    if job.settings.get("verify"):
+        return _verify(request)
+    answer = gdi.call("submit", request)
+    if answer.data is None:
+        return _not_submitted(answer, asked=request.get("verify") in ("v", "p"))
+    program.show_answers(answer)
+    return _submitted(job, answer.data)
+
+
+def _verify(request: "dict[str, Any]") -> int:
+    from clients.render.job_detail import would_be_job
+
+    sys.stdout.write(would_be_job(request))
+    return 0
+
+
+def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
+    """Report a refusal, or the outcome of -w v|p which submits nothing."""
+    if asked and not any(level == "error" for level, _ in answer.answers):
+        return program.show_answers(answer)
+    texts = [text for _, text in answer.answers]
+    program.complain(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
+    for text in texts[1:]:
+        program.complain(text)
+    program.complain("Exiting.")
+    return answer.status or 1
+
+
+def _submitted(job: Job, data: "dict[str, Any]") -> int:
+    """Say the number of the job, then wait for it where that was asked for."""
+    job_id, tasks = data["job_id"], data.get("tasks", "")
+    label = f"{job_id}.{tasks}" if tasks else str(job_id)
+    if job.settings.get("terse"):
+        print(label)
+    else:
+        print(f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted')
+    sync = bool(job.settings.get("sync"))
+    immediate = bool(job.target.request.get("now"))
+    if not (sync or immediate):
+        return 0
+    sys.stdout.flush()
+    try:
+        return _wait(job_id, bool(tasks), sync, immediate)
+    except KeyboardInterrupt:
+        program.complain("\nInterrupted!")
+        program.request("delete_jobs", {"targets": [str(job_id)]})
+        return program.EXIT_INTERRUPTED
+
+
+def _wait(job_id: int, array: bool, sync: bool, immediate: bool) -> int:
+    """Follow the job to its end, or with -now alone to its start; the exit status of -sync (SO-34)."""
+    if immediate:
+        program.complain("Waiting for immediate job to be scheduled.")
+    status, ended = 0, False
+    for record in _records(job_id):
+        if immediate and record.get("deleted"):
+            break
+        if immediate:
+            program.complain(f"Your immediate job {job_id} has been successfully scheduled.")
+            immediate = False
+            if not sync:
+                return 0
+        if "exit_status" in record or record.get("deleted"):
+            outcome = _report(f"{job_id}.{record['task_id']}" if array else str(job_id), record)
+            status, ended = status or outcome, True
+    if immediate:
+        # also when it was given up before this command began to listen
+        program.complain('Your "qsub" request could not be scheduled, try again later.')
+        return 1
+    if not ended:
+        status = _report(str(job_id), {"deleted": True})
+    return status
+
+
+def _records(job_id: int) -> "Iterator[dict[str, Any]]":
+    """What the qmaster tells of the job until its end; across restarts of the qmaster, each task once."""
+    seen: set[int] = set()
+    lost = 0.0
+    while True:
+        try:
+            for record in gdi.stream("wait", {"job_id": job_id}):
+                lost = 0.0
+                if record.get("done"):
+                    return
+                if "exit_status" not in record and not record.get("deleted"):
+                    yield record
+                elif record["task_id"] not in seen:
+                    seen.add(record["task_id"])
+                    yield record
+            fault = gdi.Unreachable("the qmaster ended the stream before the job had ended")
+        except gdi.Unreachable as error:
+            fault = error
+        lost = lost or time.monotonic()
+        if time.monotonic() - lost > PATIENCE_S:
+            raise fault
+        time.sleep(_PAUSE_S)
+
+
+def _report(label: str, record: "dict[str, Any]") -> int:
+    """Report the end of a task on stderr; what it makes of the exit status."""
+    if record.get("deleted"):
+        program.complain(f"Job {label} never ran.")
+        return EXIT_SYNC_FAILED
+    code, failed = record["exit_status"], record.get("failed", 0)
+    signal = record.get("signal") or (code - 128 if code > 128 and failed == 100 else 0)
+    if signal:
+        program.complain(f"Job {label} received signal {_signal_name(signal)}.")
+        return 1
+    if failed:
+        program.complain(f"Job {label} failed before it could run (failed {failed}).")
+        return EXIT_SYNC_FAILED
+    program.complain(f"Job {label} exited with exit code {code}.")
+    return int(code)
+
+
+def _signal_name(number: int) -> str:
+    import signal
+
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
+
+
+def main() -> int:
+    return program.run("qsub", qsub)

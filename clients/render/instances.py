@@ -1,0 +1,84 @@
+"""Queue instances with their jobs (qstat -f) and the summary by cluster queue (qstat -g c).
+
+Owns these two text formats. Called by qstat. Source: qstat(1) full format and cluster queue format, ST-4 … ST-15,
+QI-14, QI-18; O for widths.
+"""
+
+from clients.render.jobs import JobTable
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Row = list[Any]
+    Instance = dict[str, Any]
+
+_HEADER = "qtype resv/used/tot. load_avg arch          states\n"
+_PENDING = " - PENDING JOBS" * 5
+_FINISHED = " - FINISHED JOBS" * 4 + " -"
+_STATES = "sASCuadDcoE"
+
+
+def load_text(load: "str | None") -> str:
+    """The load column: two decimals, -NA- if nothing is known, ---- for what is no number."""
+    if load is None:
+        return "-NA-"
+    try:
+        return f"{float(load):.2f}"
+    except ValueError:
+        return "----"
+
+
+def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Row]]]]":
+    """For each instance the tasks there, each with its grants at this instance."""
+    found: dict[str, list[tuple[Row, list[Row]]]] = {}
+    for row in running:
+        for grant in row[6]:
+            found.setdefault(grant[0], []).append((row, [grant]))
+    return found
+
+
+def full_format(
+    instances: "list[Instance]", jobs: "dict[str, list[Row]]", table: JobTable, width: int, only_used: bool
+) -> "Iterator[str]":
+    """The text of qstat -f; `width` of the queue column, `only_used` hides instances without jobs (ST-22)."""
+    at = jobs_by_instance(jobs["running"])
+    length = 51 + width + 108 * table.ext
+    header = f"{'queuename':<{width}} {_HEADER}"
+    for instance in instances:
+        tasks = at.get(instance["name"], [])
+        if only_used and not tasks:
+            continue
+        yield f"{header}{'-' * length}\n"
+        header = ""
+        slots = f"{instance['resv']}/{instance['used']}/{instance['total']}"
+        arch = instance["arch"] or "-NA-"
+        yield (
+            f"{instance['name']:<{width}.{width}} {instance['type']:<5} {slots:<14} {load_text(instance['load']):<8} "
+            f"{arch:<13} {instance['states']}\n"
+        )
+        for letters, name, value in instance.get("resources", ()):
+            yield f"\t{letters}:{name}={value}\n"
+        for texts in instance.get("explain", {}).values():
+            yield from (f"\t{text}\n" for text in texts)
+        for row, grants in tasks:
+            yield from table.grant_lines(row, grants)
+    mark = "#" * (76 + 110 * table.ext)
+    for rows, title in ((jobs["pending"], _PENDING), (jobs["finished"], _FINISHED)):
+        if rows:
+            yield f"\n{mark}\n{title}\n{mark}\n"
+            yield from table.lines(rows)
+
+
+def cluster_queue_format(rows: "list[Instance]", ext: bool) -> "Iterator[str]":
+    """The text of qstat -g c; names are never cut (ST-15)."""
+    width = max([30, *(len(row["name"]) for row in rows)])
+    states = "".join(f"{letter:>6}" for letter in _STATES) if ext else ""
+    yield f"{'CLUSTER QUEUE':<{width}}  CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE {states or ' '}\n"
+    yield "-" * (50 + width + (66 if ext else 0)) + "\n"
+    for row in rows:
+        load = "-NA-" if row["load"] is None else f"{row['load']:.2f}"
+        counts = (row["used"], row["resv"], row["available"], row["total"], row["temporary"], row["manual"])
+        each = "".join(f"{row['states'].get(letter, 0):>5} " for letter in _STATES) if ext else ""
+        yield f"{row['name']:<{width}} {load:>7} {' '.join(f'{count:>6}' for count in counts)} {each}\n"

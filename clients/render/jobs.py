@@ -1,0 +1,190 @@
+"""The job lines of qstat and qhost: columns, widths, details.
+
+Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called by qstat, `render.instances` and
+`render.hosts`. Source: qstat(1) output formats, ST-2, ST-16, ST-24, ST-26, ST-27, ST-31; O for widths.
+"""
+
+import time
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    Row = list[Any]
+
+QUEUE_WIDTH = 30
+_NO_TASK = " " * 7
+#: what stands in front of the queue on lines of further slots of a task
+_SAME_JOB = " " * 66
+_USAGE_COLUMNS = "cpu        mem     io      tckts ovrts otckt ftckt stckt share "
+_TASK_COLUMNS = "task-ID state cpu        mem     io      stat failed "
+
+
+def queue_width(setting: str, rows: "Iterable[Row]") -> int:
+    """Width of the queue column by SGE_LONG_QNAMES: 30, at least 10, -1 for the longest name (ST-31)."""
+    if setting == "-1":
+        return max([10, *(len(grant[0]) for row in rows for grant in row[6])])
+    return max(10, int(setting)) if setting.isdigit() else QUEUE_WIDTH
+
+
+class JobTable:
+    """Formats job rows.
+
+    `ext`, `urg`, `pri`: further columns; `slot_lines`: one line a slot with MASTER or SLAVE (-g t); `task_usage`: the
+    columns of -t; `requests`: details below each job (-r); `queue`: width of the queue column, 0 for none (-f);
+    `indent`: blanks in front; `binding`: with details of core binding.
+    """
+
+    def __init__(
+        self,
+        ext: bool = False,
+        urg: bool = False,
+        pri: bool = False,
+        slot_lines: bool = False,
+        task_usage: bool = False,
+        requests: bool = False,
+        queue: int = QUEUE_WIDTH,
+        indent: str = "",
+        binding: bool = True,
+    ) -> None:
+        self.ext = ext
+        self.urg = urg
+        self.pri = pri
+        self.slot_lines = slot_lines or task_usage
+        self.task_usage = task_usage
+        self.requests = requests
+        self.queue = queue
+        self.indent = indent
+        self.binding = binding
+        self.time = not ext or urg or pri or task_usage
+        self.plain = not (ext or urg or pri or requests or self.slot_lines)
+        self._times: dict[float, str] = {}
+
+    def header(self) -> str:
+        """The column names and the line below them."""
+        names = "job-ID  prior   "
+        names += "nurg    " if self.pri or self.urg else ""
+        names += "npprior " if self.pri else ""
+        names += "ntckts  " if self.pri or self.ext else ""
+        names += "urg      rrcontr  wtcontr  dlcontr  " if self.urg else ""
+        names += " ppri " if self.pri else ""
+        names += "name       user         "
+        names += "project          department " if self.ext else ""
+        names += "state "
+        names += "submit/start at     " if self.time else ""
+        names += " deadline           " if self.urg else ""
+        names += _USAGE_COLUMNS if self.ext else ""
+        names += f"{'queue':<{self.queue}} {'master' if self.slot_lines else 'slots'} ja-task-ID "
+        names += _TASK_COLUMNS if self.task_usage else ""
+        # the original's line is not always as long as its column names
+        length = 83 + self.queue + 79 * self.ext + 64 * self.urg + 35 * self.pri
+        length += 54 if self.task_usage else 1 if self.slot_lines else 0
+        return f"{self.indent}{names}\n{self.indent}{'-' * length}\n"
+
+    def lines(self, rows: "Iterable[Row]") -> "Iterator[str]":
+        """The lines of rows, each with its newline; a running task stands at its master's queue with all its slots."""
+        if self.plain:
+            yield from self._plain_lines(rows)
+            return
+        for row in rows:
+            grants = row[6]
+            if self.slot_lines and grants:
+                yield from self.grant_lines(row, grants)
+            else:
+                yield self._line(row, grants[0][0] if grants else "", "" if self.slot_lines else f"{row[7]:>5}")
+                if self.requests:
+                    yield self._details(row, grants[0][0] if grants else "")
+
+    def _plain_lines(self, rows: "Iterable[Row]") -> "Iterator[str]":
+        width, indent, date = self.queue, self.indent, self._date
+        for number, priority, name, owner, letters, moment, grants, slots, tasks, *_ in rows:
+            queue = f"{grants[0][0] if grants else '':<{width}.{width}} " if width else ""
+            yield (
+                f"{indent}{number:>7} {priority:7.5f} {name:<10.10} {owner:<12.12} {letters:<5.5} "
+                f"{date(moment)} {queue}{slots:>5} {tasks or _NO_TASK}\n"
+            )
+
+    def grant_lines(self, row: "Row", grants: "list[Row]") -> "Iterator[str]":
+        """The lines of a task at some of its instances: in a queue's section (-f), or at every one of them (-g t)."""
+        for instance, slots, slaves in grants:
+            if not self.slot_lines:
+                yield self._line(row, instance, f"{slots:>5}")
+            else:
+                kinds = ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves
+                yield self._line(row, instance, kinds[0] if kinds else "")
+                queue = f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
+                for kind in kinds[1:]:
+                    yield f"{self.indent}{_SAME_JOB}{queue}{kind:<6} {row[8] or _NO_TASK}\n"
+            if self.requests:
+                yield self._details(row, row[6][0][0])
+
+    def _line(self, row: "Row", instance: str, slots: str) -> str:
+        number, priority, name, owner, letters, moment, grants, _, tasks = row[:9]
+        details = row[9] if len(row) > 9 else {}
+        text = f"{self.indent}{number:>7} {priority:7.5f} "
+        text += f"{details['nurg']:7.5f} " if self.pri or self.urg else ""
+        text += f"{details['npprior']:7.5f} " if self.pri else ""
+        text += f"{details['ntckts']:7.5f} " if self.pri or self.ext else ""
+        if self.urg:
+            parts = (details[name] for name in ("urgency", "rrcontr", "wtcontr", "dlcontr"))
+            text += "".join(f"{part:8.0f} " for part in parts)
+        text += f"{details['ppri']:>5} " if self.pri else ""
+        text += f"{name:<10.10} {owner:<12.12} "
+        text += f"{details['project'] or 'NA':<16.16} {details['department']:<10.10} " if self.ext else ""
+        text += f"{letters:<5.5} "
+        text += f"{self._date(moment)} " if self.time else ""
+        text += f"{self._date(details['deadline']) if details['deadline'] else '':<19} " if self.urg else ""
+        text += self._usage(details, bool(grants)) if self.ext else ""
+        text += f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
+        text += f"{slots:<6} " if self.slot_lines else f"{slots} "
+        return f"{text}{tasks or _NO_TASK}\n"
+
+    def _usage(self, details: "dict[str, Any]", running: bool) -> str:
+        """cpu, memory, io of the task and the ticket columns."""
+        if not running:
+            used = " " * 27
+        elif details["usage"] is None:
+            used = f"{'NA':<10} {'NA':<7} {'NA':<7} "
+        else:
+            cpu, memory, io = details["usage"]
+            seconds = int(cpu)
+            spent = f"{seconds // 86400}:{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+            used = f"{spent:<10} {memory:<7.5f} {io:<7.5f} "
+        return f"{used}{0:>5} {details['override_tickets']:>5} {0:>5} {0:>5} {0:>5} {0:<5.2f} "
+
+    def _date(self, moment: float) -> str:
+        text = self._times.get(moment)
+        if text is None:
+            text = self._times[moment] = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(moment))
+        return text
+
+    def _details(self, row: "Row", master: str) -> str:
+        """What -r prints below a job (ST-24)."""
+        details = row[9]
+        lines = [f"Full jobname:     {row[2]}"]
+        if row[6]:
+            lines.append(f"Master Queue:     {master}")
+        if details["pe"]:
+            lines.append(f"Requested PE:     {details['pe'][0]} {details['pe'][1]}")
+        if details["granted_pe"]:
+            lines.append(f"Granted PE:       {details['granted_pe'][0]} {details['granted_pe'][1]}")
+        hard = [f"{name}={value} ({urgency:f})" for name, value, urgency in details["hard"]]
+        soft = [f"{name}={value}" for name, value in details["soft"]]
+        beneath = "\n" + " " * 25
+        lines += [f"Hard Resources:   {beneath.join(hard)}", f"Soft Resources:   {beneath.join(soft)}"]
+        for label, values in (
+            ("Hard requested queues", details["hard_queues"]),
+            ("Soft requested queues", details["soft_queues"]),
+            ("Master task hard requested queues", details["master_queues"]),
+            ("Requested checkpointing environment", [details["checkpoint"]] if details["checkpoint"] else []),
+            ("Predecessor Jobs (request)", details["predecessors_requested"]),
+            ("Predecessor Jobs", details["predecessors"]),
+            ("Predecessor Array Jobs (request)", details["array_predecessors"]),
+            ("Predecessor Array Jobs", details["array_predecessors"]),
+        ):
+            if values:
+                lines.append(f"{label}: {', '.join(map(str, values))}")
+        if self.binding:
+            lines.append(f"Binding:          {details['binding'] or 'NONE'}")
+        return "".join(f"       {line}\n" for line in lines)

@@ -1,0 +1,30 @@
+"""Sizes, durations and dates as the commands print them, without the import time of `gridengine.units`.
+
+Called by the other renderers.
+"""
+
+import time
+
+
+def size_text(size: float, decimals: int, none: str = "") -> str:
+    """`23.541G`: the largest fitting letter of K M G T; `none` is what stands for no letter below 1024."""
+    for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if abs(size) >= unit:
+            return f"{size / unit:.{decimals}f}{letter}"
+    return f"{size:.{decimals}f}{none}"
+
+
+def clock_text(seconds: float) -> str:
+    """`hh:mm:ss`, hours beyond two digits rather than days (X-16)."""
+    whole = int(seconds)
+    return f"{whole // 3600:02}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def long_date(moment: float) -> str:
+    """`Fri Nov 20 18:16:20 2026`."""
+    return time.ctime(moment)
+
+
+def iso_date(moment: float) -> str:
+    """`2026-11-20T18:16:20`, local time as in all listings."""
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(moment))

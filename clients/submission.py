@@ -1,0 +1,226 @@
+"""From the words of a submitting command to a request: sources of options in their order, the script, the environment.
+
+Owns the reading of request files, `-@` files and scripts, and the variables that a job takes along. What an option
+means is the option table's. Called by qsub and its relatives. Source: statements SB-1 … SB-5, SB-9, EN-3.
+"""
+
+import os
+import sys
+import time
+
+from clients import gdi
+from clients.program import Failure
+from gridengine.options.option import (
+    OptionError,
+    Setting,
+    options_of,
+    read_options,
+    split_words,
+)
+from gridengine.options.submission import Submission
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+#: exit status when the script cannot be read, and when nothing comes from the standard input
+NO_SCRIPT = 14
+NO_INPUT = 4
+#: options that mean nothing inside a script (SO-5, SO-9), where reading a further file is not foreseen either
+_NOT_IN_SCRIPTS = ("-b", "-C", "-@")
+_ORIGIN = ("HOME", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ", "TERM")
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from gridengine.options.option import Option
+
+Source = list[list[Setting]]
+"""The settings of one source: a list for each line, since -soft holds until the end of the line in a file or script."""
+
+
+class Job:
+    """A submission read: the folded options, the operands, and the script where one is sent along.
+
+    `script`: its text, None for a program; `script_bytes` instead when it is no UTF-8.
+    """
+
+    def __init__(self, target: Submission, operands: list[str], script: bytes | None) -> None:
+        self.target = target
+        self.operands = operands
+        self.script = script
+
+    @property
+    def settings(self) -> "dict[str, Any]":
+        return self.target.settings
+
+
+def read_submission(command: str, arguments: list[str]) -> Job:
+    """All options of a submission, folded in their order (SB-3), its operands and script. Raises OptionError."""
+    options = options_of(command, SUBMIT_OPTIONS)
+    target = Submission(command, os.environ, _working_directory(), time.time())
+    given, operands = read_options(arguments, options)
+    command_line = _with_option_files(given, options)
+    sources = [_file_settings(path, options) for path in _request_files(target.cwd)]
+    quick: dict[str, str] = {}
+    for line in (*(line for source in sources for line in source), command_line):
+        for option, values, _ in line:
+            quick[option.name] = values[0] if values else ""
+    binary = quick.get("-b", "n")[:1] == "y"
+    script = None
+    if not binary and "-help" not in quick:
+        script = _read_script(operands)
+        prefix = quick.get("-C", "#$")
+        if prefix:
+            sources.append(_script_settings(script, prefix, operands[0] if operands else "standard input", options))
+    for level, source in enumerate([*sources, [command_line]]):
+        target.level = level
+        for line in source:
+            target.soft = False
+            for option, values, place in line:
+                option.apply(target, values, place)
+    return Job(target, operands, script)
+
+
+def _working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError as error:
+        raise OptionError(f"the working directory cannot be used: {error.strerror}") from None
+
+
+def _request_files(cwd: str) -> list[str]:
+    """Those of the three default request files that exist, the weakest first."""
+    paths = [f"{gdi.common_directory()}/sge_request", f"{_home()}/.sge_request"]
+    if f"{cwd}/.sge_request" not in paths:
+        paths.append(f"{cwd}/.sge_request")
+    return [path for path in paths if os.path.exists(path)]
+
+
+def _home() -> str:
+    return os.environ.get("HOME") or "/"
+
+
+def _with_option_files(settings: list[Setting], options: "dict[str, Option]") -> list[Setting]:
+    """The settings with each `-@ file` replaced by what the file says."""
+    if not any(option.name == "-@" for option, _, _ in settings):
+        return settings
+    expanded: list[Setting] = []
+    for setting in settings:
+        if setting[0].name == "-@":
+            expanded += [inner for line in _file_settings(setting[1][0], options, strict=True) for inner in line]
+        else:
+            expanded.append(setting)
+    return expanded
+
+
+def _file_settings(path: str, options: "dict[str, Option]", strict: bool = False) -> Source:
+    """Settings of a request file, line by line; options of other commands are dropped unless `strict` (SB-5)."""
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from None
+    others = {} if strict else {name: option for option in SUBMIT_OPTIONS for name in option.names}
+    found: Source = []
+    for number, line in enumerate(lines, start=1):
+        if line[:1] == "#" or not line.strip():
+            continue
+        place = f"{path}, line {number}"
+        settings, rest = read_options(_words(line, place), options, place, others)
+        if rest:
+            raise OptionError(f'"{rest[0]}" is no option', place)
+        found.append(settings)
+    return found
+
+
+def _words(line: str, place: str) -> list[str]:
+    try:
+        return split_words(line)
+    except OptionError as error:
+        raise OptionError(error.text, place) from None
+
+
+def _read_script(operands: list[str]) -> bytes:
+    """The script named by the first operand, or the standard input for none and for `-`."""
+    if not operands or operands[0] == "-":
+        script = sys.stdin.buffer.read()
+        if not script:
+            raise Failure("Unable to read script file because of error: no input read from stdin", NO_INPUT)
+        return script
+    try:
+        with open(operands[0], "rb") as file:
+            return file.read()
+    except OSError as error:
+        text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
+        raise Failure(text, NO_SCRIPT) from None
+
+
+def _script_settings(script: bytes, prefix: str, name: str, options: "dict[str, Option]") -> Source:
+    """Settings of the lines of a script that begin with the prefix (SB-2). A comment behind the options ends them."""
+    mark = prefix.encode()
+    if mark not in script:
+        return []
+    found: Source = []
+    for number, line in enumerate(script.split(b"\n"), start=1):
+        if not line.startswith(mark):
+            continue
+        place = f"{name}, line {number}"
+        words = _words(line[len(mark) :].decode("utf-8", "surrogateescape"), place)
+        settings, rest = read_options(words, options, place)
+        if rest and rest[0][:1] != "#":
+            raise OptionError(f'"{rest[0]}" is no option', place)
+        found.append([setting for setting in settings if setting[0].name not in _NOT_IN_SCRIPTS])
+    return found
+
+
+def submit_request(job: Job) -> "dict[str, Any]":
+    """The body of the request `submit`. Raises OptionError for what no request can carry."""
+    request = job.target.request
+    if job.script is None:
+        if not job.operands:
+            raise OptionError("command required for a binary job")
+        request["binary"] = True
+        request["script_file"] = job.operands[0]
+    else:
+        request["script_file"] = job.operands[0] if job.operands and job.operands[0] != "-" else "STDIN"
+        try:
+            request["script"] = job.script.decode()
+        except UnicodeDecodeError:
+            import binascii
+
+            request["script"] = binascii.b2a_base64(job.script, newline=False).decode()
+            request["script_encoding"] = "base64"
+    request["args"] = job.operands[1:]
+    for argument in job.operands:
+        if "\0" in argument or any("\ud800" <= letter <= "\udfff" for letter in argument):
+            raise OptionError(f"the argument {argument!a} is not text in UTF-8")
+    _add_origin(request, job.target.cwd)
+    if job.settings.get("jsv"):
+        from clients.verifiers import verified
+
+        request = verified(job.target.command, request, job.settings["jsv"])
+    return request
+
+
+def _add_origin(request: "dict[str, Any]", cwd: str) -> None:
+    """Where the job comes from: fields for `qstat -j` and the variables SGE_O_* (EN-3)."""
+    import pwd
+
+    try:
+        user = pwd.getpwuid(os.getuid())
+        known = {"LOGNAME": user.pw_name, "HOME": user.pw_dir, "SHELL": user.pw_shell}
+    except KeyError:
+        known = {}
+    origin = {name: os.environ.get(name) or known.get(name, "") for name in _ORIGIN}
+    origin["HOST"] = os.environ.get("HOST") or os.uname().nodename
+    origin["WORKDIR"] = cwd
+    environment = request.setdefault("environment", {})
+    for name, value in origin.items():
+        if value:
+            environment[f"SGE_O_{name}"] = value.encode("utf-8", "replace").decode()
+    request["home"], request["submit_path"] = origin["HOME"], origin["PATH"]
+    request["login_shell"], request["submit_cwd"] = origin["SHELL"], cwd
+
+
+def default_name(request: "dict[str, Any]") -> str:
+    """The name that a job without -N gets (SB-9); the qmaster decides, this is for -verify."""
+    return str(request.get("name") or os.path.basename(str(request["script_file"])))

@@ -1,0 +1,1 @@
+"""sge_execd: what one execution host does for the cell."""

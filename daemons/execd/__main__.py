@@ -1,0 +1,80 @@
+"""`sge_execd`: the program of an execution host.
+
+Owns the command line and the order of starting; the rest is the supervisor's. Source: sge_execd(8).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daemons.execd.site import PID_FILE, prepare_spool, save_inherited
+from daemons.execd.supervisor import Supervisor
+from daemons.runtime.cell import Cell, CellFault, read_cell
+from daemons.runtime.daemon import DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.messages import open_messages
+
+PROGRAM = "sge_execd"
+_log = logging.getLogger(__name__)
+
+
+def serve(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+    host_name: Annotated[
+        str, typer.Option("--host-name", help="Be this host of the cell, not the machine's own.")
+    ] = "",
+) -> None:
+    """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host. SIGTERM ends it; running jobs go on."""
+    try:
+        cell = read_cell()
+        host = cell.unique_name(host_name) if host_name else cell.own_name()
+        spool = cell.execd_spool(host)
+        prepare_spool(spool)
+    except CellFault as fault:
+        _refuse(str(fault))
+    except OSError as error:
+        _refuse(f"cannot use {error.filename}: {error.strerror}")
+    startup = become_daemon(foreground, PROGRAM)
+    try:
+        pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
+        open_messages(spool / "messages", "main", host, "log_info")
+        save_inherited(spool, os.environ, _binary_path())
+        run_until_stopped(lambda stop: _serve(cell, host, stop, startup))
+        pid_file.release()
+    except (DaemonFault, CellFault) as fault:
+        startup.failed(f"{PROGRAM}: {fault}")
+        raise SystemExit(1) from None
+
+
+async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup) -> None:
+    _log.info("starting up %s", PROGRAM)
+    await Supervisor(cell, host).run(stop, startup.ready)
+    _log.info("%s ends, running jobs go on", PROGRAM)
+
+
+def _binary_path() -> str:
+    """Where the programs are, for SGE_BINARY_PATH; "" when they are not installed."""
+    started = Path(sys.argv[0]).absolute()
+    found = str(started) if started.name == PROGRAM else shutil.which("qsub")
+    return str(Path(found).parent) if found else ""
+
+
+def _refuse(reason: str) -> None:
+    print(f"{PROGRAM}: {reason}", file=sys.stderr)
+    raise SystemExit(1)
+
+
+def main() -> None:
+    """Run the program with the command line's arguments."""
+    typer.run(serve)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""The directories of tasks and the scripts of jobs on this host: making, finding and removing them.
+
+Owns `active_jobs/JOB.TASK/` up to the moment when the shepherd takes it, and again after its end; `job_scripts/JOB`.
+Blocking file work, all of it short. Called by `tasks`. Source: docs/architecture.md 5 and 5.2.
+"""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import pwd
+import re
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from daemons.execd.environment import Account
+from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.task_config import pe_hostfile, task_config
+from gridengine.delivery import Ended, Start
+from gridengine.state.jobs import TaskKey, Usage
+
+_NAME = re.compile(r"([0-9]+)\.([0-9]+)")
+#: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
+_KEPT = "kept"
+
+
+class StartFault(Exception):
+    """The task cannot be started here. `failed` as in sge_status(5); the text is the reason."""
+
+    def __init__(self, failed: int, reason: str) -> None:
+        super().__init__(reason)
+        self.failed = failed
+
+
+#: sge_status(5): failed early in execd, failed before the execd set up the local spool
+FAILED_EARLY = 1
+FAILED_SPOOL = 3
+
+
+class _Identity(msgspec.Struct):
+    """What a directory's `config` says about whose it is."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+
+
+_decode_identity = msgspec.json.Decoder(_Identity).decode
+_decode_ended = msgspec.json.Decoder(dict[str, object]).decode
+
+
+def find_account(owner: str) -> Account:
+    """The job's owner as this host knows him. StartFault: unknown, or not allowed without root (EX-4, EX-19)."""
+    try:
+        entry = pwd.getpwnam(owner)
+    except KeyError:
+        raise StartFault(FAILED_EARLY, f'user "{owner}" is unknown on this host') from None
+    if os.geteuid() not in (0, entry.pw_uid):
+        own = pwd.getpwuid(os.geteuid()).pw_name
+        raise StartFault(FAILED_EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
+    try:
+        group = grp.getgrgid(entry.pw_gid).gr_name
+    except KeyError:
+        group = str(entry.pw_gid)
+    return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, group, entry.pw_dir, entry.pw_shell)
+
+
+def home_of(user: str) -> str | None:
+    """The home directory of a user, None when there is no such user."""
+    try:
+        return pwd.getpwnam(user).pw_dir
+    except KeyError:
+        return None
+
+
+def create(start: Start, site: Site, configuration: HostConfiguration) -> Path:
+    """Make the task's directory, complete, under its final name. StartFault.
+
+    What an earlier attempt left there is replaced; the caller has seen to it that nothing of it runs.
+    """
+    account = find_account(start.job.owner)
+    job_id, task_id, _ = start.key
+    directory = site.active_jobs / f"{job_id}.{task_id}"
+    draft = site.active_jobs / f".{job_id}.{task_id}"
+    try:
+        config = task_config(start, site, configuration, account, home_of)
+        _make_empty(draft)
+        # the environment is in it: nobody else may read it
+        _write(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
+        if start.pe_name:
+            _write(draft / "pe_hostfile", pe_hostfile(start).encode(), 0o644)
+        if start.script is not None:
+            _write_script(site.job_scripts / str(job_id), start.script, account)
+        if directory.exists():
+            shutil.rmtree(directory)
+        draft.rename(directory)
+    except (OSError, ValueError, KeyError) as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise StartFault(FAILED_SPOOL, f"cannot prepare {directory}: {error}") from error
+    return directory
+
+
+def tasks_on_disk(site: Site) -> dict[TaskKey, Path]:
+    """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
+    found: dict[TaskKey, Path] = {}
+    for directory in sorted(site.active_jobs.iterdir()):
+        if not _NAME.fullmatch(directory.name):
+            if directory.name.startswith("."):
+                shutil.rmtree(directory, ignore_errors=True)
+            continue
+        if (directory / _KEPT).exists():
+            continue
+        try:
+            identity = _decode_identity((directory / "config").read_bytes())
+        except (OSError, msgspec.DecodeError):
+            continue
+        found[(identity.job_id, identity.task_id, identity.attempt)] = directory
+    return found
+
+
+def read_end(key: TaskKey, directory: Path) -> Ended | None:
+    """What the shepherd wrote about the task's end; None when it has not (yet). An unreadable file is an end, too."""
+    try:
+        data = (directory / "exit").read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return msgspec.convert({**_decode_ended(data), "type": "ended", "key": key}, Ended, strict=False)
+    except msgspec.MsgspecError as error:
+        return Ended(key, failed=FAILED_EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
+
+
+def read_usage(directory: Path) -> Usage | None:
+    """The usage that the shepherd measured last; None when it never did."""
+    try:
+        return msgspec.json.decode((directory / "usage").read_bytes(), type=Usage, strict=False)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def remove(directory: Path, site: Site, keep: bool, last_of_job: bool) -> None:
+    """Remove a task's files, and the job's script with the last of its tasks. `keep`: leave the directory (EX-13)."""
+    if keep and directory.exists():
+        (directory / _KEPT).touch()
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    if last_of_job:
+        (site.job_scripts / directory.name.partition(".")[0]).unlink(missing_ok=True)
+
+
+def _make_empty(draft: Path) -> None:
+    try:
+        draft.mkdir()
+    except FileExistsError:
+        shutil.rmtree(draft)
+        draft.mkdir()
+    draft.chmod(0o755)
+
+
+def _write_script(path: Path, script: bytes, account: Account) -> None:
+    """The script, readable by its owner alone: it is run by its path, as the owner (QC-21 to QC-23).
+
+    The tasks of an array share it; it is replaced by rename, so that a running shell goes on reading what it began.
+    """
+    try:
+        if path.read_bytes() == script and path.stat().st_uid == account.uid:
+            return
+    except FileNotFoundError:
+        pass
+    temporary = path.with_name(f".{path.name}")
+    _write(temporary, script, 0o500)
+    if os.geteuid() == 0:
+        os.chown(temporary, account.uid, account.gid)
+    temporary.rename(path)
+
+
+def _write(path: Path, data: bytes, mode: int) -> None:
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)

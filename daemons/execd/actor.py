@@ -1,0 +1,202 @@
+"""The Ray actor of an exec host: receives instructions, reports to the qmaster.
+
+Owns nothing that it could not read again from disk: it may be killed at any moment. A plain class with async methods;
+the qmaster makes it an actor (`ray.remote(ExecdActor)`), named `execd-HOST`, pinned to the host's node.
+Source: docs/architecture.md section 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import ray
+
+from daemons.execd import load
+from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
+from daemons.execd.reporter import Reporter
+from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
+from daemons.execd.tasks import Tasks
+from daemons.runtime.cell import read_cell
+from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.messages import open_messages, set_loglevel
+from daemons.runtime.ray_session import NAMESPACE
+from gridengine.delivery import (
+    Acknowledgement,
+    Batch,
+    Configure,
+    Forget,
+    Instruction,
+    Inventory,
+    Report,
+    Signal,
+    Start,
+    decode,
+    encode,
+)
+
+_log = logging.getLogger(__name__)
+
+#: longest time that a call to the qmaster may take, seconds
+_CALL_S = 30.0
+#: until the qmaster has told the configuration; sge_conf(5) load_report_time
+_LOAD_REPORT_S = 40.0
+#: time for the answer to a shutdown to get away
+_SHUT_DOWN_S = 0.2
+
+
+class ExecdActor:
+    """One exec host. `host`: its unique name in the cell."""
+
+    def __init__(self, host: str, sge_root: str, sge_cell: str) -> None:
+        die_with_parent()  # a raylet that was killed must not leave a second actor behind
+        cell = read_cell({"SGE_ROOT": sge_root, "SGE_CELL": sge_cell})
+        site = read_site(host, sge_root, sge_cell, cell.execd_spool(host))
+        open_messages(site.messages, "execd", host)
+        self._host, self._site = host, site
+        self._qmaster: Any = None
+        self._names = HostNames(cell, host)
+        self._sensors = LoadSensors(
+            lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._sensor_news
+        )
+        self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed)
+        self._tasks = Tasks(site, self._report)
+        self._reporter = Reporter(self._send, self._everything, self._tasks.acknowledged, self._forget, self._unknown_hosts)
+        self._tasks.look_for_ends()
+        self._configured = asyncio.Event()
+        configuration = read_configuration(site.spool)
+        if configuration is not None:
+            self._apply(configuration)
+        self._background = {
+            asyncio.get_running_loop().create_task(self._forever(work))
+            for work in (self._tasks.launcher.run, self._reporter.run, self._report_load, self._measure_usage)
+        }
+
+    async def ping(self) -> str:
+        """Answer with the host's name."""
+        return self._host
+
+    async def deliver(self, data: bytes) -> bytes:
+        """Carry out a `Batch` of instructions; the answer holds an acknowledgement for each, in order."""
+        instructions = decode(data).instructions
+        # all are tried, even when one cannot be carried out now: then the call fails as a whole and is repeated
+        done = await asyncio.gather(*map(self._carry_out, instructions), return_exceptions=True)
+        for result in done:
+            if isinstance(result, BaseException):
+                raise result
+        return encode(Batch(acknowledgements=[result for result in done if isinstance(result, Acknowledgement)]))
+
+    async def shut_down(self, kill_jobs: bool = False) -> None:
+        """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej."""
+        if kill_jobs:
+            await self._tasks.end_all()
+        pid = int((self._site.spool / PID_FILE).read_text().split()[0])
+        asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
+
+    async def _carry_out(self, instruction: Instruction) -> Acknowledgement:
+        match instruction:
+            case Start():
+                await asyncio.wait_for(self._reporter.settled(), _CALL_S)
+                return await self._tasks.start(instruction)
+            case Signal():
+                answer = await self._tasks.signal(instruction)
+                if not answer.ok:
+                    self._reporter.send_everything()  # the qmaster believes in a task that is not here
+                return answer
+            case Forget():
+                return await self._tasks.forget(instruction)
+            case Configure():
+                return self._configure(instruction)
+
+    def _configure(self, instruction: Configure) -> Acknowledgement:
+        """Take a configuration over. A qmaster that (re)started sends it, so it hears everything again."""
+        save_configuration(self._site.spool, instruction.configuration)
+        self._apply(HostConfiguration.of(instruction.configuration))
+        self._reporter.send_everything()
+        return Acknowledgement()
+
+    def _apply(self, configuration: HostConfiguration) -> None:
+        self._tasks.configuration = configuration
+        set_loglevel(configuration.text.get("loglevel", "log_warning"))
+        self._configured.set()
+        self._sensors.ask()
+
+    # --- reports --------------------------------------------------------------------------------------------------
+
+    def _report(self, *reports: Report) -> None:
+        self._reporter.add(*reports)
+
+    def _everything(self) -> list[Report]:
+        """What the other side must know after a restart of either."""
+        return [Inventory(sorted(self._tasks.directories), load.incarnation()), self._load.full(time.time())]
+
+    def _forget(self, keys: list[tuple[int, int, int]]) -> None:
+        forgetting = asyncio.get_running_loop().create_task(self._tasks.forget_all(keys))
+        self._background.add(forgetting)
+        forgetting.add_done_callback(self._background.discard)
+
+    def _sensed(self) -> load.Sensed:
+        """What load sensors say of this host, and of others by their unique names."""
+        others: dict[str, dict[str, str]] = {}
+        for name, values in self._sensors.figures().items():
+            others.setdefault(self._names.unique(name), {}).update(values)
+        return others.pop(self._host, {}), others
+
+    def _sensor_news(self) -> None:
+        self._report(self._load.sensed(time.time()))
+
+    def _unknown_hosts(self, hosts: list[str]) -> None:
+        self._load.unknown_hosts(hosts)
+        self._sensors.unknown_hosts(hosts, self._names.unique)
+
+    async def _send(self, data: bytes) -> bytes:
+        try:
+            if self._qmaster is None:
+                # blocks for a moment, which is why the handle is kept
+                self._qmaster = ray.get_actor("qmaster", namespace=NAMESPACE)
+            answer: bytes = await asyncio.wait_for(self._qmaster.report.remote(self._host, data), _CALL_S)
+            return answer
+        except Exception:
+            self._qmaster = None
+            raise
+
+    async def _report_load(self) -> None:
+        """Load values every load_report_time, the first at once (as part of everything)."""
+        while True:
+            await self._pause()
+            self._report(self._load.changes(time.time()))
+            self._sensors.ask()
+
+    async def _measure_usage(self) -> None:
+        """Usage of running tasks, every load_report_time; never if PDC_INTERVAL is NEVER."""
+        while True:
+            await self._pause()
+            configuration = self._tasks.configuration
+            if configuration is not None and configuration.pdc_interval_s is not None:
+                await self._tasks.measure()
+
+    async def _pause(self) -> None:
+        """Wait for the load report interval; a new configuration counts from its arrival."""
+        while True:
+            self._configured.clear()
+            configuration = self._tasks.configuration
+            interval_s = _LOAD_REPORT_S if configuration is None else configuration.load_report_time_s
+            try:
+                await asyncio.wait_for(self._configured.wait(), interval_s)
+            except TimeoutError:
+                return
+
+    async def _forever(self, work: Any) -> None:
+        """Keep a background coroutine: what goes wrong in it is a bug, to be logged, not the end of the host."""
+        while True:
+            try:
+                running: Coroutine[Any, Any, None] = work()
+                await running
+            except Exception:
+                _log.exception("%s failed, it is started again", getattr(work, "__qualname__", work))
+                await asyncio.sleep(1.0)

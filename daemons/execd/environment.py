@@ -1,0 +1,137 @@
+"""The environment of a job. Pure: everything comes in as arguments.
+
+Called by `task_config`. The shepherd adds what it alone knows (SGE_STDOUT_PATH, SGE_STDERR_PATH, SGE_STARTER_*).
+Source: sge_submit(1) ENVIRONMENTAL VARIABLES; statements EN-1 to EN-5, EN-7, SO-39; precedence as seen in 8.1.9 (O).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from daemons.execd.site import HostConfiguration, Site
+from gridengine.delivery import Start
+
+#: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
+DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
+_LIBRARY_PATH = "LD_LIBRARY_PATH"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The job's owner as this host knows him."""
+
+    name: str
+    uid: int
+    gid: int
+    group: str
+    home: str
+    shell: str
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlaces:
+    """Where this task is carried out: paths on this host, and the interpreter."""
+
+    directory: str
+    script: str
+    cwd: str
+    stdin: str
+    tmpdir: str
+    shell: str
+
+
+def job_environment(
+    start: Start, site: Site, configuration: HostConfiguration, account: Account, places: TaskPlaces
+) -> dict[str, str]:
+    """The complete environment of a task.
+
+    In order, the later ones winning: what the daemon inherited (INHERIT_ENV), defaults, what the user exported, and
+    what belongs to Grid Engine and to the password database, which no user may override.
+    """
+    inherited = dict(site.inherited) if configuration.execd_flag("INHERIT_ENV", True) else {}
+    library_path = inherited.pop(_LIBRARY_PATH, "")
+    result = inherited | {"TERM": "", "PWD": places.cwd}
+    if "TZ" in site.inherited:
+        result["TZ"] = site.inherited["TZ"]
+    if configuration.execd_flag("SET_LIB_PATH"):
+        library_path = ":".join(filter(None, (f"{site.root}/lib/{site.architecture}", library_path)))
+    if library_path:
+        result[_LIBRARY_PATH] = library_path
+    result |= start.environment
+    result["PATH"] = f"{places.tmpdir}:{start.environment.get('PATH') or DEFAULT_PATH}"
+    result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
+    return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
+
+
+def _of_the_owner(account: Account, places: TaskPlaces) -> dict[str, str]:
+    """Source: EN-1; SHELL is the interpreter of the job, not the login shell (O)."""
+    return {"HOME": account.home, "USER": account.name, "LOGNAME": account.name, "SHELL": places.shell}
+
+
+def _of_the_submission(start: Start) -> dict[str, str]:
+    """Source: EN-3. SGE_O_MAIL, SGE_O_TZ and SGE_O_TERM come with the environment, where the client had them."""
+    job = start.job
+    known = {
+        "SGE_O_HOME": job.home,
+        "SGE_O_HOST": job.submit_host,
+        "SGE_O_LOGNAME": job.owner,
+        "SGE_O_PATH": job.submit_path,
+        "SGE_O_SHELL": job.login_shell,
+        "SGE_O_WORKDIR": job.submit_cwd,
+    }
+    return {name: value for name, value in known.items() if value}
+
+
+def _of_the_site(site: Site, places: TaskPlaces) -> dict[str, str]:
+    return {
+        "ARC": site.architecture,
+        "SGE_ARCH": site.architecture,
+        "HOSTNAME": site.host,
+        "SGE_ROOT": site.root,
+        "SGE_CELL": site.cell,
+        "SGE_BINARY_PATH": site.binary_path,
+        "SGE_JOB_SPOOL_DIR": places.directory,
+        "TMPDIR": places.tmpdir,
+        "TMP": places.tmpdir,
+    }
+
+
+def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
+    job, granted = start.job, start.granted
+    result = {
+        "ENVIRONMENT": "BATCH",
+        "JOB_ID": str(job.id),
+        "JOB_NAME": job.name,
+        "JOB_SCRIPT": job.script_file if job.binary else places.script,
+        "REQUEST": job.name,
+        "REQNAME": job.name,
+        "QUEUE": granted[0].queue,
+        "NHOSTS": str(len({grant.host for grant in granted})),
+        "NQUEUES": str(len(granted)),
+        "NSLOTS": str(sum(grant.slots for grant in granted)),
+        "RESTARTED": str(start.restarted),
+        "SGE_ACCOUNT": job.account,
+        "SGE_CWD_PATH": places.cwd,
+        "SGE_STDIN_PATH": places.stdin,
+    }
+    return result | ({"SGE_CKPT_ENV": job.checkpoint} if job.checkpoint else {})
+
+
+def _of_the_array(start: Start) -> dict[str, str]:
+    """Source: EN-1, EN-2; not to be overridden, although the manual says so (O)."""
+    names = ("SGE_TASK_ID", "SGE_TASK_FIRST", "SGE_TASK_LAST", "SGE_TASK_STEPSIZE")
+    array = start.job.array
+    if array is None:
+        return dict.fromkeys(names, "undefined")
+    first, last, step = start.job.task_range or (array.first, array.last, array.step)
+    return dict(zip(names, map(str, (start.key[1], first, last, step)), strict=True))
+
+
+def _of_the_pe(start: Start, configuration: HostConfiguration, places: TaskPlaces) -> dict[str, str]:
+    if not start.pe_name:
+        return {}
+    return {
+        "PE": start.pe_name,
+        "PE_HOSTFILE": f"{places.directory}/pe_hostfile",
+        "SGE_RSH_COMMAND": configuration.text.get("rsh_command", "builtin"),
+    }

@@ -1,0 +1,105 @@
+"""The connection to the launcher: requests to start and to signal tasks, and word of shepherds that have ended.
+
+Owns the protocol's client side (docs/architecture.md 5.1) and reconnecting. Knows tasks only by their directories.
+Called by `tasks`, on the execd actor's event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+Message = dict[str, object]
+#: seconds between attempts to reach the launcher, which its supervisor restarts at once
+_RETRY_S = 0.1
+_LINE_LIMIT = 64 * 1024 * 1024  # a list of all running directories is one line
+
+
+class LauncherLost(Exception):
+    """There is no launcher at the moment, or it went away before it answered: ask again."""
+
+
+class LauncherClient:
+    """One connection. `on_exited(directory)`: a shepherd ended; `on_connected(running)`: after every (re)connection."""
+
+    def __init__(
+        self, socket: Path, on_exited: Callable[[str], None], on_connected: Callable[[list[str]], None]
+    ) -> None:
+        self._socket = socket
+        self._on_exited, self._on_connected = on_exited, on_connected
+        self._writer: asyncio.StreamWriter | None = None
+        self._waiting: deque[asyncio.Future[Message]] = deque()  # the launcher answers in order
+
+    async def run(self) -> None:
+        """Keep the connection for ever."""
+        while True:
+            try:
+                reader, self._writer = await asyncio.open_unix_connection(str(self._socket), limit=_LINE_LIMIT)
+            except OSError:
+                await asyncio.sleep(_RETRY_S)
+                continue
+            greeting = asyncio.create_task(self._greet())
+            try:
+                await self._read(reader)
+            finally:
+                greeting.cancel()
+                self._lost()
+            await asyncio.sleep(_RETRY_S)
+
+    async def start(self, directory: str) -> None:
+        """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError."""
+        answer = await self._ask({"op": "start", "directory": directory})
+        if answer.get("op") != "started":
+            raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
+
+    async def signal(self, directory: str, command: str) -> bool:
+        """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost."""
+        answer = await self._ask({"op": "signal", "directory": directory, "command": command})
+        return answer.get("op") == "signalled"
+
+    async def _greet(self) -> None:
+        try:
+            answer = await self._ask({"op": "list"})
+        except LauncherLost:
+            return
+        running = answer.get("running")
+        self._on_connected([str(each) for each in running] if isinstance(running, list) else [])
+
+    async def _ask(self, request: Message) -> Message:
+        if self._writer is None or self._writer.is_closing():
+            raise LauncherLost
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._waiting.append(answer)
+        self._writer.write(json.dumps(request).encode() + b"\n")
+        return await answer
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        while True:
+            try:
+                line = await reader.readline()
+            except (OSError, ValueError):
+                return
+            if not line.endswith(b"\n"):
+                return
+            message = json.loads(line)
+            if message.get("op") == "exited":
+                self._on_exited(str(message["directory"]))
+            elif self._waiting:
+                answer = self._waiting.popleft()
+                if not answer.done():
+                    answer.set_result(message)
+
+    def _lost(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+        while self._waiting:
+            answer = self._waiting.popleft()
+            if not answer.done():
+                answer.set_exception(LauncherLost())

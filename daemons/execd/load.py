@@ -1,0 +1,184 @@
+"""The load values of a host: what they are called, what they mean and how they are printed.
+
+`load_values` is pure arithmetic over a `Reading`; `read` is the one place that asks psutil and /sys. `LoadReporter`
+says which values, those of load sensors included, are news. Called by the execd actor.
+Source: load_parameters(5), LS-1; number formats O.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from daemons.execd.site import ARCHITECTURE
+from gridengine.delivery import Load
+
+_MEGABYTE = 2**20
+_CPUS = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the operating system says. Loads as in uptime(1); memory and swap in bytes; cpu in percent of all cores;
+    `threads`: (socket, core) of each processor that is online.
+    """
+
+    load: tuple[float, float, float]
+    memory_total: int
+    memory_free: int
+    swap_total: int
+    swap_free: int
+    cpu_percent: float
+    threads: tuple[tuple[int, int], ...]
+
+
+def read() -> Reading:
+    """Read the host. CPU use is that since the last call."""
+    memory, swap = psutil.virtual_memory(), psutil.swap_memory()
+    return Reading(
+        load=os.getloadavg(),
+        memory_total=memory.total,
+        memory_free=memory.available,
+        swap_total=swap.total,
+        swap_free=swap.free,
+        cpu_percent=psutil.cpu_percent(),
+        threads=_threads(),
+    )
+
+
+def load_values(reading: Reading) -> dict[str, str]:
+    """Load values by GE's names, in its number formats: six decimals, memory in `M`."""
+    processors = len(reading.threads)
+    loads = dict(zip(("short", "medium", "long"), reading.load, strict=True))
+    loads["avg"] = loads["medium"]
+    values = {f"load_{name}": f"{value:.6f}" for name, value in loads.items()}
+    # from the printed load, as 8.1.9 does
+    values |= {f"np_{name}": f"{float(text) / processors:.6f}" for name, text in values.items()}
+    memory = {
+        "mem": (reading.memory_total, reading.memory_free),
+        "swap": (reading.swap_total, reading.swap_free),
+        "virtual": (reading.memory_total + reading.swap_total, reading.memory_free + reading.swap_free),
+    }
+    for name, (total, free) in memory.items():
+        values |= {
+            f"{name}_total": _megabytes(total),
+            f"{name}_free": _megabytes(free),
+            f"{name}_used": _megabytes(total - free),
+        }
+    layout = topology(reading.threads)
+    return values | {
+        "arch": ARCHITECTURE,
+        "num_proc": str(processors),
+        "cpu": f"{reading.cpu_percent:.6f}",
+        "m_topology": layout,
+        "m_topology_inuse": layout,
+        "m_socket": str(layout.count("S")),
+        "m_core": str(layout.count("C")),
+        "m_thread": str(processors),
+    }
+
+
+def topology(threads: tuple[tuple[int, int], ...]) -> str:
+    """`SCCSCC`, or `SCTTCTT` where a core has several threads. Source: load_parameters(5) m_topology, EX-18."""
+    cores: dict[int, dict[int, int]] = {}
+    for socket, core in threads:
+        of_socket = cores.setdefault(socket, {})
+        of_socket[core] = of_socket.get(core, 0) + 1
+    several = any(count > 1 for of_socket in cores.values() for count in of_socket.values())
+    return "".join(
+        "S" + "".join("C" + ("T" * cores[socket][core] if several else "") for core in sorted(cores[socket]))
+        for socket in sorted(cores)
+    )
+
+
+Sensed = tuple[dict[str, str], dict[str, dict[str, str]]]
+"""What load sensors say of the own host, and of others and the cluster ("global"): host -> values."""
+
+
+def _silent() -> Sensed:
+    return {}, {}
+
+
+class LoadReporter:
+    """Makes load reports: everything at first and on demand, later only what has changed.
+
+    `sensed()`: the values of load sensors; one of the own host takes the place of the host's own of that name.
+    """
+
+    def __init__(self, incarnation: str, reader: Callable[[], Reading] = read, sensed: Callable[[], Sensed] = _silent) -> None:
+        self._incarnation, self._reader, self._sensed = incarnation, reader, sensed
+        self._read: dict[str, str] = {}
+        self._told: dict[str, str] = {}
+        self._told_others: dict[str, dict[str, str]] = {}
+
+    def full(self, now: float) -> Load:
+        """All values; those that it does not name have ceased."""
+        self._read = load_values(self._reader())
+        own, others = self._sensed()
+        self._told, self._told_others = self._read | own, dict(others)
+        return Load(now, dict(self._told), full=True, incarnation=self._incarnation, others=others)
+
+    def changes(self, now: float) -> Load:
+        """What has changed since the last report; it is sent even when nothing has: the host lives."""
+        self._read = load_values(self._reader())
+        return self.sensed(now)
+
+    def sensed(self, now: float) -> Load:
+        """The same without a look at the host: what load sensors have just said need not wait."""
+        own, others = self._sensed()
+        values = self._read | own
+        changed, removed = _difference(self._told, values)
+        changed_others, removed_others = {}, {}
+        for host in self._told_others.keys() | others.keys():
+            news, gone = _difference(self._told_others.get(host, {}), others.get(host, {}))
+            if news:
+                changed_others[host] = news
+            if gone:
+                removed_others[host] = gone
+        self._told, self._told_others = values, dict(others)
+        return Load(
+            now,
+            changed,
+            removed,
+            incarnation=self._incarnation,
+            others=changed_others,
+            others_removed=removed_others,
+        )
+
+    def unknown_hosts(self, hosts: list[str]) -> None:
+        """The qmaster does not know these hosts: what is said of them is told again, for it may know them then."""
+        for host in hosts:
+            self._told_others.pop(host, None)
+
+
+def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Values that are new or others, and the names of those that have ceased."""
+    return {name: value for name, value in now.items() if before.get(name) != value}, [n for n in before if n not in now]
+
+
+def incarnation() -> str:
+    """A word that changes when the host is booted, and not before (EX-10). The first process counts in containers."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
+    return f"{boot}-{started}"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / _MEGABYTE:.6f}M"
+
+
+def _threads() -> tuple[tuple[int, int], ...]:
+    """(socket, core) of each processor that is online; where the kernel does not say, one socket of single cores."""
+    found = []
+    for directory in _CPUS.glob("cpu[0-9]*"):
+        try:
+            socket = int((directory / "topology" / "physical_package_id").read_text())
+            core = int((directory / "topology" / "core_id").read_text())
+        except (OSError, ValueError):
+            continue  # offline
+        found.append((socket, core))
+    return tuple(sorted(found)) or tuple((0, core) for core in range(psutil.cpu_count() or 1))

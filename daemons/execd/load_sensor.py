@@ -1,0 +1,246 @@
+"""One load sensor: its process, the conversation with it, and the values of its last report.
+
+Owns the protocol of sge_execd(8) LOAD SENSORS: a newline asks, `begin` (or `start`), lines `host:name:value` and `end`
+answer, `quit` ends. A sensor is not trusted: whatever it does costs a line in the log and its own values, nothing more.
+Which sensors there are is `daemons.execd.load_sensors`'. Source: LS-2, LS-3, LS-4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import stat
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+from daemons.runtime.daemon import module_command, module_environment
+
+_log = logging.getLogger(__name__)
+
+Figures = dict[str, dict[str, str]]
+"""Host as the sensor names it, or "global" -> load value -> its text."""
+
+PATIENCE_S = 60.0
+"""How long a sensor may take to answer: long enough for one that asks a slow license server."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S, STABLE_S = 1.0, 300.0, 60.0
+"""Pauses before a restart, doubled each time; a process that lived STABLE_S begins anew with the first."""
+MAX_LINES, MAX_LINE_BYTES = 10_000, 4096
+"""What a sensor may print from one question to the next."""
+_QUIT_S, _KILL_S, _STATUS_S = 1.0, 2.0, 0.2
+
+
+class SensorFault(Exception):
+    """The sensor broke a rule; the text completes `load sensor PATH …`."""
+
+
+class ReportReader:
+    """Takes what a sensor prints apart. `complain(kind, text)`: of lines that are left out."""
+
+    def __init__(self, complain: Callable[[str, str], None]) -> None:
+        self._complain = complain
+        self._report: Figures | None = None
+        self._lines = 0
+
+    def asked(self) -> None:
+        """A question was put: the sensor may print again."""
+        self._lines = 0
+
+    def feed(self, line: bytes) -> Figures | None:
+        """Take one line; the report with its last one. What is outside of a report has no meaning. Raises SensorFault."""
+        self._lines += 1
+        if self._lines > MAX_LINES:
+            raise SensorFault(f"prints more than {MAX_LINES} lines at once")
+        try:
+            text = line.decode().strip()
+        except UnicodeDecodeError:
+            raise SensorFault("prints something that is not text") from None
+        if not text.replace("\t", " ").isprintable():
+            raise SensorFault("prints something that is not text")
+        if text in ("begin", "start"):
+            self._report = {}
+        elif self._report is not None and text == "end":
+            report, self._report = self._report, None
+            return report
+        elif self._report is not None and text:
+            host, _, rest = text.partition(":")
+            name, colon, value = (part.strip() for part in rest.partition(":"))
+            if host and name and colon and value and not {" ", "\t"} & set(host + name):
+                self._report.setdefault(host, {})[name] = value
+            else:
+                self._complain("line", f'prints "{text[:80]}", which is not of the form host:name:value')
+        return None
+
+
+class LoadSensor:
+    """A sensor that is kept running by `run` until that is cancelled.
+
+    figures: of its last report, nothing while it gives none. `start(path)` makes its process, may raise OSError;
+    `on_news()`: figures have changed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        start: Callable[[str], Awaitable[Process]],
+        on_news: Callable[[], None],
+        patience_s: float = PATIENCE_S,
+        first_pause_s: float = FIRST_PAUSE_S,
+    ) -> None:
+        self.path = path
+        self.figures: Figures = {}
+        self._start, self._on_news = start, on_news
+        self._patience_s, self._first_pause_s = patience_s, first_pause_s
+        self._asked, self._answered = asyncio.Event(), asyncio.Event()
+        self._version = ""
+        self._heard = False  # the running process has given a report
+        self._told: set[str] = set()
+
+    def ask(self) -> None:
+        """Ask for a report, and look whether the program was replaced. A question that waits already counts for both."""
+        self._asked.set()
+
+    def complain(self, kind: str, text: str) -> None:
+        """Log what is wrong, once a kind for as long as the program stays the same."""
+        if kind not in self._told:
+            self._told.add(kind)
+            _log.warning("load sensor %s %s", self.path, text)
+
+    async def run(self) -> None:
+        """Keep the sensor: when it ends or misbehaves it is started again, ever later; at once when its file is newer."""
+        loop = asyncio.get_running_loop()
+        pause_s = self._first_pause_s
+        while True:
+            version = _version(self.path)
+            if version != self._version:
+                self._version, pause_s = version, self._first_pause_s
+                self._told.clear()
+            began, self._heard = loop.time(), False
+            self._asked.set()
+            fault = await self._converse()
+            if not self._heard:
+                self._take({})
+            if _version(self.path) == self._version:
+                self.complain(fault, fault)
+                if loop.time() - began > STABLE_S:
+                    pause_s = self._first_pause_s
+                await self._rest(pause_s)
+                pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+    async def _rest(self, pause_s: float) -> None:
+        """Wait, but no longer than until the program is replaced."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause_s):
+                while _version(self.path) == self._version:
+                    self._asked.clear()
+                    await self._asked.wait()
+
+    async def _converse(self) -> str:
+        """Talk with one process until it ends, misbehaves or is outdated; what there is to complain of."""
+        try:
+            process = await self._start(self.path)
+        except OSError as error:
+            return f"cannot be started: {error.strerror or error}"
+        reader = ReportReader(self.complain)
+        sides = [
+            asyncio.create_task(self._listen(process, reader)),
+            asyncio.create_task(self._question(process, reader)),
+        ]
+        try:
+            done, _ = await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
+            return next(side for side in sides if side in done).result()
+        except SensorFault as fault:
+            return str(fault)
+        finally:
+            for side in sides:
+                side.cancel()
+            await _end(process)
+
+    async def _question(self, process: Process, reader: ReportReader) -> str:
+        """Put every question, and wait for its answer."""
+        stdin = process.stdin
+        assert stdin is not None
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            if _version(self.path) != self._version:
+                return ""
+            self._answered.clear()
+            reader.asked()
+            try:
+                stdin.write(b"\n")
+                await stdin.drain()
+                await asyncio.wait_for(self._answered.wait(), self._patience_s)
+            except TimeoutError:
+                return f"has not answered for {self._patience_s:g} s"
+            except OSError:
+                return "does not listen"
+
+    async def _listen(self, process: Process, reader: ReportReader) -> str:
+        """Take every answer. Raises SensorFault."""
+        assert process.stdout is not None
+        while True:
+            try:
+                line = await process.stdout.readline()
+            except ValueError:
+                raise SensorFault(f"prints a line of more than {MAX_LINE_BYTES} bytes") from None
+            if not line:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(process.wait(), _STATUS_S)
+                return "has closed its output" if process.returncode is None else f"ended with status {process.returncode}"
+            figures = reader.feed(line)
+            # a sensor that prints unasked answers the next question with what it prints then
+            if figures is not None and not self._answered.is_set():
+                self._heard = True
+                self._answered.set()
+                self._take(figures)
+
+    def _take(self, figures: Figures) -> None:
+        if figures != self.figures:
+            self.figures = figures
+            self._on_news()
+
+
+async def start_process(path: str, user: str, environment: Mapping[str, str]) -> Process:
+    """Start a sensor as `user` (where this is root), as leader of a session, without a shell. Raises OSError."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) or not mode & 0o111:
+        raise PermissionError(0, "it is not an executable file")
+    return await asyncio.create_subprocess_exec(
+        *module_command("daemons.execd.sensor_process"),
+        *(str(os.getpid()), user, path),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=module_environment(environment),
+        cwd="/",
+        start_new_session=True,
+        limit=MAX_LINE_BYTES,
+    )
+
+
+async def _end(process: Process) -> None:
+    """Have a process quit; one that does not is killed with all that it has started."""
+    if process.returncode is None:
+        with suppress(OSError, RuntimeError, TimeoutError):
+            assert process.stdin is not None
+            process.stdin.write(b"quit\n")
+            await asyncio.wait_for(process.wait(), _QUIT_S)
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    # its pipes, or the end is not noticed while they are full or held by a child in a session of its own
+    process._transport.close()  # type: ignore[attr-defined]
+    with suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _KILL_S)
+
+
+def _version(path: str) -> str:
+    """Changes when the program is replaced or written (LS-4)."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}/{found.st_ino}/{found.st_mode}"

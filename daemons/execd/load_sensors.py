@@ -1,0 +1,112 @@
+"""The load sensors of a host: which ones there are, and what they say together.
+
+Owns the list: those of `load_sensor` in the configuration in force, `qloadsensor` of the cell's common directory, and
+`qidle` of it where USE_QIDLE says so. Called by the execd actor. Source: sge_conf(5) load_sensor, USE_QIDLE; LS-3, LS-4.
+Deviation: 8.1.9 looks for the two in the directory of the host's binaries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+
+from daemons.execd.load_sensor import Figures, LoadSensor, start_process
+from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.runtime.cell import Cell
+from gridengine.state.bookings import GLOBAL
+
+_SHOWN_HOSTS = 10
+
+
+def wanted_sensors(configuration: HostConfiguration | None, common: Path) -> list[str]:
+    """Paths of the sensors that are to run, each once; none while the host is not configured."""
+    if configuration is None:
+        return []
+    text = none_as_null(configuration.text.get("load_sensor", "")) or ""
+    paths = [path.strip() for path in text.split(",") if path.strip()]
+    automatic = ["qloadsensor", *(["qidle"] if configuration.execd_flag("USE_QIDLE") else [])]
+    paths += [str(common / name) for name in automatic if (common / name).is_file()]
+    return list(dict.fromkeys(paths))
+
+
+class LoadSensors:
+    """All sensors of a host. `wanted()`: paths of those that are to run; `on_news()`: what they say has changed."""
+
+    def __init__(
+        self,
+        wanted: Callable[[], list[str]],
+        start: Callable[[str], Awaitable[Process]],
+        on_news: Callable[[], None],
+    ) -> None:
+        self._wanted, self._start, self._on_news = wanted, start, on_news
+        self._sensors: dict[str, LoadSensor] = {}
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def ask(self) -> None:
+        """Ask all for a report; those that are new are started, those that are no longer wanted end."""
+        wanted = self._wanted()
+        for path in self._sensors.keys() - set(wanted):
+            ending = self._running.pop(path)
+            ending.cancel()
+            self._ending.add(ending)
+            ending.add_done_callback(self._ending.discard)
+            if self._sensors.pop(path).figures:
+                self._on_news()
+        for path in wanted:
+            if path not in self._sensors:
+                sensor = self._sensors[path] = LoadSensor(path, self._start, self._on_news)
+                self._running[path] = asyncio.get_running_loop().create_task(sensor.run())
+            self._sensors[path].ask()
+        self._sensors = {path: self._sensors[path] for path in wanted}
+
+    async def stop(self) -> None:
+        """End all."""
+        running, self._running, self._sensors = [*self._running.values(), *self._ending], {}, {}
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    def figures(self) -> Figures:
+        """What all say, hosts as they name them; of two that give the same value the later in the list counts."""
+        found: Figures = {}
+        for sensor in self._sensors.values():
+            for host, values in sensor.figures.items():
+                found.setdefault(host, {}).update(values)
+        return found
+
+    def unknown_hosts(self, hosts: Iterable[str], unique: Callable[[str], str]) -> None:
+        """The qmaster has no such hosts: complain of the sensors that name them. `unique`: see `HostNames`."""
+        unknown = set(hosts)
+        for sensor in self._sensors.values():
+            named = sorted(host for host in sensor.figures if unique(host) in unknown)
+            if named:
+                sensor.complain("hosts", f"names hosts that are not exec hosts: {' '.join(named[:_SHOWN_HOSTS])}")
+
+
+class HostNames:
+    """Which host a sensor means: the own one by any of its names, else by the cell's aliases (GC-5)."""
+
+    def __init__(self, cell: Cell, host: str) -> None:
+        self._cell, self._host = cell, host
+        machine = socket.gethostname()
+        names = (host, host.partition(".")[0], machine, machine.partition(".")[0])
+        self._own = frozenset(name.lower() for name in names)
+
+    def unique(self, name: str) -> str:
+        if name.lower() == GLOBAL:
+            return GLOBAL
+        unique = self._cell.unique_name(name)
+        # a machine may play several hosts of a cell: what is another host's alias is not a name of this one
+        if unique.lower() == self._host.lower() or (unique == name and name.lower() in self._own):
+            return self._host
+        return unique
+
+
+def sensor_starter(cell: Cell, site: Site) -> Callable[[str], Awaitable[Process]]:
+    """How the host starts a sensor: as the admin user, with the daemon's environment and SGE_HOST, its unique name."""
+    environment = {**site.inherited, **cell.environment(), "SGE_HOST": site.host}
+    return lambda path: start_process(path, cell.admin_user, environment)

@@ -1,0 +1,101 @@
+"""The way from an exec host to the qmaster's GDI: TLS connections that are kept, to whoever is the master now.
+
+Owns the address, the certificate, the key with which the host vouches for its users. Knows no request. Called by the
+gateway (for users) and the supervisor (for itself). Source: docs/architecture.md section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+import aiohttp
+
+from daemons.runtime import keys
+from daemons.runtime.cell import Cell, CellFault
+
+#: seconds for which a resolved address is used, and that a connection may take to be made
+_ADDRESS_S, _CONNECT_S = 10.0, 4.0
+
+
+class NoQmaster(Exception):
+    """The qmaster cannot be reached; the text is a line for the user. `sent`: it may have got the request all the same."""
+
+    def __init__(self, text: str, sent: bool) -> None:
+        super().__init__(text)
+        self.sent = sent
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks, as the kernel of this host says."""
+
+    user: str
+    uid: int
+    group: str
+    gid: int
+
+
+class QmasterLink:
+    """Connections to the qmaster, for one event loop; `close` at the end. Raises CellFault when keys are missing."""
+
+    def __init__(self, cell: Cell, host: str) -> None:
+        self._cell, self._host = cell, host
+        self._key = keys.gdi_key(cell)
+        connector = aiohttp.TCPConnector(ssl=keys.client_context(cell), limit=0, keepalive_timeout=60)
+        timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
+        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
+        self._address = ("", "", 0.0)
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._session.close()
+
+    async def post(
+        self, path: str, body: bytes, caller: Caller, total_s: float | None = None
+    ) -> aiohttp.ClientResponse:
+        """Send a request; return the answer when its head is here. `total_s`: limit for all of it. Raises NoQmaster.
+
+        A request is never sent twice: the qmaster may have carried out one whose answer was lost.
+        """
+        master = "?"
+        try:
+            master, address = await self._locate()
+            url = f"https://{address}:{self._cell.qmaster_port}{path}"
+            timeout = aiohttp.ClientTimeout(total=total_s, connect=_CONNECT_S)
+            return await self._session.post(url, data=body, headers=self._headers(caller), timeout=timeout)
+        except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
+            self._address = ("", "", 0.0)
+            raise NoQmaster(
+                f'unable to contact qmaster on host "{master}" port {self._cell.qmaster_port}: {_reason(error)}',
+                sent=not isinstance(error, aiohttp.ClientConnectorError | CellFault),
+            ) from error
+
+    async def _locate(self) -> tuple[str, str]:
+        """The master host as act_qmaster names it now, and its address."""
+        master = self._cell.master_host()
+        known, address, since = self._address
+        if known != master or time.monotonic() - since > _ADDRESS_S:
+            address = await asyncio.get_running_loop().run_in_executor(None, self._cell.address, master)
+            self._address = (master, address, time.monotonic())
+        return master, address
+
+    def _headers(self, caller: Caller) -> dict[str, str]:
+        return {
+            "Authorization": f"Bearer {self._key}",
+            "Content-Type": "application/json",
+            "X-GE-Host": self._host,
+            "X-GE-User": caller.user,
+            "X-GE-Uid": str(caller.uid),
+            "X-GE-Group": caller.group,
+            "X-GE-Gid": str(caller.gid),
+        }
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time"
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return (error.os_error.strerror or str(error.os_error)).lower()
+    return str(error) or type(error).__name__

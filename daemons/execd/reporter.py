@@ -1,0 +1,114 @@
+"""What the host has to tell the qmaster: gathered, sent in one call at a time, kept until it is acknowledged.
+
+Owns order, batching and repetition of reports. Pure but for waiting; sending comes in as a function, so it knows
+neither Ray nor the qmaster. Called by `tasks` and the actor. Source: docs/architecture.md section 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from gridengine.delivery import Batch, Ended, Load, Report, UsageReport, Verdict, decode, encode
+from gridengine.state.jobs import TaskKey
+
+_log = logging.getLogger(__name__)
+
+#: seconds between repetitions: from the first to the last
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 3.0
+#: reports in one call
+_BATCH = 5000
+
+
+class Reporter:
+    """Reports on their way. `send(data)` gives the verdicts' bytes or raises; `full()` makes what a (re)started side
+    must hear first: the inventory and all load values. `on_acknowledged(key)`: the qmaster has the end of a task;
+    `on_forget(keys)`: tasks that are to go; `on_unknown(hosts)`: load was reported of hosts that do not exist.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[bytes], Awaitable[bytes]],
+        full: Callable[[], list[Report]],
+        on_acknowledged: Callable[[TaskKey], None],
+        on_forget: Callable[[list[TaskKey]], None],
+        on_unknown: Callable[[list[str]], None],
+    ) -> None:
+        self._send, self._full = send, full
+        self._on_acknowledged, self._on_forget, self._on_unknown = on_acknowledged, on_forget, on_unknown
+        self._pending: list[Report] = []
+        self._full_wanted = True  # this side has just started
+        self._news = asyncio.Event()
+        self._news.set()
+        self._settled = asyncio.Event()
+
+    def add(self, *reports: Report) -> None:
+        """Send these as soon as possible."""
+        self._pending += reports
+        self._news.set()
+
+    def send_everything(self) -> None:
+        """Begin with the inventory and a full load report again: the qmaster has (re)started, or may have lost us."""
+        self._full_wanted = True
+        self._settled.clear()
+        self._news.set()
+
+    async def settled(self) -> None:
+        """Return when the qmaster has answered the inventory. A task begun while one is on its way would not be in it,
+        and the qmaster would take it for lost.
+        """
+        await self._settled.wait()
+
+    async def run(self) -> None:
+        """Send for ever; what could not be delivered is repeated, after a while at intervals of 3 s."""
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            await self._news.wait()
+            if await self._deliver():
+                pause_s = _FIRST_PAUSE_S
+                if not self._pending and not self._full_wanted:
+                    self._news.clear()
+            else:
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _deliver(self) -> bool:
+        first = self._full() if self._full_wanted else []
+        self._full_wanted = False
+        batch, self._pending = self._pending[:_BATCH], self._pending[_BATCH:]
+        if first:
+            batch = [report for report in batch if not isinstance(report, Load)]  # `first` has all values
+        try:
+            verdicts = decode(await self._send(encode(Batch(reports=[*first, *batch])))).verdicts
+        except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
+            _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), _first_line(error))
+            # what came meanwhile is newer; usage and load will be measured again
+            self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
+            self._full_wanted = True
+            return False
+        if first and not self._full_wanted:
+            self._settled.set()
+        return self._take(batch, verdicts[len(first) :], verdicts[: len(first)])
+
+    def _take(self, batch: list[Report], verdicts: list[Verdict], on_first: list[Verdict]) -> bool:
+        refused: list[Report] = []
+        for report, verdict in zip(batch, verdicts, strict=False):
+            if not isinstance(report, Ended):
+                continue
+            if verdict.ok:
+                self._on_acknowledged(report.key)
+            else:
+                refused.append(report)
+        forget = [key for verdict in (*on_first, *verdicts) for key in verdict.forget]
+        if forget:
+            self._on_forget(forget)
+        unknown = [host for verdict in (*on_first, *verdicts) for host in verdict.unknown_hosts]
+        if unknown:
+            self._on_unknown(unknown)
+        self._pending = refused + self._pending
+        return not refused
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:200]

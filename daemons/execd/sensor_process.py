@@ -1,0 +1,39 @@
+"""The first moments of a load sensor's process: it takes the admin user's ids, ends with its parent, and becomes the sensor.
+
+A program of its own because these steps must not be taken between fork and exec of a process with threads. Started by
+`daemons.execd.load_sensor` as `python -m daemons.execd.sensor_process PARENT USER PATH`. Source: sge_execd(8) LOAD SENSORS.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import sys
+
+from daemons.runtime.daemon import die_with_parent
+
+#: exit status for a program that cannot be executed, as a shell has it
+_NOT_EXECUTED = 126
+
+
+def main(arguments: list[str]) -> None:
+    """Become the program at PATH as USER (where this is root). PARENT: process id; its death is the sensor's."""
+    parent, user, path = int(arguments[0]), arguments[1], arguments[2]
+    if os.geteuid() == 0:
+        entry = pwd.getpwnam(user)
+        os.setgroups(os.getgrouplist(user, entry.pw_gid))
+        os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
+        os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
+    # after the change of ids, which would forget it
+    die_with_parent(parent)
+    os.environ.pop("PYTHONPATH", None)  # ours, for this module
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    try:
+        os.execv(path, [path])
+    except OSError:
+        os._exit(_NOT_EXECUTED)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,162 @@
+"""What an execution host knows before any job arrives: names, directories, the daemon's own environment.
+
+Owns the spool directory's layout and the host's configuration in force as typed values. Reads files, decides nothing.
+Called by the supervisor (writes `site.json`) and by the execd actor. Source: docs/architecture.md 3, sge_conf(5).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gridengine.config.parameters import parse_parameters
+from gridengine.errors import SyntaxFault
+from gridengine.units import INFINITY, parse_bool, parse_time
+
+#: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
+ARCHITECTURE = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64le": "lx-ppc64le"}.get(
+    os.uname().machine, f"lx-{os.uname().machine}"
+)
+#: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
+_DAEMONS_OWN = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
+_STATE, _CONFIGURATION = "site.json", "configuration.json"
+PID_FILE = "execd.pid"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs."""
+
+    host: str
+    root: str
+    cell: str
+    spool: Path
+    inherited: Mapping[str, str] = field(default_factory=dict)
+    binary_path: str = ""
+    architecture: str = ARCHITECTURE
+
+    @property
+    def active_jobs(self) -> Path:
+        return self.spool / "active_jobs"
+
+    @property
+    def job_scripts(self) -> Path:
+        return self.spool / "job_scripts"
+
+    @property
+    def messages(self) -> Path:
+        return self.spool / "messages"
+
+
+def prepare_spool(spool: Path) -> None:
+    """Make the spool directory of a host. Jobs run their scripts by path, so everybody may pass through it."""
+    for directory in (spool, spool / "active_jobs", spool / "job_scripts"):
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
+        directory.chmod(0o755)
+
+
+def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str) -> None:
+    """Keep the daemon's start environment for the actor, which Ray starts in another one. Source: EN-5 INHERIT_ENV."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(_DAEMONS_OWN)}
+    _replace(spool / _STATE, {"environment": kept, "binary_path": binary_path})
+
+
+def _replace(path: Path, content: object) -> None:
+    """Write a JSON file for nobody else's eyes, by rename."""
+    temporary = path.with_suffix(".new")
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogateescape") as file:
+        json.dump(content, file)
+    temporary.rename(path)
+
+
+def read_site(host: str, root: str, cell: str, spool: Path) -> Site:
+    """Return the site with what the supervisor saved; without that, an empty inherited environment."""
+    try:
+        saved = json.loads((spool / _STATE).read_text(encoding="utf-8", errors="surrogateescape"))
+        return Site(host, root, cell, spool, dict(saved["environment"]), str(saved["binary_path"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Site(host, root, cell, spool)
+
+
+@dataclass(frozen=True, slots=True)
+class HostConfiguration:
+    """The configuration in force on the host (sge_conf(5)), with the parameters inside of it. `text`: as it came."""
+
+    text: Mapping[str, str]
+    execd_params: Mapping[str, str]
+    qmaster_params: Mapping[str, str]
+
+    @classmethod
+    def of(cls, text: Mapping[str, str]) -> HostConfiguration:
+        """Read a configuration; parameters that cannot be read count as none (the gate had refused them)."""
+        return cls(dict(text), _parameters(text, "execd_params"), _parameters(text, "qmaster_params"))
+
+    def command(self, name: str) -> str | None:
+        """A command line such as `prolog`, None for NONE."""
+        return none_as_null(self.text.get(name, ""))
+
+    def execd_flag(self, name: str, default: bool = False) -> bool:
+        return _flag(self.execd_params.get(name), default)
+
+    def qmaster_flag(self, name: str) -> bool:
+        return _flag(self.qmaster_params.get(name), False)
+
+    @property
+    def load_report_time_s(self) -> float:
+        """Seconds between load reports, at least one."""
+        return max(1.0, _seconds(self.text.get("load_report_time", ""), 40.0))
+
+    @property
+    def pdc_interval_s(self) -> float | None:
+        """Seconds between measurements of usage; None for NEVER. Source: sge_conf(5) PDC_INTERVAL."""
+        text = self.execd_params.get("PDC_INTERVAL", "1").upper()
+        if text == "NEVER":
+            return None
+        return self.load_report_time_s if text == "PER_LOAD_REPORT" else max(1.0, _seconds(text, 1.0))
+
+
+def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
+    """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""
+    _replace(spool / _CONFIGURATION, dict(text))
+
+
+def read_configuration(spool: Path) -> HostConfiguration | None:
+    """Return the configuration that was in force last, None on a host that never had one."""
+    try:
+        return HostConfiguration.of(json.loads((spool / _CONFIGURATION).read_text()))
+    except (OSError, ValueError, AttributeError, TypeError):
+        return None
+
+
+def none_as_null(text: str) -> str | None:
+    """A configured command: None for an empty one and for NONE in any case."""
+    return None if text.strip().lower() in ("", "none") else text.strip()
+
+
+def _parameters(text: Mapping[str, str], name: str) -> dict[str, str]:
+    try:
+        return parse_parameters(text.get(name, "none"))
+    except SyntaxFault:
+        return {}
+
+
+def _flag(text: str | None, default: bool) -> bool:
+    if text is None:
+        return default
+    try:
+        return parse_bool(text)
+    except SyntaxFault:
+        return default
+
+
+def _seconds(text: str, default: float) -> float:
+    try:
+        seconds = parse_time(text)
+    except SyntaxFault:
+        return default
+    return default if seconds == INFINITY else seconds

@@ -1,0 +1,74 @@
+"""Where a task reads and writes: the values of -i, -o and -e on this host, with variables expanded.
+
+Pure. Called by `task_config`; the shepherd opens the files, as the job's owner. Source: sge_submit(1) -o, SO-12.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from posixpath import join
+
+from gridengine.state.jobs import Job, PathOnHost
+
+#: As 8.1.9 does, a name is taken without looking at what follows it: `$JOB_IDx` is the id and an x.
+_VARIABLE = re.compile(r"\$(HOME|USER|JOB_ID|JOB_NAME|HOSTNAME|TASK_ID)")
+_TILDE = re.compile(r"~([^/]*)")
+
+
+@dataclass(frozen=True, slots=True)
+class StandardFiles:
+    """Absolute paths; a directory gets the default name added when it is opened. `stderr` None: merged (-j y)."""
+
+    stdin: str
+    stdout: str
+    stderr: str | None
+    default_stdout: str
+    default_stderr: str
+    default_pe_stdout: str
+    default_pe_stderr: str
+
+
+def path_for(entries: Sequence[PathOnHost], host: str) -> str | None:
+    """The path given for this host, else the one given for all hosts, else None."""
+    by_host = {name.lower(): path for name, path in reversed(entries)}
+    return by_host.get(host.lower(), by_host.get("")) or None
+
+
+def expand(path: str, variables: Mapping[str, str], home_of: Callable[[str], str | None]) -> str:
+    """Replace a leading `~` or `~user` and the variables of sge_submit(1) -o; other `$NAME` stay as they are."""
+    tilde = _TILDE.match(path)
+    if tilde is not None:
+        home = home_of(tilde[1]) if tilde[1] else variables["HOME"]
+        path = path if home is None else home + path[tilde.end() :]
+    return _VARIABLE.sub(lambda match: variables[match[1]], path)
+
+
+def standard_files(
+    job: Job, task_id: int, host: str, home: str, cwd: str, home_of: Callable[[str], str | None]
+) -> StandardFiles:
+    """The files of one task. `home`: of the owner on this host; `home_of(user)`: another's, None when unknown."""
+    variables = {
+        "HOME": home,
+        "USER": job.owner,
+        "JOB_ID": str(job.id),
+        "JOB_NAME": job.name,
+        "HOSTNAME": host,
+        "TASK_ID": str(task_id) if job.is_array else "0",  # 0 is what 8.1.9 puts there
+    }
+
+    def place(entries: Sequence[PathOnHost], default: str) -> str:
+        chosen = path_for(entries, host)
+        return default if chosen is None else join(cwd, expand(chosen, variables, home_of))
+
+    suffix = f"{job.id}.{task_id}" if job.is_array else str(job.id)
+    return StandardFiles(
+        stdin=place(job.stdin, "/dev/null"),
+        stdout=place(job.stdout, cwd),
+        stderr=None if job.merge else place(job.stderr, cwd),
+        default_stdout=f"{job.name}.o{suffix}",
+        default_stderr=f"{job.name}.e{suffix}",
+        default_pe_stdout=f"{job.name}.po{suffix}",
+        default_pe_stderr=f"{job.name}.pe{suffix}",
+    )

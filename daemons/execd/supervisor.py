@@ -1,0 +1,207 @@
+"""The supervisor of an exec host: keeps its Ray node, launcher and gateway, and tells the qmaster that it is here.
+
+Owns their lives; imports no Ray and knows no job. What it starts ends with it, except shepherds and jobs: these go on
+whatever happens here. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import grp
+import json
+import logging
+import os
+import pwd
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import aiohttp
+
+from daemons.execd.gateway import Gateway
+from daemons.execd.load import incarnation
+from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.daemon import die_with_parent, module_command, module_environment
+from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
+
+_log = logging.getLogger(__name__)
+
+#: seconds: between two hellos, that one may take, between two starts of something that ends again and again
+_HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _STABLE_S = 0.1, 10.0, 30.0
+_LAUNCHER_STOP_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """The Ray cluster of the cell as the qmaster tells it; a new `session` is a new cluster."""
+
+    session: str
+    head: str
+
+
+class Supervisor:
+    """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys."""
+
+    def __init__(self, cell: Cell, host: str) -> None:
+        self._cell, self._host = cell, host
+        self._link = QmasterLink(cell, host)
+        self._gateway = Gateway(cell, self._link)
+        self._caller = _own_identity()
+        self._cluster: Cluster | None = None
+        self._news = asyncio.Event()  # the cluster is another one
+        self._node_id = ""
+        self._hello_wanted = asyncio.Event()
+        self._complaint = ""
+
+    async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
+        """Serve until `stop` is set. `on_serving`: launcher and gateway are there."""
+        work = [
+            asyncio.create_task(self._again("launcher", self._launcher)),
+            asyncio.create_task(self._again("gateway", self._gateway.run)),
+            asyncio.create_task(self._again("Ray node", self._node)),
+            asyncio.create_task(self._hello()),
+            asyncio.create_task(self._announce(on_serving)),
+        ]
+        await stop.wait()
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        await self._link.close()
+
+    async def _announce(self, on_serving: Callable[[], None]) -> None:
+        spool = self._cell.execd_spool(self._host)
+        for path in (spool / "launcher.sock", self._cell.gateway_socket):
+            while not await _answers(str(path)):
+                await asyncio.sleep(0.02)
+        on_serving()
+
+    async def _again(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """Do `work` for ever; when it ends, start it again, ever later if it ends at once."""
+        pause_s = _FIRST_PAUSE_S
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            try:
+                await work()
+            except (OSError, CellFault, RayNodeFault) as error:
+                _log.error("%s: %s", name, error)
+            except Exception:
+                _log.exception("%s failed", name)
+            pause_s = _FIRST_PAUSE_S if loop.time() - began > _STABLE_S else min(2 * pause_s, _LONGEST_PAUSE_S)
+            await asyncio.sleep(pause_s)
+
+    # --- children -------------------------------------------------------------------------------------------------
+
+    async def _launcher(self) -> None:
+        """Run the launcher until it ends. Its shepherds do not end with it."""
+        parent = os.getpid()
+        child = await asyncio.create_subprocess_exec(
+            *module_command("shepherd.launcher"),
+            str(self._cell.execd_spool(self._host)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env=module_environment(),
+            cwd="/",
+            start_new_session=True,
+            preexec_fn=lambda: die_with_parent(parent),
+        )
+        try:
+            assert child.stderr is not None
+            async for line in child.stderr:
+                _log.error("%s", line.decode(errors="replace").rstrip())
+            _log.warning("the launcher ended with status %d", await child.wait())
+        finally:
+            if child.returncode is None:
+                child.terminate()
+                try:
+                    await asyncio.wait_for(child.wait(), _LAUNCHER_STOP_S)
+                except TimeoutError:
+                    child.kill()
+
+    async def _node(self) -> None:
+        """Be a node of the cluster until it ends or the cluster is another one."""
+        while self._cluster is None:
+            self._news.clear()
+            await self._news.wait()
+        cluster = self._cluster
+        node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head))
+        try:
+            info = await node.start()
+            if info.session != cluster.session:
+                raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
+            self._node_id = info.node_id
+            self._hello_wanted.set()
+            _log.info("Ray node %s has joined %s", info.node_id[:8], cluster.head)
+            while node.alive and self._cluster == cluster:
+                self._news.clear()
+                gone, changed = asyncio.create_task(node.wait()), asyncio.create_task(self._news.wait())
+                await asyncio.wait((gone, changed), return_when=asyncio.FIRST_COMPLETED)
+                gone.cancel()
+                changed.cancel()
+            _log.warning("Ray node %s: %s", info.node_id[:8], "new head" if node.alive else "ended")
+        finally:
+            self._node_id = ""
+            if not node.alive and self._cluster == cluster:
+                self._cluster = None  # wait until the qmaster says again which cluster there is
+            await node.stop()
+
+    # --- the qmaster ----------------------------------------------------------------------------------------------
+
+    async def _hello(self) -> None:
+        """Tell the qmaster every 2 s that this host lives, and learn which Ray cluster to join."""
+        while True:
+            self._hello_wanted.clear()
+            try:
+                self._learn(await self._say_hello())
+                self._complain("")
+            except NoQmaster as error:
+                self._complain(str(error))
+            try:
+                await asyncio.wait_for(self._hello_wanted.wait(), _HELLO_S)
+            except TimeoutError:
+                continue
+
+    async def _say_hello(self) -> Cluster:
+        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation()}
+        if self._node_id:
+            body["node_id"] = self._node_id
+        try:
+            answer = await self._link.post(
+                "/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_HELLO_ANSWER_S
+            )
+            async with answer:
+                said = await answer.json(content_type=None)
+            if said["status"] != 0:
+                reason = "; ".join(text for _, text in said["answers"]) or "the qmaster refused this host"
+                raise NoQmaster(reason, sent=True)
+            return Cluster(str(said["data"]["session"]), str(said["data"]["ray_address"]))
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
+            raise NoQmaster(f"the qmaster's answer cannot be used: {error!r}", sent=True) from error
+
+    def _learn(self, cluster: Cluster) -> None:
+        if cluster != self._cluster:
+            self._cluster = cluster
+            self._news.set()
+
+    def _complain(self, complaint: str) -> None:
+        """Log once that the qmaster is away, and once that it is back."""
+        if complaint and complaint != self._complaint:
+            _log.error("%s", complaint)
+        elif self._complaint and not complaint:
+            _log.warning("the qmaster answers again")
+        self._complaint = complaint
+
+
+def _own_identity() -> Caller:
+    uid, gid = os.geteuid(), os.getegid()
+    return Caller(pwd.getpwuid(uid).pw_name, uid, grp.getgrgid(gid).gr_name, gid)
+
+
+async def _answers(path: str) -> bool:
+    try:
+        _, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        return False
+    writer.close()
+    return True

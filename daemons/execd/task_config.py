@@ -1,0 +1,207 @@
+"""The `config` file of a task: what the shepherd is told, computed from a Start instruction.
+
+Pure. Called by `active_jobs`. Source: docs/architecture.md 5.2; sge_submit(1), queue_conf(5), sge_conf(5), sge_pe(5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from daemons.execd.environment import Account, TaskPlaces, job_environment
+from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.execd.standard_files import StandardFiles, path_for, standard_files
+from gridengine.delivery import Start
+from gridengine.errors import SyntaxFault
+from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
+from gridengine.units import INFINITY, parse_memory, parse_time
+
+#: Limits that execd_params adds, which queue_conf(5) lacks. Source: RL-10.
+_PARAMETER_LIMITS = ("DESCRIPTORS", "MAXPROC", "MEMORYLOCKED", "LOCKS")
+Value = str | int | float | bool | None | list[str] | dict[str, str] | dict[str, float | None]
+
+
+def task_config(
+    start: Start,
+    site: Site,
+    configuration: HostConfiguration,
+    account: Account,
+    home_of: Callable[[str], str | None],
+) -> dict[str, Value]:
+    """The whole content of `config`, ready for JSON. `home_of(user)`: a home directory, None when unknown."""
+    job, queue = start.job, start.queue
+    cwd = job.cwd or account.home
+    files = standard_files(job, start.key[1], site.host, account.home, cwd, home_of)
+    places = task_places(start, site, cwd, files)
+    result: dict[str, Value] = {
+        "job_id": job.id,
+        "task_id": start.key[1],
+        "attempt": start.key[2],
+        "job_name": job.name,
+        "owner": account.name,
+        "uid": account.uid,
+        "gid": job.gid if configuration.execd_flag("USE_QSUB_GID") else account.gid,
+        "group_name": account.group,
+        "queue": start.granted[0].queue,
+        "host": site.host,
+        "cell": site.cell,
+        "root": site.root,
+        "cwd": cwd,
+        "environment": job_environment(start, site, configuration, account, places),
+        "tmpdir": places.tmpdir,
+        "limits": limits(start, configuration),
+        "per_job_limits": list(start.per_job_limits),
+        "slots": sum(grant.slots for grant in start.granted if grant.host == site.host),
+        "nice": int(queue.get("priority", "0")),
+        "notify_s": parse_time(queue["notify"]) if job.notify else None,
+        "queue_notify_s": parse_time(queue["notify"]),
+        "variables": _variables(start, site, places, files),
+    }
+    return (
+        result
+        | _program(start, configuration, places)
+        | _files(files)
+        | _methods(start, configuration)
+        | _rules(configuration)
+    )
+
+
+def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
+    """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
+    job_id, task_id, _ = start.key
+    queue = start.granted[0].queue
+    return TaskPlaces(
+        directory=str(site.active_jobs / f"{job_id}.{task_id}"),
+        script=str(site.job_scripts / str(job_id)),
+        cwd=cwd,
+        stdin=files.stdin,
+        tmpdir=f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{job_id}.{task_id}.{queue}",
+        shell=path_for(start.job.shells, site.host) or none_as_null(start.queue.get("shell", "")) or "/bin/sh",
+    )
+
+
+def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | None]:
+    """The limits in force, per slot: seconds or bytes, None for none.
+
+    The smaller of the job's request, the queue's value (RL-1) and what its reservation leaves (AR-93); those of
+    execd_params as they are (RL-10).
+    """
+    result: dict[str, float | None] = {}
+    for kinds, parse in ((LIMITS_TIME, parse_time), (LIMITS_MEMORY, parse_memory)):
+        for name in (f"{side}_{kind}" for kind in kinds for side in "sh"):
+            given = [text for text in (start.queue.get(name), start.job.hard.get(name)) if text]
+            result[name] = _finite(min((parse(text) for text in given), default=INFINITY))
+    if start.time_limit:
+        result["h_rt"] = min(start.time_limit, result["h_rt"] or INFINITY)
+    for name in (f"{side}_{kind}" for kind in _PARAMETER_LIMITS for side in "SH"):
+        if name in configuration.execd_params:
+            try:
+                result[name.lower()] = _finite(parse_memory(configuration.execd_params[name]))
+            except SyntaxFault:
+                continue
+    return result
+
+
+def _finite(value: float) -> float | None:
+    return None if value == INFINITY else value
+
+
+def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces) -> dict[str, Value]:
+    """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33."""
+    job = start.job
+    mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.text.get("shell_start_mode", "")
+    if job.kind != "batch":
+        mode = ""  # it says how scripts are started, and there is none (QC-24)
+    return {
+        "binary": job.binary,
+        "script": None if job.binary else places.script,
+        "command": job.script_file if job.binary else None,
+        "args": list(job.args),
+        "no_shell": job.no_shell,
+        "shell": places.shell,
+        "shell_start_mode": (none_as_null(mode) or "posix_compliant").lower(),
+        "login_shells": (configuration.command("login_shells") or "").replace(",", " ").split(),
+        "starter_method": none_as_null(start.queue.get("starter_method", "")),
+    }
+
+
+def _files(files: StandardFiles) -> dict[str, Value]:
+    return {
+        "stdin": files.stdin,
+        "stdout": files.stdout,
+        "stderr": files.stderr,
+        "merge": files.stderr is None,
+        "default_stdout": files.default_stdout,
+        "default_stderr": files.default_stderr,
+        "pe_stdout": files.stdout,
+        "pe_stderr": files.stderr,
+        "default_pe_stdout": files.default_pe_stdout,
+        "default_pe_stderr": files.default_pe_stderr,
+    }
+
+
+def _methods(start: Start, configuration: HostConfiguration) -> dict[str, Value]:
+    """Methods; prolog and epilog of the queue override those of host and cluster. Source: QC-25, QC-27, PE-10."""
+    queue = start.queue
+    return {
+        "prolog": none_as_null(queue.get("prolog", "")) or configuration.command("prolog"),
+        "epilog": none_as_null(queue.get("epilog", "")) or configuration.command("epilog"),
+        "pe_start": none_as_null(start.pe.get("start_proc_args", "")),
+        "pe_stop": none_as_null(start.pe.get("stop_proc_args", "")),
+        "suspend_method": none_as_null(queue.get("suspend_method", "")),
+        "resume_method": none_as_null(queue.get("resume_method", "")),
+        "terminate_method": none_as_null(queue.get("terminate_method", "")),
+    }
+
+
+def _rules(configuration: HostConfiguration) -> dict[str, Value]:
+    """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
+    result: dict[str, Value] = {
+        "use_cgroups": configuration.execd_flag("USE_CGROUPS"),
+        "kill_addgrp": configuration.execd_flag("ENABLE_ADDGRP_KILL", True),
+        "gid_range": configuration.command("gid_range"),
+        "min_uid": int(configuration.text.get("min_uid") or 0),
+        "min_gid": int(configuration.text.get("min_gid") or 0),
+        "forbid_reschedule": configuration.qmaster_flag("FORBID_RESCHEDULE"),
+        "forbid_apperror": configuration.qmaster_flag("FORBID_APPERROR"),
+    }
+    for key, parameter in (("notify_kill", "NOTIFY_KILL"), ("notify_susp", "NOTIFY_SUSP")):
+        if parameter in configuration.execd_params:
+            result[key] = configuration.execd_params[parameter]
+    if configuration.pdc_interval_s is not None:
+        result["pdc_interval_s"] = configuration.pdc_interval_s
+    return result
+
+
+def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:
+    """The `$variables` of methods, but `$job_pid`. Source: sge_conf(5) prolog, queue_conf(5), sge_pe(5)."""
+    job = start.job
+    result = {
+        "host": site.host,
+        "ja_task_id": str(start.key[1]) if job.is_array else "0",
+        "job_owner": job.owner,
+        "job_id": str(job.id),
+        "job_name": job.name,
+        "queue": start.granted[0].queue,
+        "sge_cell": site.cell,
+        "sge_root": site.root,
+        "processors": start.queue.get("processors", "UNDEFINED"),
+        "stdin_path": files.stdin,
+        "stdout_path": files.stdout,
+        "stderr_path": files.stderr or files.stdout,
+        "merge_stderr": "1" if files.stderr is None else "0",
+    }
+    if start.pe_name:
+        result |= {
+            "pe": start.pe_name,
+            "pe_hostfile": f"{places.directory}/pe_hostfile",
+            "pe_slots": str(sum(grant.slots for grant in start.granted)),
+        }
+    return result
+
+
+def pe_hostfile(start: Start) -> str:
+    """The lines of $pe_hostfile: `host slots queue@host processors`, one a grant. Source: sge_pe(5) (PE-9), O."""
+    return "".join(
+        f"{grant.host} {grant.slots} {grant.instance} {start.processors.get(grant.instance, 'UNDEFINED')}\n"
+        for grant in start.granted
+    )

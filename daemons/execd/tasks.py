@@ -1,0 +1,205 @@
+"""The tasks on this host: carrying out instructions, noticing ends, handing both to the reporter.
+
+Owns which tasks are here, in memory a mirror of `active_jobs`: after any restart it is read again, and what the disk
+says counts. Must not know Ray. Called by the execd actor. Source: docs/architecture.md section 5 (EX-9).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from daemons.execd import active_jobs
+from daemons.execd.launcher_client import LauncherClient, LauncherLost
+from daemons.execd.site import HostConfiguration, Site
+from gridengine.delivery import Acknowledgement, Forget, Signal, Start, Started, UsageReport
+from gridengine.state.jobs import TaskKey, Usage
+
+_log = logging.getLogger(__name__)
+_Answer = TypeVar("_Answer")
+
+#: what a shepherd is told for a command of the qmaster
+_SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "kill": "terminate"}
+#: how long a shepherd may take to write its usage file, seconds
+_USAGE_WAIT_S = 0.5
+#: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
+_PATIENCE_S, _RETRY_S = 5.0, 0.1
+
+
+class NotNow(Exception):
+    """The instruction cannot be carried out at the moment, although nothing is wrong with it: to be repeated."""
+
+
+class Tasks:
+    """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
+
+    def __init__(self, site: Site, report: Callable[..., None]) -> None:
+        self._site, self._report = site, report
+        self.configuration: HostConfiguration | None = None
+        self.directories: dict[TaskKey, Path] = active_jobs.tasks_on_disk(site)
+        self._by_path = {str(directory): key for key, directory in self.directories.items()}
+        self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
+        self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
+        self._usage: dict[TaskKey, Usage] = {}
+        self.launcher = LauncherClient(site.spool / "launcher.sock", self._shepherd_ended, self._launcher_connected)
+
+    def look_for_ends(self) -> None:
+        """Report the ends that came while nobody looked."""
+        for key in list(self.directories):
+            self._look_for_end(key)
+
+    # --- instructions ---------------------------------------------------------------------------------------------
+
+    async def start(self, start: Start) -> Acknowledgement:
+        """Run a task. A repeated start of the same attempt is acknowledged again and does nothing.
+
+        Not `ok`: it cannot be started, with `failed` as in sge_status(5). Raises NotNow.
+        """
+        key, configuration = start.key, self.configuration
+        if configuration is None:
+            raise NotNow("the host has no configuration yet")
+        if key not in self.directories:
+            await self._clear_earlier_attempts(key)
+        if key not in self.directories:
+            try:
+                directory = active_jobs.create(start, self._site, configuration)
+            except active_jobs.StartFault as fault:
+                _log.error("cannot start task %d.%d: %s", *key[:2], fault)
+                return Acknowledgement(False, fault.failed, str(fault))
+            self.directories[key] = directory
+            self._by_path[str(directory)] = key
+        try:
+            await self._patiently(lambda: self.launcher.start(str(self.directories[key])))
+        except ValueError as error:
+            self._remove(key)
+            _log.error("cannot start task %d.%d: %s", *key[:2], error)
+            return Acknowledgement(False, active_jobs.FAILED_EARLY, str(error))
+        if key in self.directories and key not in self._ended:  # a short job may be over already
+            self._report(Started(key, time.time()))
+        return Acknowledgement()
+
+    async def _clear_earlier_attempts(self, key: TaskKey) -> None:
+        """Remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
+        until = time.monotonic() + _PATIENCE_S
+        for other in [other for other in self.directories if other[:2] == key[:2]]:
+            await self._forget(other)
+            while other in self.directories:
+                if time.monotonic() > until:
+                    raise NotNow(f"attempt {other[2]} of task {key[0]}.{key[1]} still ends")
+                await asyncio.sleep(_RETRY_S)
+
+    async def signal(self, instruction: Signal) -> Acknowledgement:
+        """Carry out a command on a running task; on one that has ended it has no effect, its end will be reported.
+
+        Not `ok`: the task is not here. Raises NotNow.
+        """
+        if instruction.key not in self.directories:
+            return Acknowledgement(False, reason="the task is not on this host")
+        await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
+        return Acknowledgement()
+
+    async def forget(self, instruction: Forget) -> Acknowledgement:
+        """Remove a task's files; what still runs of it is killed first. Raises NotNow."""
+        await self._forget(instruction.key)
+        return Acknowledgement()
+
+    async def forget_all(self, keys: Iterable[TaskKey]) -> None:
+        """Forget tasks as a verdict of the qmaster said. It says so again after the next inventory."""
+        for key in keys:
+            try:
+                await self._forget(key)
+            except NotNow as reason:
+                _log.warning("cannot forget task %d.%d: %s", *key[:2], reason)
+
+    async def end_all(self) -> None:
+        """End every running task, as `qconf -kej` asks. Raises NotNow."""
+        for key in list(self.directories):
+            await self._command(key, "terminate")
+
+    async def _forget(self, key: TaskKey) -> None:
+        directory = self.directories.get(key)
+        if directory is None:
+            return
+        self._forgotten.add(key)  # it goes when its shepherd has ended
+        if active_jobs.read_end(key, directory) is not None or not await self._command(key, "kill"):
+            if key in self.directories:
+                self._remove(key)
+
+    async def _command(self, key: TaskKey, command: str) -> bool:
+        """Tell the task's shepherd; False when none runs. Raises NotNow."""
+        path = str(self.directories[key])
+        return await self._patiently(lambda: self.launcher.signal(path, command))
+
+    async def _patiently(self, request: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Repeat a request while there is no launcher. Raises NotNow."""
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return await request()
+            except LauncherLost:
+                if time.monotonic() > until:
+                    raise NotNow("the launcher of the host does not run") from None
+                await asyncio.sleep(_RETRY_S)
+
+    # --- ends -----------------------------------------------------------------------------------------------------
+
+    def acknowledged(self, key: TaskKey) -> None:
+        """The qmaster has the end of this attempt."""
+        if key in self.directories:
+            self._remove(key)
+
+    def _shepherd_ended(self, directory: str) -> None:
+        key = self._by_path.get(directory)
+        if key is not None:
+            self._look_for_end(key)
+
+    def _launcher_connected(self, running: list[str]) -> None:
+        """Ends of the time without a connection are on disk."""
+        alive = set(running)
+        for key, directory in list(self.directories.items()):
+            if str(directory) not in alive:
+                self._look_for_end(key)
+
+    def _look_for_end(self, key: TaskKey) -> None:
+        if key in self._ended:
+            return
+        end = active_jobs.read_end(key, self.directories[key])
+        if end is None:
+            return
+        if key in self._forgotten:
+            self._remove(key)
+            return
+        self._ended.add(key)
+        self._report(end)
+
+    def _remove(self, key: TaskKey) -> None:
+        directory = self.directories.pop(key)
+        del self._by_path[str(directory)]
+        for known in (self._ended, self._forgotten):
+            known.discard(key)
+        self._usage.pop(key, None)
+        keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
+        last = not any(other[0] == key[0] for other in self.directories)
+        active_jobs.remove(directory, self._site, keep, last)
+
+    # --- usage ----------------------------------------------------------------------------------------------------
+
+    async def measure(self) -> None:
+        """Have the running shepherds measure, and report what has changed (EX-8)."""
+        running = [key for key in self.directories if key not in self._ended]
+        for key in running:
+            try:
+                await self._command(key, "usage")
+            except (NotNow, KeyError):
+                continue
+        await asyncio.sleep(_USAGE_WAIT_S)
+        for key in running:
+            directory = self.directories.get(key)
+            usage = active_jobs.read_usage(directory) if directory is not None and key not in self._ended else None
+            if usage is not None and usage != self._usage.get(key):
+                self._usage[key] = usage
+                self._report(UsageReport(key, usage))

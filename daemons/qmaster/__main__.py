@@ -1,0 +1,53 @@
+"""`sge_qmaster`: the program that starts a cell's master and keeps it running.
+
+Owns the command line and the order of starting up; the rest is the supervisor's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from daemons.qmaster.supervisor import Supervisor
+from daemons.runtime.cell import CellFault, read_cell
+from daemons.runtime.daemon import DaemonFault, PidFile, become_daemon
+from daemons.runtime.messages import open_messages
+
+app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
+
+
+@app.command()
+def start(
+    foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and for looking)")] = False,
+) -> None:
+    try:
+        cell = read_cell()
+        host = cell.own_name()
+        if cell.master_host() != host:
+            raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster})")
+        cell.qmaster_spool_dir.mkdir(parents=True, exist_ok=True)
+        cell.run_dir.mkdir(parents=True, exist_ok=True)
+    except (CellFault, OSError) as fault:
+        print(f"sge_qmaster: {fault}", file=sys.stderr)
+        raise SystemExit(1) from None
+    startup = become_daemon(foreground, "sge_qmaster")
+    try:
+        pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
+    except DaemonFault as fault:
+        startup.failed(f"sge_qmaster: {fault}")
+        raise SystemExit(1) from None
+    open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
+    status = asyncio.run(Supervisor(cell, host, startup).run())
+    pid_file.release()
+    raise SystemExit(status)
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Accounting records: the 45 fields of sge_accounting(5), and the text file that holds them.
+
+Owns the making of a record from a job's end and the appending to `common/accounting`. The index that `qacct -j`
+reads is in the spool, in the same transaction as the end of the job; the text file follows it.
+Source: statements AC-1 … AC-6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gridengine.delivery import Ended
+from gridengine.state.jobs import Job, Task
+
+RUSAGE = (
+    "ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock "
+    "ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw"
+).split()
+_FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
+
+HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
+
+
+def record(job: Job, task: Task, ended: Ended, failed: int, deleted_by: str = "") -> list[str]:
+    """The accounting fields, in order, of a task that ended as reported."""
+    usage = ended.usage
+    master = task.granted[0] if task.granted else None
+    numbers = [_number(name, usage.get(name, 0.0)) for name in RUSAGE]
+    return [
+        master.queue if master else "UNKNOWN",
+        master.host if master else "UNKNOWN",
+        job.group,
+        job.owner,
+        job.name,
+        str(job.id),
+        job.account,
+        str(job.priority),
+        str(int(job.submit_time)),
+        str(int(ended.start_time)),
+        str(int(ended.end_time)),
+        str(failed),
+        str(ended.exit_status),
+        *numbers,
+        job.project or "NONE",
+        job.department,
+        task.pe or "NONE",
+        str(task.slots or 1),
+        str(task.id if job.is_array else 0),
+        f"{usage.get('cpu', 0.0):f}",
+        f"{usage.get('mem', 0.0):f}",
+        f"{usage.get('io', 0.0):f}",
+        category(job),
+        f"{usage.get('iow', 0.0):f}",
+        "NONE",
+        f"{usage.get('maxvmem', 0.0):f}",
+        str(job.ar),
+        str(int(job.ar_time)),
+    ]
+
+
+def killed_record(job: Job, task: Task, now: float, failed: int, deleted_by: str = "") -> list[str]:
+    """The record of a task whose host gave no report (forced deletion, lost host)."""
+    seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
+    usage = {"ru_wallclock": seconds}
+    if task.usage is not None:
+        usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
+    ended = Ended((job.id, task.id, task.attempt), failed, 137, 9, "", task.start_time, now, usage)
+    return record(job, task, ended, failed, deleted_by)
+
+
+def _number(name: str, value: float) -> str:
+    return f"{value:f}" if name in _FLOATS else str(int(value))
+
+
+def category(job: Job) -> str:
+    """The category string of a job: what it requests, in the order of the options. Source: AC-3, CX-61."""
+    parts = []
+    if job.hard_queues:
+        parts.append(f"-q {','.join(job.hard_queues)}")
+    if job.hard:
+        parts.append("-l " + ",".join(f"{name}={value}" for name, value in sorted(job.hard.items())))
+    if job.soft:
+        parts.append("-soft -l " + ",".join(f"{name}={value}" for name, value in sorted(job.soft.items())))
+    if job.pe:
+        parts.append(f"-pe {job.pe} {job.pe_range}")
+    if job.allocation_rule:
+        parts.append(f"-alloc {job.allocation_rule} {job.pe_range}")
+    if job.project:
+        parts.append(f"-P {job.project}")
+    return " ".join(parts) or "NONE"
+
+
+def line(fields: list[str]) -> str:
+    """A record as a line; a colon or line break inside a field becomes a blank (AC-6)."""
+    return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields) + "\n"
+
+
+class AccountingFile:
+    """The text file `common/accounting`: appended to after the commit, world readable, made when first needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def append(self, records: list[list[str]]) -> None:
+        """Append records; raises OSError when the disk does not take them (the index keeps them)."""
+        text = "".join(line(fields) for fields in records)
+        with self.path.open("a") as file:
+            if file.tell() == 0:
+                file.write(HEADER)
+            file.write(text)

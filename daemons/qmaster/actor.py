@@ -1,0 +1,191 @@
+"""The qmaster as a Ray actor: the service on an event loop of its own, and the calls between actors.
+
+Owns the Ray side alone: handles of the schedd and of the execds, the watch over nodes. Ray's threads hand everything
+to the service's loop, so the state has one writer whatever Ray does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+import ray
+from dateutil.tz import tzlocal
+
+from daemons.qmaster.decision import World
+from daemons.qmaster.initial import load_initial_configuration
+from daemons.qmaster.master import Master
+from daemons.qmaster.names import HostNames
+from daemons.qmaster.service import Service
+from daemons.qmaster.spool import Spool
+from daemons.runtime.cell import read_cell
+from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.keys import gdi_key, server_context
+from daemons.runtime.messages import open_messages
+from daemons.runtime.ray_session import NAMESPACE, actor_class
+from gridengine.gdi.requests import Answer, Shutdown
+
+_log = logging.getLogger(__name__)
+EXECD_ACTOR = "daemons.execd.actor:ExecdActor"
+"""Named, not imported: the qmaster places the actor, what it does is the execd's."""
+NODE_WATCH_S = 0.5
+
+
+class QmasterActor:
+    """One per cell, named `qmaster`, pinned to the head node, restarted by Ray for ever."""
+
+    def __init__(self, root: str, cell_name: str, ray_address: str, session: str) -> None:
+        die_with_parent()  # a raylet that was killed must not leave a second master behind
+        self._cell = read_cell({"SGE_ROOT": root, "SGE_CELL": cell_name})
+        self._host = self._cell.own_name()
+        open_messages(self._cell.qmaster_spool_dir / "messages", "worker", self._host)
+        self._ray_address = ray_address
+        self._session_id = session
+        self._handles: dict[str, Any] = {}
+        self._schedd: Any = None
+        try:
+            self._serve()
+        except Exception:
+            # a constructor that raises would end the actor for ever; a process that dies is restarted by Ray
+            _log.exception("the qmaster cannot start")
+            os._exit(1)
+
+    def _serve(self) -> None:
+        names = HostNames(self._cell)
+        zone = tzlocal()
+        world_of = lambda: World(time.time(), names.resolve, self._host, self._cell.admin_user, zone)  # noqa: E731
+        spool = Spool(self._cell.qmaster_spool_dir / "spool.db")
+        self._master = Master(spool, self._cell.common / "accounting", world_of)
+        if spool.empty:
+            load_initial_configuration(self._master, self._cell.common / "initial-config")
+        self._service = Service(
+            self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down
+        )
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
+        self._run(self._start()).result(60)
+        _log.info("qmaster is up: %d jobs, revision %d", len(self._master.state.jobs), self._master.state.revision)
+
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _start(self) -> None:
+        cell = self._cell
+        await self._service.start(cell.gdi_socket, self._host, gdi_key(cell), cell.qmaster_port, server_context(cell))
+        self._watch = self._loop.create_task(self._watch_nodes())
+
+    # --- called by other actors ------------------------------------------------------------------------------
+
+    async def report(self, host: str, data: bytes) -> bytes:
+        """Reports of a host (encoded Batch) -> verdicts; returns when they are on disk."""
+        return await asyncio.wrap_future(self._run(self._service.reports(host, data)))
+
+    async def ping(self) -> str:
+        return self._session_id
+
+    async def stop(self) -> None:
+        """End cleanly; the supervisor takes the node down after it."""
+        await asyncio.wrap_future(self._run(self._service.stop()))
+
+    # --- calls to other actors --------------------------------------------------------------------------------
+
+    async def _cycle(self, snapshot: bytes | None, base: int, events: list[bytes], now: float) -> bytes:
+        try:
+            if self._schedd is None:
+                self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
+            orders: bytes = await self._schedd.cycle.remote(snapshot, base, events, now)
+            return orders
+        except Exception:
+            self._schedd = None
+            raise
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        try:
+            if host not in self._handles:
+                self._handles[host] = self._execd(host)
+            acknowledgements: bytes = await self._handles[host].deliver.remote(data)
+            return acknowledgements
+        except Exception:
+            self._handles.pop(host, None)
+            raise
+
+    @staticmethod
+    def _execd(host: str) -> Any:
+        try:
+            return ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
+        except ValueError:
+            raise LookupError("it has not joined") from None
+
+    async def _host_joined(self, host: str) -> None:
+        """Make the host's actor if there is none; Ray places it when its node is there."""
+        await asyncio.to_thread(self._ensure_execd, host)
+        if host not in self._handles:
+            self._service.dispatcher.reconnected(host)
+
+    def _ensure_execd(self, host: str) -> None:
+        try:
+            ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
+        except ValueError:
+            actor_class(EXECD_ACTOR).options(
+                name=f"execd-{host}",
+                namespace=NAMESPACE,
+                get_if_exists=True,
+                lifetime="detached",
+                max_restarts=-1,
+                max_concurrency=100,
+                num_cpus=0,
+                resources={f"host-{host}": 0.001},
+            ).remote(host, str(self._cell.root), self._cell.name)
+
+    def _session(self) -> dict[str, str]:
+        return {"session": self._session_id, "ray_address": self._ray_address}
+
+    async def _watch_nodes(self) -> None:
+        """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
+        while True:
+            await asyncio.sleep(NODE_WATCH_S)
+            try:
+                nodes = await asyncio.to_thread(ray.nodes)
+            except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
+                _log.warning("cannot list nodes: %s", error)
+                continue
+            alive = {
+                name.removeprefix("host-")
+                for node in nodes
+                if node["Alive"]
+                for name in node["Resources"]
+                if name.startswith("host-")
+            }
+            for name, host in list(self._master.state.hosts.items()):
+                if host.up and name not in alive:
+                    self._service.node_lost(name)
+
+    async def _shut_down(self, request: Shutdown) -> Answer:
+        answer = Answer()
+        if request.what == "qmaster":
+            answer.info("qmaster is going down")
+            self._loop.call_later(0.2, os.kill, self._supervisor(), 15)
+        elif request.what == "execd":
+            for host in request.hosts:
+                await self._stop_execd(host, request.kill_jobs, answer)
+        else:
+            answer.error("the scheduler has no life of its own here; set schedule_interval 0 to stop scheduling")
+        return answer
+
+    async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
+        try:
+            actor = self._execd(host)
+            await asyncio.wait_for(actor.shut_down.remote(kill_jobs), 5)
+            answer.info(f"sent shutdown notification to host {host}")
+        except Exception:  # noqa: BLE001 - dead, restarting or unknown: the same to the administrator
+            answer.error(f'denied: execution host "{host}" does not answer')
+
+    def _supervisor(self) -> int:
+        return int((self._cell.qmaster_spool_dir / "qmaster.pid").read_text().split()[0])
+
+

@@ -1,0 +1,138 @@
+"""admit(state, orders, now) -> events: the qmaster's check of what the scheduler computed on an older state.
+
+Owns the re-check: an order is taken if its job, task and places are still as they were when it was made and there is
+room; others are dropped, and the next cycle sees the newer state. Source: house rule "orders are re-checked".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gridengine.orders import Orders, StartOrder
+from gridengine.placement.access import user_sets_of
+from gridengine.placement.charges import charges
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.requests import CategoryKey, Request, category_key
+from gridengine.placement.reserved import ReservedSite
+from gridengine.placement.site import Site
+from gridengine.placement.spread import grants_fit
+from gridengine.placement.timeline import Timeline
+from gridengine.state import events as ev
+from gridengine.state.jobs import Grant, Job
+from gridengine.state.state import State
+
+
+def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
+    """The events of all orders that still hold; what they take is counted over the whole batch."""
+    events: list[ev.AnyEvent] = []
+    room = _Room(state, now)
+    started: Counter[int] = Counter()
+    newly_reserved = _hosts_reserved_since(state, orders.revision)
+    for order in orders.starts:
+        job = state.jobs.get(order.job_id)
+        if job is None or not _may_start(state, job, order, newly_reserved) or not room.take(job, order):
+            continue
+        started[job.id] += 1
+        resources = room.charges(job)
+        grants = list(order.granted)
+        events.append(ev.TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, resources))
+    for job_id in orders.give_up:
+        job = state.jobs.get(job_id)
+        if job is not None and job.now and job.pending and not job.tasks and not started[job_id]:
+            events.append(ev.PendingTasksDeleted(job_id, job.pending, "scheduler", now))
+    for suspend in orders.suspends:
+        task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
+        if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
+            events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
+    if orders.priorities:
+        events.append(ev.PrioritiesSet(orders.priorities))
+    if orders.reasons:
+        events.append(ev.ReasonsSet(orders.reasons))
+    return events
+
+
+def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
+    """Hosts on which reservations were granted that the scheduler did not know of: its orders there wait for its next
+    cycle. "" stands for all hosts: such a reservation holds something of a PE or of the cluster."""
+    hosts: set[str] = set()
+    for number, at in state.reserved.granted_at.items():
+        if at >= revision:
+            reservation = state.reservations[number]
+            hosts.update(grant.host for grant in reservation.granted)
+            if reservation.granted_pe or reservation.resources:
+                hosts.add("")
+    return frozenset(hosts)
+
+
+class _Room:
+    """What is left for the orders of a batch: slots, consumables and PE slots, of the cluster or inside a reservation.
+
+    An order that is taken is charged before the next is looked at, so that nothing is ever overbooked (CX-46, PE-2).
+    """
+
+    def __init__(self, state: State, now: float) -> None:
+        self._state = state
+        self._site, self._ledger = Site(state), Ledger(state)
+        if state.reservations:
+            self._ledger.timeline = Timeline(state, now)
+        self._reserved: dict[int, ReservedSite] = {}
+        self._requests: dict[tuple[int, CategoryKey], Request] = {}
+        self._sets: dict[tuple[str, str], frozenset[str]] = {}
+        self._charges: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+
+    def take(self, job: Job, order: StartOrder) -> bool:
+        """Whether there is room for an order; it is taken then."""
+        if order.pe and not self._state.has("parallel_environment", order.pe):
+            return False
+        site, ledger = self._site, self._ledger
+        if job.ar:
+            if job.ar not in self._reserved:
+                self._reserved[job.ar] = ReservedSite(self._site, self._state.reservations[job.ar])
+            site, ledger = self._reserved[job.ar], self._ledger.within(job.ar)
+        request = self._request(job, site)
+        if not grants_fit(site, ledger, request, order.granted, order.pe):
+            return False
+        ledger.charge(order.granted, request.charged, order.pe)
+        return True
+
+    def _request(self, job: Job, site: Site) -> Request:
+        owner = (job.owner, job.group)
+        if owner not in self._sets:
+            self._sets[owner] = user_sets_of(self._state, *owner)
+        key = (job.ar, category_key(self._sets[owner], job))
+        found = self._requests.get(key)
+        if found is None:
+            found = self._requests[key] = Request(site, job)
+        return found
+
+    def charges(self, job: Job) -> dict[str, str]:
+        """What a task of the job holds while it runs."""
+        key = tuple(job.hard.items())
+        found = self._charges.get(key)
+        if found is None:
+            found = self._charges[key] = charges(self._state, job)
+        return dict(found)
+
+
+def _may_start(state: State, job: Job, order: StartOrder, newly_reserved: frozenset[str]) -> bool:
+    if job.version != order.version or job.held(order.task_id) or state.waits_for(job):
+        return False
+    task = job.tasks.get(order.task_id)
+    if task is None:
+        if order.task_id not in job.pending or order.attempt != 1:
+            return False
+    elif task.status != "pending" or task.error or order.attempt != task.attempt + 1:
+        return False
+    if job.ar:
+        reservation = state.reservations.get(job.ar)
+        if reservation is None or not reservation.usable:
+            return False
+    elif newly_reserved and ("" in newly_reserved or any(grant.host in newly_reserved for grant in order.granted)):
+        return False
+    return all(_is_open(state, job, grant) for grant in order.granted)
+
+
+def _is_open(state: State, job: Job, grant: Grant) -> bool:
+    instance = state.instances.get(grant.instance)
+    return instance is not None and state_obstacle(state, instance, reserved=bool(job.ar)) is None

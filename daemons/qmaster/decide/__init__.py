@@ -1,0 +1,59 @@
+"""decide(state, request, caller, world) -> Decision: what a request does to the cluster.
+
+Owns the table of handlers, one module per object. Handlers are pure: they read the state, never change it, and
+return the answer with the events of one transaction, or a refusal without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from daemons.qmaster.decide import (
+    alteration,
+    attributes,
+    change_sets,
+    cleaning,
+    configuration,
+    deletion,
+    holds,
+    reservation_alteration,
+    reservation_deletion,
+    reservations,
+    resubmission,
+    share_tree_nodes,
+    states,
+    submission,
+    usersets,
+)
+from daemons.qmaster.decision import Decision, World
+from gridengine.config import KINDS
+from gridengine.gdi import requests as rq
+from gridengine.state.state import State
+
+HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decision]] = {
+    rq.Submit: submission.submit,
+    rq.DeleteJobs: deletion.delete_jobs,
+    rq.ChangeStates: states.change_states,
+    rq.HoldJobs: holds.hold_jobs,
+    rq.AlterJobs: alteration.alter_jobs,
+    rq.ResubmitJobs: resubmission.resubmit_jobs,
+    rq.Reserve: reservations.reserve,
+    rq.AlterReservations: reservation_alteration.alter_reservations,
+    rq.DeleteReservations: reservation_deletion.delete_reservations,
+    rq.ConfigureAttribute: attributes.change,
+    rq.ReplaceObjects: configuration.replace_all,
+    rq.ChangeObjects: change_sets.change_objects,
+    rq.ChangeUsers: usersets.change_users,
+    rq.ChangeShareTree: share_tree_nodes.change_nodes,
+    rq.CleanQueues: cleaning.clean_queues,
+}
+
+
+def decide(state: State, name: str, request: rq.Request, caller: rq.Caller, world: World) -> Decision:
+    """The decision on one request. `name` tells the verbs of one request type apart (`config_add` …)."""
+    if isinstance(request, rq.ConfigureObject | rq.ConfigureAttribute) and request.kind not in KINDS:
+        return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')
+    if isinstance(request, rq.ConfigureObject):
+        return configuration.VERBS[name](state, request, caller, world)
+    return HANDLERS[type(request)](state, request, caller, world)

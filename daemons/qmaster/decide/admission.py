@@ -1,0 +1,120 @@
+"""Admission: who may have jobs in the cluster, how many, and for which project.
+
+Owns the rules that look at the person rather than at the job: limits, known users, projects, departments (statements
+SB-7, EX-14, US-1 … US-7, SO-26, PR-13). Called for submissions, and for changes as far as they touch the project.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.refused import Refused
+from gridengine.config import KINDS
+from gridengine.gdi.requests import Caller
+from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
+from gridengine.state import events as ev
+from gridengine.state.queues import names
+from gridengine.state.state import Attributes, State
+
+EXIT_LIMIT = 25
+"""Exit code when max_jobs or max_u_jobs is reached (SB-7)."""
+DEFAULT_DEPARTMENT = "defaultdepartment"
+
+
+def check_person(state: State, configuration: Attributes, caller: Caller) -> None:
+    """Ids (EX-14), access to the cluster (US-6) and known users (US-5). Raises Refused."""
+    for value, limit, what in ((caller.uid, "min_uid", "user"), (caller.gid, "min_gid", "group")):
+        least = int(configuration.get(limit, "0") or 0)
+        if value < least and caller.uid != 0:
+            raise Refused(f'denied: {what} id {value} of "{caller.user}" is below {limit} {least}')
+    if caller.uid == 0 and int(configuration.get("min_uid", "0") or 0) > 0 and not state.has("manager", "root"):
+        raise Refused("denied: jobs of root are not accepted")
+    allowed, denied = (names(configuration.get(field, "NONE")) for field in ("user_lists", "xuser_lists"))
+    if (allowed or denied) and not users_allowed(user_sets_of(state, caller.user, caller.group), allowed, denied):
+        raise Refused(f'job rejected: user "{caller.user}" has no access to the cluster (user_lists, xuser_lists)')
+    if configuration.get("enforce_user", "").lower() in ("true", "1") and not state.has("user", caller.user):
+        raise Refused(f'job rejected: user "{caller.user}" is not a known user of the cluster (enforce_user)')
+
+
+def check_limits(state: State, configuration: Attributes, caller: Caller) -> None:
+    """max_jobs and max_u_jobs (US-7). Raises Refused."""
+    most = int(configuration.get("max_jobs", "0") or 0)
+    if most and len(state.jobs) >= most:
+        text = f"job rejected: only {most} jobs are allowed in the cluster (max_jobs), there are {len(state.jobs)}"
+        raise Refused(text, EXIT_LIMIT)
+    most = int(configuration.get("max_u_jobs", "0") or 0)
+    if most:
+        mine = sum(1 for job in state.jobs.values() if job.owner == caller.user)
+        if mine >= most:
+            text = f'job rejected: only {most} jobs are allowed per user (max_u_jobs), "{caller.user}" has {mine}'
+            raise Refused(text, EXIT_LIMIT)
+
+
+def default_project(state: State, configuration: Attributes, user: str) -> str:
+    """The project of a user's jobs that name none, "" for none: of his object, else of the one he is about to get."""
+    known = state.kind("user").get(user)
+    if known is not None:
+        project = known.get("default_project", "NONE")
+    elif configuration.get("enforce_user", "").lower() == "auto":
+        project = configuration.get("auto_user_default_project", "none")
+    else:
+        return ""
+    return "" if project.upper() == "NONE" else project
+
+
+def check_project(state: State, configuration: Attributes, project: str, owner: Caller) -> None:
+    """Whether the owner may submit for the project, or without one (SO-26, US-2, US-5, US-6). Raises Refused."""
+    if not project:
+        if configuration.get("enforce_project", "").lower() in ("true", "1"):
+            raise Refused("job rejected: no project was assigned to the job (-P, enforce_project)")
+    else:
+        known = state.kind("project").get(project)
+        if known is None:
+            raise Refused(f'job rejected: the requested project "{project}" does not exist')
+        acl, xacl = names(known.get("acl", "NONE")), names(known.get("xacl", "NONE"))
+        if (acl or xacl) and not users_allowed(user_sets_of(state, owner.user, owner.group), acl, xacl):
+            raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
+    allowed, denied = (names(configuration.get(field, "NONE")) for field in ("projects", "xprojects"))
+    if (allowed or denied) and not project_allowed(project, allowed, denied):
+        what = f'project "{project}"' if project else "a job without a project"
+        raise Refused(f"job rejected: {what} has no access to the cluster (projects, xprojects)")
+
+
+def department_of(state: State, user: str, group: str) -> str:
+    """The department of a user: the access list of type DEPT that holds him (US-4)."""
+    for name in state.kind("userset"):
+        found = state.typed("userset", name)
+        if "DEPT" in found.types and not found.entries.isdisjoint((user, f"@{group}")):
+            return name
+    return DEFAULT_DEPARTMENT
+
+
+def new_user(state: State, configuration: Attributes, user: str, now: float) -> list[ev.AnyEvent]:
+    """The object that a user without one gets with enforce_user auto. Source: sge_conf(5) auto_user_*; PR-13."""
+    if configuration.get("enforce_user", "").lower() != "auto" or state.has("user", user):
+        return []
+    seconds = int(configuration.get("auto_user_delete_time", "0") or 0)
+    text = {
+        **KINDS["user"].template(user).attributes(),
+        "name": user,
+        "oticket": configuration.get("auto_user_oticket", "0"),
+        "fshare": configuration.get("auto_user_fshare", "0"),
+        "delete_time": str(int(now) + seconds if seconds else 0),
+        "default_project": default_project(state, configuration, user) or "NONE",
+    }
+    return [ev.ObjectSet("user", user, text)]
+
+
+def expired_users(state: State, now: float) -> list[ev.AnyEvent]:
+    """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
+    expired = [u for u, text in state.kind("user").items() if 0 < int(text.get("delete_time", "0")) <= now]
+    if not expired:
+        return []
+    busy = {job.owner for job in state.jobs.values()}
+    seconds = int(state.configuration().get("auto_user_delete_time", "0") or 0)
+    events: list[ev.AnyEvent] = []
+    for user in expired:
+        if user in busy:
+            text = {**state.kind("user")[user], "delete_time": str(int(now) + seconds if seconds else 0)}
+            events.append(ev.ObjectSet("user", user, text))
+        else:
+            events.append(ev.ObjectRemoved("user", user))
+    return events

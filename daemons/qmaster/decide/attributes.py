@@ -1,0 +1,91 @@
+"""Single attributes of objects, queue domains and queue instances: -aattr, -dattr, -mattr, -rattr and -purge.
+
+Owns which object and which tuple a name means, and the answers. The arithmetic on texts is
+`gridengine.config.attribute_changes`'. Source: qconf(1); QF-1 … QF-8, QF-39, HG-10; O for texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.complex_settings import full_text, is_complex_list, table_of
+from daemons.qmaster.decide.gate import conclude, no_right, settled, stored_name
+from daemons.qmaster.decide.kinds import WORDS
+from daemons.qmaster.decide.proposal import Attributes, Proposal
+from daemons.qmaster.decision import Decision, World
+from gridengine.config import KINDS
+from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.gdi.requests import Caller, ConfigureAttribute
+from gridengine.state.state import State
+from gridengine.syntax.lists import is_none
+
+
+def change(state: State, request: ConfigureAttribute, caller: Caller, world: World) -> Decision:
+    """One attribute of one object changed, or with the verb `purge` a tuple taken out of a queue."""
+    decision = Decision()
+    if refusal := no_right(state, caller, world):
+        return decision.refuse(refusal)
+    words = WORDS[request.kind]
+    written, part = _divided(request)
+    name = stored_name(request.kind, written, state, world)
+    if name is None:
+        return decision.refuse(f'can\'t resolve hostname "{written}"')
+    before = state.kind(request.kind).get(name)
+    if before is None:
+        return decision.refuse(f'denied: {words.noun} "{name}" does not exist')
+    if part and request.kind == "cluster_queue" and not part.startswith("@"):
+        part = world.resolve_host(part) or part
+    proposal = Proposal(state)
+    try:
+        if request.verb == "purge":
+            after = _purged(request, before, part)
+            if after is None:
+                decision.answer.warning(f'Attribute name ("{request.attribute}") and/or value ("{part}") not found')
+                return decision
+        else:
+            after = _changed(proposal, request, before, part)
+        model = KINDS[request.kind].from_attributes(after, name=name)
+        proposal.set(request.kind, name, settled(proposal, request.kind, model, world))
+    except ConfigError as error:
+        return decision.refuse(str(error))
+    decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {words.listing}')
+    return conclude(proposal, decision, world)
+
+
+def _divided(request: ConfigureAttribute) -> tuple[str, str]:
+    """Object and part of it: host or group of a queue's tuple, rule of a resource quota set (QF-6)."""
+    separator = {"cluster_queue": "@", "resource_quota": "/"}.get(request.kind)
+    if separator is None:
+        return request.name, ""
+    name, _, part = request.name.partition(separator)
+    return name, part
+
+
+def _changed(proposal: Proposal, request: ConfigureAttribute, before: Attributes, part: str) -> Attributes:
+    """The attributes after the change; names of complexes in the value are made full ones first."""
+    kind, attribute, value = request.kind, request.attribute, request.value
+    if kind == "resource_quota" and (part or attribute == "limit"):
+        return change_limit(before, request.verb, attribute, value, part)
+    if is_complex_list(kind, attribute) and not is_none(value):
+        try:
+            value = _full_value(proposal, kind, attribute, value)
+        except SyntaxFault as fault:
+            raise ConfigError(kind, request.name, attribute, str(fault)) from None
+    return change_attribute(kind, before, request.verb, attribute, value, part)
+
+
+def _full_value(proposal: Proposal, kind: str, attribute: str, value: str) -> str:
+    if not value.lstrip().startswith("["):
+        return full_text(table_of(proposal), kind, attribute, value)
+    # tuples alone: with a default that says nothing they are a text like any other
+    return full_text(table_of(proposal), kind, attribute, f"NONE,{value}").removeprefix("NONE,")
+
+
+def _purged(request: ConfigureAttribute, before: Attributes, part: str) -> Attributes | None:
+    """The queue without the tuple of a host or group; None when there is none. Raises ConfigError (QF-8)."""
+    if request.kind != "cluster_queue":
+        reason = "only the settings of a host or host group in a queue can be purged"
+        raise ConfigError(request.kind, request.name, request.attribute, reason)
+    if not part:
+        reason = "purging needs a host or a host group: queue@host or queue@@group"
+        raise ConfigError(request.kind, request.name, request.attribute, reason)
+    return purge_override(before, request.attribute, part)

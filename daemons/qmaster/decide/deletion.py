@@ -1,0 +1,119 @@
+"""Deletion: qdel for pending and running jobs, whole or by task (statements SO-46 … SO-48).
+
+A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` (operators, or
+owners where ENABLE_FORCED_QDEL allows) removes it at once and leaves the rest to the host's inventory.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
+from daemons.qmaster.selection import Selected, may_control, select_jobs, users_meant
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller, DeleteJobs
+from gridengine.ranges import Ranges
+from gridengine.state.events import PendingTasksDeleted, TaskDeletionRequested, TaskEnded
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+
+FAILED_FORCED = 37
+"""failed code of a task that was removed by force without an answer from its host: qmaster enforced (sge_status(5))."""
+
+
+def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World) -> Decision:
+    decision = Decision()
+    if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
+        return decision.refuse(not_submit_host(caller))
+    operator = is_operator(state, caller, world.admin_user)
+    force = request.force
+    if force and not operator and not _forced_allowed(state):
+        return decision.refuse(f'denied: "{caller.user}" must be operator to delete jobs by force (-f)')
+    users = users_meant(request.targets, request.users, caller, operator)
+    try:
+        selection = select_jobs(state, request.targets, request.tasks, users)
+    except SyntaxFault as fault:
+        return decision.refuse(f"denied: {fault}")
+    gone: dict[int, Ranges] = {}
+    for target, found in selection:
+        found = [selected for selected in found if _remaining(selected.job, gone)]
+        if not found:
+            _nothing(decision, target, users, caller, request)
+        for selected in found:
+            if not may_control(selected.job, caller, operator):
+                job_id = selected.job.id
+                decision.answer.error(f'{caller.user} - you do not have the necessary privileges to delete the job "{job_id}"')
+                continue
+            _delete(decision, selected, caller, world, force, gone)
+    return decision
+
+
+def _forced_allowed(state: State) -> bool:
+    parameters = state.configuration().get("qmaster_params", "").upper()
+    return "ENABLE_FORCED_QDEL=1" in parameters or "ENABLE_FORCED_QDEL=TRUE" in parameters
+
+
+def _nothing(decision: Decision, target: str, users: list[str], caller: Caller, request: DeleteJobs) -> None:
+    if target.partition(".")[0].isdigit():
+        decision.answer.error(f'denied: job "{target}" does not exist')
+    elif target:
+        decision.answer.error(f"The job {target} of user(s) {','.join(users or [caller.user])} does not exist")
+    elif request.users:
+        decision.answer.error(f"There is no job registered for the following users: {','.join(request.users)}")
+
+
+def _remaining(job: Job, gone: dict[int, Ranges]) -> Ranges:
+    """Tasks of a job that this request has not taken yet: a command may name a job twice."""
+    return (job.pending | Ranges.of(job.tasks)) - gone.get(job.id, Ranges())
+
+
+def _delete(
+    decision: Decision, selected: Selected, caller: Caller, world: World, force: bool, gone: dict[int, Ranges]
+) -> None:
+    job = selected.job
+    remaining = _remaining(job, gone)
+    here = remaining if selected.tasks is None else remaining & selected.tasks
+    gone[job.id] = gone.get(job.id, Ranges()) | here
+    pending = job.pending & here
+    at_host: list[Task] = []
+    for task in job.tasks.values():
+        if task.id not in here:
+            continue
+        if task.status == "pending":
+            pending = pending.union(task.id)
+        else:
+            at_host.append(task)
+    if not pending and not at_host:
+        what = "task" if selected.tasks is None or len(selected.tasks) == 1 else "task id range"
+        empty = "does not exist" if what == "task" else "comprises no tasks"
+        decision.answer.error(f'job "{job.id}" {what} "{selected.tasks}" {empty}')
+        return
+    if pending:
+        decision.events.append(PendingTasksDeleted(job.id, pending, caller.user, world.now))
+        whole = not at_host and pending == remaining
+        _say_deleted(decision, job, pending, whole, caller)
+    for task in sorted(at_host, key=lambda task: task.id):
+        _delete_at_host(decision, job, task, caller, world, force)
+
+
+def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
+    if not job.is_array or whole:
+        decision.answer.info(f"{caller.user} has deleted job {job.id}")
+    elif len(pending) == 1:
+        decision.answer.info(f"{caller.user} has deleted job-array task {job.id}.{pending.first}")
+    else:
+        decision.answer.info(f"{caller.user} has deleted job-array tasks {pending} of job {job.id}")
+
+
+def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool) -> None:
+    what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
+    if force:
+        decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED))
+        record = killed_record(job, task, world.now, FAILED_FORCED, caller.user)
+        decision.accounting.append((job.id, task.id, record))
+        decision.answer.info(f"{caller.user} has forced the deletion of {what.replace('job-array task', 'job')}")
+    elif task.deleted_by:
+        decision.answer.info(f"{what.replace('job-array task', 'job')} is already in deletion")
+    else:
+        decision.events.append(TaskDeletionRequested(job.id, task.id, caller.user))
+        decision.answer.info(f"{caller.user} has registered the {what} for deletion")

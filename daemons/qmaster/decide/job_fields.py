@@ -1,0 +1,140 @@
+"""From what a request says to the fields of a job: names resolved, values checked.
+
+Owns the checks of single options (statements SB-9, SO, CQ-40, CX-42 … CX-45, GD-12). The same code serves a submission,
+where everything counts, and a change, where only what was said does. Rights are `admission`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.decide.dependencies import FIELDS as DEPENDENCIES
+from daemons.qmaster.decide.dependencies import dependency_fields
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.reservation_jobs import check_reservation
+from daemons.qmaster.decision import World
+from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
+from gridengine.config.parallel import check_allocation_rule
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller, Submit
+from gridengine.placement.parallel import matching_pes
+from gridengine.placement.requests import request_fault
+from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+
+COPIED = (
+    "account project kind script_file binary args cwd submit_cwd home login_shell submit_path stdout stderr stdin merge shells "
+    "no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
+    "task_concurrency start_after deadline priority job_share override_tickets reserve rerun now notify mail_options "
+    "mail_list checkpoint checkpoint_when context binding ar"
+).split()
+"""Fields that mean the same in `Submit` and in `Job`."""
+ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
+_OF_RESERVATION = frozenset(("ar", "hard"))
+_QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
+LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
+
+
+def job_fields(
+    state: State, wish: Submit, owner: Caller, said: Collection[str], world: World, job: Job | None = None
+) -> dict[str, Any]:
+    """Fields of `Job` for those of the request that were said; the rest of the request is only looked at. `job`: the
+    one that is changed. Name, tasks, holds and environment are not among them. Raises Refused.
+    """
+    fields = {name: getattr(wish, name) for name in COPIED if name in said}
+    for name in ("hard", "soft"):
+        if name in said:
+            fields[name] = named_resources(state, getattr(wish, name), soft=name == "soft")
+    if not _QUEUES.isdisjoint(said):
+        _check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
+    if "allocation_rule" in said and wish.allocation_rule:
+        fields["allocation_rule"] = _rule(wish)
+    if wish.master_queues and not (wish.pe or wish.allocation_rule):
+        raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
+    if "pe" in said and wish.pe and not matching_pes(state, wish.pe):
+        raise Refused(f'job rejected: the requested parallel environment "{wish.pe}" does not exist')
+    if "checkpoint" in said and wish.checkpoint and not state.has("checkpoint", wish.checkpoint):
+        raise Refused(f'job rejected: the requested checkpointing environment "{wish.checkpoint}" does not exist')
+    if "priority" in said and not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
+        raise Refused(f"denied: priority {wish.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
+    if "ar" in said:
+        fields["ar_time"] = 0.0
+    if wish.ar and not _OF_RESERVATION.isdisjoint(said):
+        hard = fields["hard"] if "hard" in fields else job.hard if job is not None else {}
+        fields["ar_time"] = check_reservation(state, wish.ar, hard, owner, world.now).submit_time
+    if not DEPENDENCIES.isdisjoint(said):
+        fields |= dependency_fields(state, wish, owner.user, said, world.outcome, job)
+    return fields
+
+
+def _rule(wish: Submit) -> str:
+    """The rule of -alloc (AR-126). Raises Refused."""
+    try:
+        rule = check_allocation_rule(wish.allocation_rule)
+        parse_slot_ranges(wish.pe_range)
+    except SyntaxFault as fault:
+        raise Refused(f"job rejected: the allocation rule (-alloc) is wrong: {fault}") from None
+    return rule
+
+
+def check_job_name(name: str) -> None:
+    """SB-9: no leading digit, none of / : @ \\ * ?, no control character, something at all. Raises Refused."""
+    if not name or name.isspace():
+        raise Refused('denied: "" is not a valid object name (must not be empty)')
+    if name[0].isdigit():
+        raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+    for char in name:
+        if char in "/:@\\*?" or ord(char) < 32:
+            shown = char if ord(char) >= 32 else repr(char)[1:-1]
+            raise Refused(f'denied: "{name!s}" is not a valid object name (must not contain {shown})'.replace("\n", "\\n"))
+
+
+def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
+    """The tasks of -t, and first, last and step as they were given. `most`: max_aj_tasks, 0 for no limit. Raises Refused.
+
+    A list such as 2,4,6 is taken if it is one progression. Source: SO-36, AJ-2; O.
+    """
+    try:
+        tasks = Ranges.parse(text)
+    except SyntaxFault as fault:
+        raise Refused(f'job rejected: task range "{text}": {fault}') from None
+    if len(tasks.runs) != 1:
+        raise Refused(f'job rejected: task range "{text}" must be of the form first-last:step')
+    if most and len(tasks) > most:
+        raise Refused(f"job rejected: you tried to submit a job with more than {most} tasks (max_aj_tasks)")
+    first, _, rest = text.replace(" ", "").partition("-")
+    last, _, step = rest.partition(":")
+    if first.isdigit() and last.isdigit():
+        return tasks, (int(first), int(last), int(step or 1))
+    return tasks, (tasks.first, tasks.last, tasks.step)
+
+
+def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, str]:
+    """`name=value` requests by full name; a bare name of a BOOL means TRUE. Raises Refused."""
+    found: dict[str, str] = {}
+    if not requests:
+        return found
+    shortcuts = {text["shortcut"]: name for name, text in state.kind("complex").items()}
+    for item in requests:
+        given, equals, value = item.partition("=")
+        name = given if state.has("complex", given) else shortcuts.get(given, "")
+        if not name:
+            raise Refused(f'unknown resource "{given}"')
+        entry = state.typed("complex", name)
+        if not equals and entry.type == "BOOL":
+            value = "TRUE"
+        if fault := request_fault(entry, value, soft):
+            raise Refused(f"denied: {fault}")
+        found[name] = value
+    return found
+
+
+def _check_queues(state: State, expressions: list[str]) -> None:
+    try:
+        check_queue_expressions(state, expressions)
+    except NoSuchQueue as error:
+        raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None

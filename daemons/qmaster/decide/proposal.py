@@ -1,0 +1,108 @@
+"""Proposal: some changes of configuration objects, and the configuration as it would be with all of them.
+
+Owns the view that checks look at, so that one object and a whole cell are checked by the same code, and the order of the
+events. Made by the handlers of configuration requests; `references` says whether it may be carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gridengine.config import KINDS
+from gridengine.config.objects import ConfigObject
+from gridengine.config.sample_cell import LOAD_ORDER
+from gridengine.state.events import AnyEvent, ObjectRemoved, ObjectSet
+from gridengine.state.groups import HostGroups
+from gridengine.state.queues import names
+from gridengine.state.state import State
+
+Attributes = dict[str, str]
+Reference = tuple[str, str]
+"""(kind, name)"""
+
+
+class Proposal:
+    """Changes over a state. `changed`: attributes by (kind, name), None for what is to be removed."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.changed: dict[Reference, Attributes | None] = {}
+        self._models: dict[Reference, ConfigObject] = {}
+
+    def set(self, kind: str, name: str, model: ConfigObject) -> None:
+        """Add or replace an object."""
+        self.changed[kind, name] = model.attributes()
+        self._models[kind, name] = model
+
+    def set_attributes(self, kind: str, name: str, attributes: Mapping[str, str]) -> None:
+        """The same from texts, which are checked. Raises ConfigError."""
+        self.set(kind, name, KINDS[kind].from_attributes(attributes, name=name))
+
+    def remove(self, kind: str, name: str) -> None:
+        self.changed[kind, name] = None
+
+    def get(self, kind: str, name: str) -> Attributes | None:
+        """The attributes of an object as they would be, None when there would be no such object."""
+        if (kind, name) in self.changed:
+            return self.changed[kind, name]
+        return self.state.kind(kind).get(name)
+
+    def model(self, kind: str, name: str) -> ConfigObject:
+        """The same as an object of its model; the object must exist."""
+        key = (kind, name)
+        if key not in self._models or self._models[key].attributes() != self.get(kind, name):
+            self._models[key] = KINDS[kind].from_attributes(self.get(kind, name) or {}, name=name)
+        return self._models[key]
+
+    def has(self, kind: str, name: str) -> bool:
+        if (kind, name) in self.changed:
+            return self.changed[kind, name] is not None
+        return self.state.has(kind, name)
+
+    def kind(self, kind: str) -> dict[str, Attributes]:
+        """All objects of a kind as they would be."""
+        objects = self.state.kind(kind)
+        own = {name: text for (of, name), text in self.changed.items() if of == kind}
+        if not own:
+            return objects
+        merged: dict[str, Attributes | None] = {**objects, **own}
+        return {name: text for name, text in merged.items() if text is not None}
+
+    def host_groups(self) -> HostGroups:
+        """The host groups as they would be, with the hosts that match their rules now."""
+        if not any(kind == "host_group" for kind, _ in self.changed):
+            return self.state.groups
+        rules = self.state.rule_members
+        members = self.kind("host_group").items()
+        return HostGroups({name: (*names(text["hostlist"]), *rules.get(name, ())) for name, text in members})
+
+    def sets(self) -> Iterator[tuple[str, str, Attributes]]:
+        """(kind, name, attributes) of what is added or changed."""
+        for (kind, name), attributes in self.changed.items():
+            if attributes is not None:
+                yield kind, name, attributes
+
+    def removals(self) -> Iterator[Reference]:
+        """(kind, name) of what is removed."""
+        return (key for key, attributes in self.changed.items() if attributes is None)
+
+    def events(self) -> list[AnyEvent]:
+        """The events: what refers to others comes after it, and goes before it. What changes nothing is left out."""
+        rank = {kind: number for number, kind in enumerate(LOAD_ORDER)}
+        sets = [
+            (rank[kind], kind, name, attributes)
+            for kind, name, attributes in self.sets()
+            if self.state.kind(kind).get(name) != attributes
+        ]
+        sets.sort(key=lambda change: change[0])
+        gone = [(rank[kind], kind, name) for kind, name in self.removals() if self.state.has(kind, name)]
+        gone.sort(key=lambda change: -change[0])
+        left = len(sets) + len(gone)
+        events: list[AnyEvent] = []
+        for _, kind, name, attributes in sets:
+            left -= 1
+            events.append(ObjectSet(kind, name, attributes, more=left > 0))
+        for _, kind, name in gone:
+            left -= 1
+            events.append(ObjectRemoved(kind, name, more=left > 0))
+        return events

@@ -1,0 +1,197 @@
+"""Reports of exec hosts: load, starts, ends, inventories; what each does to the state, and the verdict on it.
+
+Owns the rules for the end of a task: ended, again (exit 99, host failure), error state (exit 100, failed codes),
+queue instance in error. Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.accounting import killed_record, record
+from daemons.qmaster.decision import Decision
+from gridengine.config.parameters import parse_parameters
+from gridengine.delivery import Ended, Inventory, Load, Report, Started, UsageReport, Verdict
+from gridengine.state import events as ev
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Job, Task, TaskKey
+from gridengine.state.state import State
+
+QUEUE_ERRORS = frozenset((4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
+"""failed codes that are the host's or the queue's fault: the instance goes to E, the job runs again."""
+QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13, 14))
+"""failed codes that put the instance to E after a job that has run: the job is over (EX-3)."""
+JOB_ERRORS = frozenset((1, 3, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
+"""failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
+SHEPHERD_DIED = frozenset((18, 19, 21))
+"""failed codes of a try whose guardian was lost: run again if the job may, else ended."""
+FAILED_RESCHEDULED = 25
+"""The job (or a method) ended with exit status 99, or was pushed back; it runs again (EX-2)."""
+FAILED_LOST = 21
+"""The host no longer knows the job: it was booted or its spool was lost."""
+
+
+class Outcome(Decision):
+    """A decision on a batch of reports, with one verdict per report."""
+
+    verdicts: list[Verdict] = []
+
+
+def host_reports(state: State, host: str, reports: list[Report], now: float) -> Outcome:
+    """The decision on one batch of reports. Reports about tasks that are unknown or over are answered `forget`."""
+    outcome = Outcome(verdicts=[])
+    ended: set[TaskKey] = set()
+    for report in reports:
+        verdict = Verdict()
+        if isinstance(report, Load):
+            _load(state, host, report, now, outcome)
+            verdict.unknown_hosts = _load_of_others(state, host, report, now, outcome)
+        elif isinstance(report, Started):
+            _started(state, report, outcome, verdict)
+        elif isinstance(report, Ended):
+            if report.key not in ended:
+                _ended(state, host, report, now, outcome)
+            ended.add(report.key)
+            verdict.forget.append(report.key)
+        elif isinstance(report, UsageReport):
+            if _live(state, report.key):
+                outcome.events.append(ev.TaskUsageReported(*report.key, report.usage))
+        else:
+            _inventory(state, host, report, now, outcome, verdict, ended)
+        outcome.verdicts.append(verdict)
+    return outcome
+
+
+def _live(state: State, key: TaskKey) -> Task | None:
+    task = state.task(*key)
+    return task if task is not None and task.status != "pending" else None
+
+
+def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -> None:
+    known = state.hosts.get(host)
+    removed = list(report.removed)
+    if report.full and known is not None:
+        removed = [name for name in known.load if name not in report.values]
+    outcome.events.append(ev.HostHeard(host, now, report.values, removed))
+
+
+def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Outcome) -> list[str]:
+    """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
+    removed = dict(report.others_removed)
+    if report.full:
+        for name, host in state.hosts.items():
+            given = [value for value, giver in host.sensed_by.items() if giver == by]
+            removed[name] = [value for value in given if value not in report.others.get(name, {})]
+    unknown = []
+    for name in dict.fromkeys((*report.others, *removed)):
+        load, gone = report.others.get(name, {}), removed.get(name, [])
+        if name != GLOBAL and not state.has("exec_host", name):
+            unknown.append(name)
+        elif load or gone:
+            outcome.events.append(ev.HostHeard(name, now, load, gone, by))
+    return unknown
+
+
+def _started(state: State, report: Started, outcome: Outcome, verdict: Verdict) -> None:
+    task = _live(state, report.key)
+    if task is None:
+        verdict.forget.append(report.key)
+    elif task.status == "transferring":
+        outcome.events.append(ev.TaskStarted(*report.key, report.time))
+
+
+def _inventory(
+    state: State, host: str, report: Inventory, now: float, outcome: Outcome, verdict: Verdict, ended: set[TaskKey]
+) -> None:
+    """Tasks that the host knows and the state does not are forgotten; the other way round they are lost.
+
+    After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must
+    not begin twice.
+    """
+    here = set(report.keys)
+    known = state.hosts.get(host)
+    booted = known is not None and known.incarnation != report.incarnation
+    if booted:
+        outcome.events.append(ev.HostBooted(host, report.incarnation))
+    verdict.forget.extend(key for key in report.keys if _live(state, key) is None)
+    for job_id, task_id in sorted(state.tasks_on.get(host, ())):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        key = (job_id, task_id, task.attempt)
+        if task.host != host or key in here or key in ended:
+            continue
+        if task.applied:
+            lost(state, job, task, now, outcome)
+        elif booted:
+            outcome.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now))
+
+
+def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> None:
+    """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
+    if may_rerun(state, job, task) and not task.deleted_by:
+        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST)))
+        outcome.events.append(ev.TaskRequeued(job.id, task.id, task.attempt, now))
+    else:
+        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST, task.deleted_by)))
+        outcome.events.append(ev.TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
+
+
+def may_rerun(state: State, job: Job, task: Task) -> bool:
+    """Job option -r before the queue's `rerun` (QC-17); interactive jobs never (IA-8)."""
+    if job.kind != "batch":
+        return False
+    config = state.configs.get(task.granted[0].instance) if task.granted else None
+    return job.rerun if job.rerun is not None else bool(config and config.rerun)
+
+
+def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
+    task = _live(state, report.key)
+    if task is None:
+        return
+    job = state.jobs[report.key[0]]
+    if task.deleted_by:
+        _end(job, task, report, outcome)
+    elif task.rescheduling or report.failed == FAILED_RESCHEDULED:
+        failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
+        outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
+        behind = task.rescheduling and goes_behind(state, job)
+        outcome.events.append(ev.TaskRequeued(*report.key, now, behind=behind))
+    elif report.failed in JOB_ERRORS:
+        reason = report.reason or "the job ended with exit status 100"
+        _requeue_in_error(job, task, report, reason, now, outcome)
+    elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB:
+        _queue_error(job, task, report, now, outcome)
+    elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task):
+        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.events.append(ev.TaskRequeued(*report.key, now))
+    else:
+        _end(job, task, report, outcome)
+
+
+def goes_behind(state: State, job: Job) -> bool:
+    """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
+    key = "OLD_RESCHEDULE_BEHAVIOR_ARRAY_JOB" if job.is_array else "OLD_RESCHEDULE_BEHAVIOR"
+    set_to = parse_parameters(state.configuration().get("qmaster_params", "none")).get(key, "")
+    return set_to.lower() not in ("1", "true", "yes")
+
+
+def _end(job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
+    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed, task.deleted_by)))
+    outcome.events.append(
+        ev.TaskEnded(*report.key, report.end_time or task.start_time, report.exit_status, report.failed)
+    )
+
+
+def _requeue_in_error(job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
+    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+    outcome.events.append(ev.TaskRequeued(*report.key, now, error=reason))
+
+
+def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
+    instance = task.granted[0].instance
+    why = f": {report.reason}" if report.reason else ""
+    reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
+    outcome.events.append(ev.InstanceErrorSet(instance, reason))
+    if report.failed in QUEUE_ERRORS_AFTER_JOB:
+        _end(job, task, report, outcome)
+    else:
+        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.events.append(ev.TaskRequeued(*report.key, now))

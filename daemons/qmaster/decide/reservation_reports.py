@@ -1,0 +1,82 @@
+"""What qrsub tells without reserving: the report of -w v, the windows of -find, and the reasons of a refusal.
+
+Owns these texts. Called by `reservations`. Source: qrsub(1) -w; AR-17, AR-18; O for the verdict lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+from itertools import islice
+
+from daemons.qmaster.decision import Decision
+from gridengine.gdi.requests import Reserve
+from gridengine.placement.granting import Granting
+from gridengine.placement.search import windows
+from gridengine.placement.verify import FOUND, NOT_FOUND
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.units import INFINITY
+
+SHOWN_REASONS = 20
+"""How many instances a refusal explains; `-w v` explains all."""
+HORIZON_S = 30 * 86400.0
+"""How far ahead a window is looked for when the user does not say."""
+
+
+def moment_text(moment: float, zone: tzinfo) -> str:
+    """A time as qrstat prints it."""
+    return f"{datetime.fromtimestamp(moment, zone):%m/%d/%Y %H:%M:%S}"
+
+
+def refusal_lines(granting: Granting) -> list[str]:
+    """The first reasons why a window cannot be had."""
+    return [_line(reason.text) for reason in islice(granting.reasons, SHOWN_REASONS)]
+
+
+def _line(text: str) -> str:
+    """A reason as a sentence of its own."""
+    return text if text.startswith("queue instance") else f"Your reservation {text}"
+
+
+def report(granting: Granting, reservation: AdvanceReservation, decision: Decision) -> Decision:
+    """-w v: every reason with who holds the place until when, the next window that fits, and the verdict."""
+    granted, _ = granting.place()
+    answer = decision.answer
+    for reason in list(granting.reasons):
+        answer.info(_line(reason.text))
+        place = next((name for name in reason.args if name in granting.state.instances), "")
+        if place and reason.code in ("full", "queue_offers", "queue_exclusive"):
+            for line in _holders(granting, place):
+                answer.info(line)
+    if not granted:
+        start, end = reservation.start_time, reservation.end_time
+        later = windows(granting, granting.timeline, start, start + HORIZON_S, end - start)
+        found = next(later, None)
+        if found is not None:
+            answer.info(f"It would fit from {moment_text(found.start, granting.zone)} on")
+    answer.info(FOUND if granted else NOT_FOUND)
+    answer.status = 0 if granted else 1
+    return decision
+
+
+def _holders(granting: Granting, place: str) -> Iterator[str]:
+    for holder, until in granting.timeline.holders(place, granting.start, granting.end):
+        end = "for ever: it has no run time limit" if until == INFINITY else f"until {moment_text(until, granting.zone)}"
+        yield f"queue instance \"{place}\" is held by {holder} {end}"
+
+
+def found_windows(
+    granting: Granting, reservation: AdvanceReservation, request: Reserve, decision: Decision
+) -> Decision:
+    """-find: the first windows that fit, none of them taken."""
+    start = reservation.start_time
+    latest = request.latest or start + HORIZON_S
+    found = windows(granting, granting.timeline, start, latest, reservation.end_time - start)
+    listed = [
+        [one.start, one.end, [[grant.instance, grant.slots] for grant in one.granted]]
+        for one in islice(found, request.find)
+    ]
+    decision.answer.data = {"windows": listed}
+    if not listed:
+        decision.answer.error("advance_reservation: no suitable window")
+    return decision

@@ -1,0 +1,155 @@
+"""State changes: qmod on jobs and queue instances (statements QM-1 … QM-11, QI-4, QI-6, QI-10).
+
+Owns the texts and rights; what a suspension means for jobs follows from the state (`gridengine.state.wanted`).
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.reports import FAILED_RESCHEDULED, goes_behind
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import is_operator, owns_queue
+from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller, ChangeStates
+from gridengine.ranges import Ranges
+from gridengine.state.events import (
+    InstanceErrorsCleared,
+    InstanceFlagsChanged,
+    TaskErrorCleared,
+    TaskRequeued,
+    TaskReschedulingRequested,
+    TaskSuspensionChanged,
+)
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+
+_FLAGS = {
+    "disable": ("disabled", True),
+    "enable": ("disabled", False),
+    "suspend": ("suspended", True),
+    "unsuspend": ("suspended", False),
+}
+_DONE = {"disable": "disabled", "enable": "enabled", "suspend": "suspended", "unsuspend": "unsuspended"}
+
+
+def change_states(state: State, request: ChangeStates, caller: Caller, world: World) -> Decision:
+    decision = Decision()
+    operator = is_operator(state, caller, world.admin_user)
+    if request.force and not operator:
+        return decision.refuse(f'denied: "{caller.user}" must be operator to force a state change (-f)')
+    for target in request.targets:
+        instances: list[str] = []
+        jobs: list[Selected] = []
+        try:
+            if request.what in ("queue", "any"):
+                instances = select_instances(state, target)
+            if request.what in ("job", "any") and not instances:
+                jobs = [selected for _, found in select_jobs(state, [target], request.tasks) for selected in found]
+        except SyntaxFault:
+            pass
+        if not instances and not jobs:
+            what = "invalid queue" if request.what == "queue" else "invalid queue or job"
+            decision.answer.error(f'{what} "{target}"')
+        for instance in instances:
+            _change_instance(state, request.action, instance, caller, operator, decision)
+        for selected in jobs:
+            _change_job(state, request.action, selected, caller, operator, decision)
+    if request.force and request.action == "reschedule":
+        _take_back(state, world.now, decision)
+    return decision
+
+
+def _take_back(state: State, now: float, decision: Decision) -> None:
+    """-f: tasks to be rescheduled whose host cannot be reached are pending again at once (QM-5).
+
+    A host that comes back is told to kill what it may still run of them.
+    """
+    for request in [event for event in decision.events if isinstance(event, TaskReschedulingRequested)]:
+        job = state.jobs[request.job_id]
+        task = job.tasks[request.task_id]
+        if not state.hosts[task.host].up:
+            decision.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_RESCHEDULED)))
+            behind = goes_behind(state, job)
+            decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind))
+
+
+def _change_instance(state: State, action: str, name: str, caller: Caller, operator: bool, decision: Decision) -> None:
+    if not operator and not (owns_queue(state, caller, name) and action in _FLAGS):
+        decision.answer.error(f'{caller.user} - you have no permission to modify queue "{name}"')
+        return
+    instance = state.instances[name]
+    if action in _FLAGS:
+        flag, on = _FLAGS[action]
+        if getattr(instance, flag) == on:
+            decision.answer.info(f'Queue instance "{name}" is already in the specified state: {_DONE[action]}')
+            return
+        decision.events.append(InstanceFlagsChanged([name], {flag: on}))
+        decision.answer.info(f'{caller.user}@{caller.host} changed state of "{name}" ({_DONE[action]})')
+    elif action == "clear":
+        if not instance.errors:
+            decision.answer.info(f'Queue instance "{name}" is already in the specified state: no error')
+            return
+        decision.events.append(InstanceErrorsCleared([name]))
+        decision.answer.info(f'{caller.user}@{caller.host} changed state of "{name}" (no error)')
+    else:
+        for job_id, task_id in sorted(state.tasks_in.get(name, ())):
+            job = state.jobs[job_id]
+            _reschedule(state, job, job.tasks[task_id], caller, decision)
+
+
+def _change_job(state: State, action: str, selected: Selected, caller: Caller, operator: bool, decision: Decision) -> None:
+    job = selected.job
+    if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
+        decision.answer.error(f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"')
+        return
+    tasks = [t for t in job.tasks.values() if selected.tasks is None or t.id in selected.tasks]
+    if action == "clear":
+        _clear(job, tasks, caller, decision)
+        return
+    here = [task for task in tasks if task.status != "pending"]
+    if not here:
+        wanted = selected.tasks or job.pending | Ranges.of(job.tasks)
+        what = f"job-array task {job.id}.{wanted.first}" if job.is_array and len(wanted) == 1 else f"job {job.id}"
+        decision.answer.info(f"Modify operation can not be applied on {what} in pending/hold state")
+        return
+    for task in here:
+        if action == "reschedule":
+            _reschedule(state, job, task, caller, decision)
+        else:
+            _suspend(job, task, action == "suspend", caller, decision)
+
+
+def _name(job: Job, task: Task) -> str:
+    return f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
+
+
+def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision) -> None:
+    if task.suspended == on:
+        already = "already suspended" if on else "not suspended"
+        decision.answer.error(f"{_name(job, task)} is {already}")
+        return
+    decision.events.append(TaskSuspensionChanged(job.id, task.id, "user", on))
+    decision.answer.info(f"{caller.user} - {'suspended' if on else 'unsuspended'} {_name(job, task)}")
+
+
+def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> None:
+    in_error = [task for task in tasks if task.error]
+    if not in_error:
+        decision.answer.error(f"Job {job.id} is not in error state")
+    for task in in_error:
+        decision.events.append(TaskErrorCleared(job.id, task.id))
+        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_name(job, task)}")
+
+
+def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: Decision) -> None:
+    config = state.configs.get(task.granted[0].instance)
+    rerunnable = job.rerun if job.rerun is not None else bool(config and config.rerun)
+    if not rerunnable or job.kind != "batch":
+        decision.answer.error(f"{_name(job, task)} can not be rescheduled: it is not rerunnable")
+    elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
+        # of a host that does not answer it may be asked again, then with -f
+        decision.answer.info(f"{_name(job, task)} is already being ended")
+    else:
+        decision.events.append(TaskReschedulingRequested(job.id, task.id, caller.user))
+        decision.answer.info(f"{caller.user} - pushed rescheduling of {_name(job, task)} on host {task.host}")

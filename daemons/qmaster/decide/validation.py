@@ -1,0 +1,31 @@
+"""Validation: -w e|w|n|p|v for jobs that are submitted or changed.
+
+Owns what each letter does with the outcome; whether the job fits is `gridengine.placement.verify`'s. Source: SO-41; O for
+texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import Decision
+from gridengine.placement.verify import verification
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+
+
+def goes_on(state: State, job: Job, letter: str, decision: Decision, now: float) -> bool:
+    """Whether the request is carried out; False for v and p, which only tell. Raises Refused for e. now: epoch s."""
+    letter = letter or ("e" if job.ar else "n")  # AR-89
+    if letter == "n":
+        return True
+    fits, texts = verification(state, job, assume_empty=letter != "p", now=now)
+    if letter in "vp":
+        for text in texts:
+            decision.answer.info(text)
+        decision.answer.status = decision.answer.status or (0 if fits else 1)
+        return False
+    if not fits and letter == "e":
+        raise Refused("\n".join(["error: no suitable queues", *texts[:-1]]))
+    if not fits:
+        decision.answer.warning("warning: no suitable queues")
+    return True

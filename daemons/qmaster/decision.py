@@ -1,0 +1,45 @@
+"""Decision: what a handler makes of a request, and the world outside the state that it may look at.
+
+Owns the shapes that `decide` handlers return and take. Handlers are pure: everything that varies comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+
+from msgspec import Struct, field
+
+from daemons.qmaster.spool import Payload
+from gridengine.gdi.requests import Answer
+from gridengine.state.events import AnyEvent
+
+
+class World(Struct):
+    """Facts from outside: the time (epoch s), host name resolution (unique name or None), the master's name, the
+    time zone that calendars and people mean; script and environment of a job, and whether an ended job succeeded (None:
+    not known)."""
+
+    now: float
+    resolve_host: Callable[[str], str | None]
+    master_host: str = ""
+    admin_user: str = "root"
+    zone: tzinfo = UTC
+    payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
+    outcome: Callable[[int], bool | None] = lambda job_id: None
+
+
+class Decision(Struct):
+    """Answer and events of one request; without events nothing changes. `accounting`: (job, task, 45 fields)."""
+
+    answer: Answer = field(default_factory=Answer)
+    events: list[AnyEvent] = field(default_factory=list)
+    payloads: dict[int, Payload] = field(default_factory=dict)
+    accounting: list[tuple[int, int, list[str]]] = field(default_factory=list)
+
+    def refuse(self, text: str, status: int = 1) -> Decision:
+        """Turn into a refusal: the error text, the exit code, and no event at all."""
+        self.answer.error(text, status)
+        self.events.clear()
+        self.payloads.clear()
+        return self

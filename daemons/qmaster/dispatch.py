@@ -1,0 +1,127 @@
+"""Delivery of instructions to exec hosts: one loop a host, one call at a time, always from the state.
+
+Owns the sending and the retrying; what is to be sent is `effects`' answer. A host that does not answer is asked again
+with a growing pause as long as it has something to be told; what it was told already is in the state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from daemons.qmaster.effects import pending_effects
+from daemons.qmaster.master import Master
+from daemons.qmaster.spool import Payload
+from gridengine.delivery import Batch, Configure, decode, encode
+from gridengine.state import events as ev
+
+_log = logging.getLogger(__name__)
+MAX_INSTRUCTIONS = 100
+"""Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+_ON_A_TASK = (ev.TaskDeletionRequested, ev.TaskReschedulingRequested, ev.TaskSuspensionChanged, ev.CommandApplied)
+
+DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
+"""(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
+
+
+class Dispatcher:
+    """One task per exec host that was ever addressed."""
+
+    def __init__(self, master: Master, call: DeliverCall, flush: Callable[[], None]) -> None:
+        self._master = master
+        self._call = call
+        self._flush = flush
+        self._dirty: dict[str, asyncio.Event] = {}
+        self._configured: dict[str, dict[str, str]] = {}
+        self._payloads: dict[int, Payload] = {}
+        self._complaints: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        master.subscribers.append(self._committed)
+
+    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+        for event in events:
+            for host in self._hosts(event):
+                self.wake(host)
+
+    def _hosts(self, event: ev.AnyEvent) -> list[str]:
+        """Hosts that may have something new to be told after an event."""
+        state = self._master.state
+        if isinstance(event, ev.TaskDispatched):
+            return [event.granted[0].host]
+        if isinstance(event, _ON_A_TASK):
+            task = state.task(event.job_id, event.task_id)
+            return [task.host] if task is not None and task.host else []
+        if isinstance(event, ev.InstanceFlagsChanged):
+            keys = {key for name in event.instances for key in state.tasks_in.get(name, ())}
+            return sorted({state.jobs[job].tasks[task].host for job, task in keys})
+        if isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind == "configuration":
+            return list(self._dirty)
+        if isinstance(event, ev.JobChanged):
+            self._payloads.pop(event.job_id, None)
+        return []
+
+    def wake(self, host: str) -> None:
+        """There may be something to tell this host."""
+        if host not in self._dirty:
+            self._dirty[host] = asyncio.Event()
+            task = asyncio.get_running_loop().create_task(self._serve(host))
+            self._tasks.add(task)
+        self._dirty[host].set()
+
+    def reconnected(self, host: str) -> None:
+        """The host's execd is new: it has to be configured again."""
+        self._configured.pop(host, None)
+        self.wake(host)
+
+    async def _serve(self, host: str) -> None:
+        pause = _FIRST_PAUSE_S
+        while True:
+            await self._dirty[host].wait()
+            self._dirty[host].clear()
+            try:
+                while await self._deliver(host):
+                    pass
+                pause = _FIRST_PAUSE_S
+                self._complaints.pop(host, None)
+            except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
+                self._complain(host, str(error).partition("\n")[0] or type(error).__name__)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+                self._dirty[host].set()
+
+    def _complain(self, host: str, reason: str) -> None:
+        """Log why a host cannot be told, once for as long as the reason stays the same."""
+        if self._complaints.get(host) != reason:
+            self._complaints[host] = reason
+            _log.warning("cannot reach execd on host %s: %s", host, reason)
+
+    async def _deliver(self, host: str) -> bool:
+        """Send what is pending; whether there may be more."""
+        state = self._master.state
+        instructions = pending_effects(state, host, self._payload)[:MAX_INSTRUCTIONS]
+        configuration = state.configuration(host)
+        batch = Batch(instructions=list(instructions))
+        if self._configured.get(host) != configuration:
+            batch.instructions.insert(0, Configure(configuration))
+        if not batch.instructions:
+            return False
+        answers = decode(await self._call(host, encode(batch))).acknowledgements
+        if len(batch.instructions) > len(instructions):
+            self._configured[host] = configuration
+            answers = answers[1:]
+        self._master.acknowledgements(host, instructions, answers)
+        self._flush()
+        if answers and not any(answer.ok for answer in answers):
+            # nothing moved: the tasks are just ending, or the host cannot; their reports will tell
+            await asyncio.sleep(_FIRST_PAUSE_S)
+        return True
+
+    def _payload(self, job_id: int) -> Payload:
+        found = self._payloads.get(job_id)
+        if found is None:
+            if len(self._payloads) > 200:
+                self._payloads.clear()
+            found = self._payloads[job_id] = self._master.spool.payload(job_id)
+        return found

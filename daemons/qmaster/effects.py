@@ -1,0 +1,93 @@
+"""pending_effects(state, host): what a host has still to be told, computed from the state.
+
+Owns the difference between what is wanted and what the host has confirmed. Computing it again after any crash is
+the whole of recovery; an instruction that was lost is simply still pending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from daemons.qmaster.spool import Payload
+from gridengine.delivery import Acknowledgement, Ended, Instruction, Signal, Start
+from gridengine.placement.reserved import time_left
+from gridengine.ranges import Ranges
+from gridengine.state import events as ev
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.state.wanted import wanted
+
+
+def pending_effects(state: State, host: str, payload: Callable[[int], Payload]) -> list[Instruction]:
+    """Instructions for one host, oldest job first. `payload(job_id)` gives script and environment of a job."""
+    instructions: list[Instruction] = []
+    for job_id, task_id in sorted(state.tasks_on.get(host, ())):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        if task.host != host:
+            continue
+        wish = wanted(state, task)
+        if not task.applied:
+            # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
+            instructions.append(_start(state, job, task, payload(job_id)))
+        elif wish != task.applied:
+            instructions.append(Signal((job_id, task_id, task.attempt), wish))
+    return instructions
+
+
+def _start(state: State, job: Job, task: Task, payload: Payload) -> Start:
+    instance = task.granted[0].instance
+    config = state.configs[instance]
+    slim = msgspec.structs.replace(job, tasks={}, pending=Ranges(), holds={})
+    return Start(
+        key=(job.id, task.id, task.attempt),
+        job=slim,
+        granted=task.granted,
+        queue=config.text,
+        environment=payload.environment,
+        script=payload.script,
+        pe=state.kind("parallel_environment").get(task.pe, {}),
+        pe_name=task.pe,
+        restarted=min(task.restarts, 1),
+        time=task.start_time,
+        submit_time=job.submit_time,
+        time_limit=_time_limit(state, job, task),
+        processors=_processors(state, task),
+        per_job_limits=[name for name in config.limits if state.per_job(name)],
+    )
+
+
+def _processors(state: State, task: Task) -> dict[str, str]:
+    """The `processors` of the granted instances, without those that leave it undefined."""
+    given = {grant.instance: state.configs[grant.instance].text["processors"] for grant in task.granted}
+    return {name: text for name, text in given.items() if text.upper() != "UNDEFINED"}
+
+
+def _time_limit(state: State, job: Job, task: Task) -> float:
+    """Seconds that its reservation leaves to a task, 0 for no limit (AR-93, AR-94)."""
+    reservation = state.reservations.get(job.ar)
+    return max(1.0, time_left(state, reservation, task.start_time)) if reservation is not None else 0.0
+
+
+def acknowledged(
+    state: State, instructions: list[Instruction], answers: list[Acknowledgement], now: float
+) -> tuple[list[ev.AnyEvent], list[Ended]]:
+    """Events of what a host confirmed, and ends of tasks that it could not start."""
+    events: list[ev.AnyEvent] = []
+    failures: list[Ended] = []
+    for instruction, answer in zip(instructions, answers, strict=True):
+        if isinstance(instruction, Start):
+            task = state.task(*instruction.key)
+            if task is None or task.applied:
+                continue
+            if answer.ok:
+                events.append(ev.TaskStarted(*instruction.key, now))
+            else:
+                failures.append(
+                    Ended(instruction.key, answer.failed, 0, 0, answer.reason, start_time=now, end_time=now)
+                )
+        elif isinstance(instruction, Signal) and answer.ok:
+            events.append(ev.CommandApplied(*instruction.key, instruction.command))
+    return events, failures

@@ -1,0 +1,155 @@
+"""Mail: which letters the events of a transaction bring about, and what is in them.
+
+Owns the rules of -m and -M, subjects and bodies. Pure: made from the state before the events are applied; sending is
+`daemons.qmaster.mail_sender`. Source: sge_submit(1) -m; sge_conf(5) administrator_mail; statements MA-1, MA-2, SO-19.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+
+from msgspec import Struct
+
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.reservation_mail import reservation_letters
+from gridengine.accounting import POSITION
+from gridengine.ranges import Ranges
+from gridengine.state import events as ev
+from gridengine.state.jobs import Job, Task
+from gridengine.state.queues import names
+from gridengine.state.state import State
+
+BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
+_STOPS = ("suspended", "subordinated", "calendar_suspended")
+
+
+class Mail(Struct, frozen=True):
+    """One letter. `recipients`: addresses as in -M."""
+
+    recipients: tuple[str, ...]
+    subject: str
+    body: str
+
+
+def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Mail]:
+    """The letters of a transaction that is about to be applied. now: epoch s; `zone`: of the times in the letters."""
+    letters = reservation_letters(state, decision.events, zone)
+    found = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in letters]
+    for event in decision.events:
+        if isinstance(event, ev.InstanceErrorSet):
+            found += _to_administrators(state, f'Queue instance "{event.instance}" in error state', event.reason)
+        elif isinstance(event, ev.InstanceFlagsChanged):
+            found += _instances_stopped(state, event, now, zone)
+        elif isinstance(event, _OF_JOBS):
+            job = state.jobs.get(event.job_id)
+            if job is not None and (job.mail_options or isinstance(event, ev.TaskRequeued)):
+                found += _of_job(state, job, event, decision, now, zone)
+    return found
+
+
+_OF_JOBS = (ev.TaskStarted, ev.TaskEnded, ev.TaskRequeued, ev.PendingTasksDeleted, ev.TaskSuspensionChanged)
+_JobEvent = ev.TaskStarted | ev.TaskEnded | ev.TaskRequeued | ev.PendingTasksDeleted | ev.TaskSuspensionChanged
+
+
+def _of_job(
+    state: State, job: Job, event: _JobEvent, decision: Decision, now: float, zone: tzinfo
+) -> Iterator[Mail]:
+    if isinstance(event, ev.PendingTasksDeleted):
+        if ABORT in job.mail_options:
+            subject = f"{_label(job, event.tasks)} was killed from pending"
+            yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
+        return
+    task = job.tasks.get(event.task_id)
+    if task is None:
+        return
+    if isinstance(event, ev.TaskStarted):
+        if BEGIN in job.mail_options and task.status == "transferring":
+            yield _mail(job, f"{_label(job, task.id)} Started", _places(job, task, event.time, zone))
+    elif isinstance(event, ev.TaskEnded):
+        yield from _ended(job, task, event, decision, zone)
+    elif isinstance(event, ev.TaskRequeued):
+        yield from _requeued(state, job, task, event, zone)
+    elif SUSPEND in job.mail_options and task.suspended != event.suspended:
+        yield _stopped(job, task, event.suspended, now, zone)
+
+
+def _ended(job: Job, task: Task, event: ev.TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
+    """A task that failed or was deleted is aborted, any other complete, whatever its exit status."""
+    aborted = bool(event.failed or task.deleted_by)
+    if (ABORT if aborted else END) not in job.mail_options:
+        return
+    record = next((r for j, t, r in decision.accounting if (j, t) == (job.id, task.id)), None)
+    lines = [*_places(job, task, task.start_time, zone), f"End Time        = {_time(event.time, zone)}"]
+    if record is not None:
+        lines += [f"{label:<15} = {record[POSITION[field]]}" for label, field in _USAGE]
+    lines.append(f"Exit Status     = {event.exit_status}")
+    if aborted:
+        lines.append(f"Failed          = {event.failed}{f', deleted by {task.deleted_by}' if task.deleted_by else ''}")
+    yield _mail(job, f"{_label(job, task.id)} {'Aborted' if aborted else 'Complete'}", lines)
+
+
+_USAGE = (("User Time", "ru_utime"), ("System Time", "ru_stime"), ("Wallclock Time", "ru_wallclock"), ("CPU", "cpu"))
+
+
+def _requeued(state: State, job: Job, task: Task, event: ev.TaskRequeued, zone: tzinfo) -> Iterator[Mail]:
+    subject = f"{_label(job, task.id)} {'Set in error state' if event.error else 'Rescheduled'}"
+    lines = [*_places(job, task, task.start_time, zone), event.error]
+    if ABORT in job.mail_options:
+        yield _mail(job, subject, lines)
+    if event.error:
+        yield from _to_administrators(state, subject, *lines)
+
+
+def _instances_stopped(state: State, event: ev.InstanceFlagsChanged, now: float, zone: tzinfo) -> Iterator[Mail]:
+    """Jobs that stop or go on with their queue instance."""
+    for name in event.instances:
+        instance = state.instances.get(name)
+        changed = [event.flags[flag] for flag in _STOPS if flag in event.flags]
+        if instance is None or not changed or instance.stops_jobs == changed[0]:
+            continue
+        for job_id, task_id in sorted(state.tasks_in.get(name, ())):
+            job = state.jobs[job_id]
+            if SUSPEND in job.mail_options:
+                yield _stopped(job, job.tasks[task_id], changed[0], now, zone)
+
+
+def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:
+    subject = f"{_label(job, task.id)} {'Suspended' if stopped else 'Continued'}"
+    return _mail(job, subject, [*_places(job, task, task.start_time, zone), f"Time            = {_time(now, zone)}"])
+
+
+def _label(job: Job, tasks: int | Ranges) -> str:
+    if not job.is_array:
+        return f"Job {job.id} ({job.name})"
+    if isinstance(tasks, Ranges) and len(tasks) > 1:
+        return f"Job-array tasks {tasks} of job {job.id} ({job.name})"
+    return f"Job-array task {job.id}.{tasks if isinstance(tasks, int) else tasks.first} ({job.name})"
+
+
+def _places(job: Job, task: Task, start: float, zone: tzinfo) -> list[str]:
+    lines = [f"User            = {job.owner}"]
+    if task.granted:
+        lines += [f"Queue           = {task.granted[0].queue}", f"Host            = {task.host}"]
+        lines.append(f"Start Time      = {_time(start, zone)}")
+    return lines
+
+
+def _time(seconds: float, zone: tzinfo) -> str:
+    return f"{datetime.fromtimestamp(seconds, zone):%m/%d/%Y %H:%M:%S}"
+
+
+def _mail(job: Job, subject: str, lines: Iterable[str]) -> Mail:
+    return Mail(tuple(job.mail_list), subject, _body(subject, lines))
+
+
+def _to_administrators(state: State, subject: str, *lines: str) -> list[Mail]:
+    """Problem reports; none without administrator_mail."""
+    addresses = names(state.configuration().get("administrator_mail", "none"))
+    return [Mail(addresses, subject, _body(subject, lines))] if addresses else []
+
+
+def _body(subject: str, lines: Iterable[str]) -> str:
+    # a blank before each line: no line of a reason can be taken for a command to the mailer
+    parts = [part for line in lines for part in line.splitlines()]
+    return "".join(f"{line}\n" for line in (subject, *(f" {part}" for part in parts)))

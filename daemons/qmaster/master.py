@@ -1,0 +1,262 @@
+"""Master: the state, its spool and the road between them, without Ray, HTTP or threads.
+
+Owns the order of things: a decision is applied to the state at once, its transaction is queued, one commit writes all
+queued transactions, and only then are answers given and events passed on. The actor drives it; scenario tests do too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from daemons.qmaster.accounting import AccountingFile
+from daemons.qmaster.admit import admit
+from daemons.qmaster.calendars import calendar_settlement
+from daemons.qmaster.decide import decide
+from daemons.qmaster.decide.dependencies import end_of_doomed
+from daemons.qmaster.decide.reports import host_reports
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.effects import acknowledged
+from daemons.qmaster.initial_states import execd_started
+from daemons.qmaster.mail import Mail, mails
+from daemons.qmaster.memberships import hosts_with_new_values, membership_changes
+from daemons.qmaster.reporting import ReportingFile, reporting_records, reporting_wanted
+from daemons.qmaster.reservation_states import next_healing, reservation_changes
+from daemons.qmaster.spool import Payload, Spool, Transaction
+from daemons.qmaster.subordination import configured_hosts, subordination_changes, touched_hosts
+from daemons.qmaster.timers import due
+from gridengine.delivery import Acknowledgement, Instruction, Report, Verdict
+from gridengine.gdi.requests import Answer, Caller, Request
+from gridengine.orders import Orders
+from gridengine.state.apply import apply
+from gridengine.state.events import (
+    AnyEvent,
+    GroupMembersSet,
+    HostLost,
+    ObjectRemoved,
+    ObjectSet,
+)
+from gridengine.state.state import State
+
+CONCERNING_INSTANCES = frozenset(("cluster_queue", "host_group", "exec_host", "complex", "calendar"))
+"""Kinds of objects on which members of rule-based groups and calendars in force depend."""
+
+MOST_HEALINGS = 50
+"""Reservations that one tick tries to heal."""
+
+DAEMON = Caller("qmaster", 0, "", 0, "", daemon=True)
+
+
+class Master:
+    """State and spool of a cell.
+
+    `subscribers` get (revision, events) of every transaction after it was committed, `post` the letters of it.
+    `committed` is the revision on disk; `state.revision` may be ahead of it until `flush()`.
+    """
+
+    def __init__(self, spool: Spool, accounting: Path, world: Callable[[], World]) -> None:
+        self.spool = spool
+        self.state: State = spool.load()
+        self.committed = self.state.revision
+        self.accounting = AccountingFile(accounting)
+        self.reporting = ReportingFile(accounting.with_name("reporting"))
+        self.world = world
+        self.subscribers: list[Callable[[int, list[AnyEvent]], None]] = []
+        self.post: Callable[[list[Mail]], None] = lambda letters: None
+        self._letters: dict[int, list[Mail]] = {}
+        self._records: dict[int, list[str]] = {}
+        self._queued: list[Transaction] = []
+        self._started = world().now
+
+    # --- requests ----------------------------------------------------------------------------------------
+
+    def handle(self, name: str, request: Request, caller: Caller) -> Answer:
+        """Decide on a changing request. The answer may be given once `committed` reaches `state.revision`."""
+        world = self.world()
+        world.payload, world.outcome = self.payload, self.outcome
+        decision = decide(self.state, name, request, caller, world)
+        self.record(decision, caller)
+        return decision.answer
+
+    def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
+        """Take a batch of reports of a host. The verdicts may be given once committed."""
+        outcome = host_reports(self.state, host, reports, self.world().now)
+        self.record(outcome, DAEMON)
+        return outcome.verdicts
+
+    def acknowledgements(self, host: str, sent: list[Instruction], answers: list[Acknowledgement]) -> None:
+        """Take what a host answered to instructions."""
+        events, failures = acknowledged(self.state, sent, answers, self.world().now)
+        if events:
+            self.record(Decision(events=events), DAEMON)
+        if failures:
+            self.reports(host, list(failures))
+
+    def orders(self, orders: Orders) -> int:
+        """Take the scheduler's orders; how many events they became."""
+        events = admit(self.state, orders, self.world().now)
+        if events:
+            self.record(Decision(events=events), DAEMON)
+        return len(events)
+
+    def tick(self) -> None:
+        """Let time do what is due."""
+        world = self.world()
+        events = due(self.state, world.now, world.zone)
+        if events:
+            self.record(Decision(events=events), DAEMON)
+        if self.state.doomed:
+            self.record(end_of_doomed(self.state, world.now), DAEMON)
+        if self.state.reservations:
+            self._tend_reservations(world)
+
+    def _tend_reservations(self, world: World) -> None:
+        """Heal what can be healed, one after the other since each takes room; then starts, ends and errors."""
+        tried: set[int] = set()
+        while len(tried) < MOST_HEALINGS:
+            change = next_healing(self.state, world.now, self._started, world.zone, tried)
+            if change is None:
+                break
+            tried.add(change.ar_id)
+            self.record(Decision(events=[change]), DAEMON)
+        self.record(reservation_changes(self.state, world.now, self._started), DAEMON)
+
+    def execd_started(self, host: str, process: str) -> None:
+        """Note that a process of sge_execd plays a host; a new one brings the initial states of its queues."""
+        events = execd_started(self.state, host, process)
+        if events:
+            self.record(Decision(events=events), DAEMON)
+
+    def lose_host(self, host: str) -> None:
+        """Note that a host is gone before its silence would tell (its node is dead)."""
+        self.record(Decision(events=[HostLost(host, self.world().now)]), DAEMON)
+
+    # --- what is not in the state --------------------------------------------------------------------------
+
+    def payload(self, job_id: int) -> Payload:
+        """Script and environment of a job, also of one that is not on disk yet."""
+        for transaction in reversed(self._queued):
+            if job_id in transaction.payloads:
+                return transaction.payloads[job_id]
+        return self.spool.payload(job_id)
+
+    def outcome(self, job_id: int) -> bool | None:
+        """Whether an ended job succeeded with all of its tasks; None if nothing is known of it."""
+        for job in reversed(self.state.finished):
+            if job.id == job_id:
+                return not job.unsuccessful
+        last = {fields[35]: fields for _, fields in self.spool.accounting([job_id])}
+        return all(fields[11] == fields[12] == "0" for fields in last.values()) if last else None
+
+    # --- recording ---------------------------------------------------------------------------------------
+
+    def record(self, decision: Decision, caller: Caller) -> None:
+        """Apply a decision's events and queue its transaction."""
+        if not decision.events and not decision.accounting:
+            return
+        history = self._history(decision.events)
+        world = self.world()
+        if letters := mails(self.state, decision, world.now, world.zone):
+            self._letters[self.state.revision + 1] = letters
+        if reporting_wanted(self.state) and (lines := reporting_records(self.state, decision, world.now)):
+            self._records[self.state.revision + 1] = lines
+        before = set(self._jobs_of(decision.events))
+        touched = touched_hosts(self.state, decision.events)
+        for event in decision.events:
+            apply(self.state, event)
+        self.state.revision += 1
+        dropped = [job_id for job_id in before if job_id not in self.state.jobs]
+        self._queued.append(
+            Transaction(
+                self.state.revision,
+                world.now,
+                caller.user,
+                caller.host,
+                decision.events,
+                decision.payloads,
+                dropped,
+                decision.accounting,
+                history,
+            )
+        )
+        self._follow(decision.events, touched)
+
+    def _follow(self, events: list[AnyEvent], touched: set[str]) -> None:
+        """What a change entails by rule, in a transaction of its own that the same commit writes. `touched`: hosts where
+        it may change who is subordinate to whom."""
+        world = self.world()
+        following: list[AnyEvent] = []
+        if any(isinstance(event, ObjectSet | ObjectRemoved) and event.kind in CONCERNING_INSTANCES for event in events):
+            following = membership_changes(self.state) or calendar_settlement(self.state, world.now, world.zone)
+        elif hosts := hosts_with_new_values(events):
+            following = membership_changes(self.state, hosts)
+        elif any(isinstance(event, GroupMembersSet) for event in events):
+            following = calendar_settlement(self.state, world.now, world.zone)
+        if following:
+            self.record(Decision(events=following), DAEMON)
+        if concerned := touched | configured_hosts(self.state, events):
+            self.record(Decision(events=subordination_changes(self.state, concerned)), DAEMON)
+
+    @staticmethod
+    def _jobs_of(events: Iterable[AnyEvent]) -> Iterable[int]:
+        for event in events:
+            job_id = getattr(event, "job_id", None)
+            if job_id is not None:
+                yield job_id
+
+    def _history(self, events: list[AnyEvent]) -> list[tuple[str, str, str, str]]:
+        """Configuration changes of a transaction with the texts before and after."""
+        changes = []
+        for event in events:
+            if isinstance(event, ObjectSet | ObjectRemoved):
+                before = self.state.kind(event.kind).get(event.name)
+                after = event.attributes if isinstance(event, ObjectSet) else None
+                texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
+                changes.append((event.kind, event.name, texts[0], texts[1]))
+        return changes
+
+    # --- durability --------------------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._queued)
+
+    def take_queued(self) -> list[Transaction]:
+        """The transactions to write now, for a caller that commits in another thread."""
+        queued, self._queued = self._queued, []
+        return queued
+
+    def write(self, transactions: list[Transaction]) -> None:
+        """Write transactions to disk; volatile ones cost nothing. Raises SpoolError."""
+        durable = [t for t in transactions if t.accounting or t.payloads or any(e.durable for e in t.events)]
+        if durable:
+            self.spool.commit(durable)
+
+    def published(self, transactions: list[Transaction]) -> None:
+        """After the write: note the revision, append accounting, tell subscribers."""
+        if not transactions:
+            return
+        self.committed = transactions[-1].revision
+        records = [record for t in transactions for _, _, record in t.accounting]
+        if records:
+            self.accounting.append(records)
+        for transaction in transactions:
+            for subscriber in self.subscribers:
+                subscriber(transaction.revision, transaction.events)
+            if lines := self._records.pop(transaction.revision, None):
+                self.reporting.append(lines)
+            if letters := self._letters.pop(transaction.revision, None):
+                self.post(letters)
+
+    def flush(self) -> None:
+        """Write everything queued, in this thread."""
+        transactions = self.take_queued()
+        self.write(transactions)
+        self.published(transactions)
+
+    def compact(self) -> None:
+        """Replace the journal by a snapshot when it has grown; everything queued must be written."""
+        if self.spool.wants_snapshot:
+            self.spool.snapshot(self.committed, self.state.snapshot())

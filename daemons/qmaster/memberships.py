@@ -1,0 +1,66 @@
+"""Members of rule-based host groups: they follow what the hosts are.
+
+Owns that rule. Called by the master after a change of the configuration and after load reports with static values. Pure.
+A host that is not heard keeps its place: what it is has not changed because it is silent. Source: HG-12; ADR 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from gridengine.config.complexes import value_of
+from gridengine.config.hosts import STATIC_LOAD
+from gridengine.errors import SyntaxFault
+from gridengine.state.events import AnyEvent, GroupMembersSet, HostHeard
+from gridengine.state.state import State
+from gridengine.syntax.host_rule import HostRule
+
+_NO_HOSTS = frozenset(("global", "template"))
+
+
+def hosts_with_new_values(events: Iterable[AnyEvent]) -> set[str]:
+    """Hosts whose reports among the events bring values that rules may test."""
+    return {
+        event.host
+        for event in events
+        if isinstance(event, HostHeard) and not STATIC_LOAD.isdisjoint((*event.load, *event.removed))
+    }
+
+
+def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:
+    """One event with all groups whose members are others now; `hosts`: only these may have changed."""
+    rules = {name: rule for name in state.kind("host_group") if (rule := state.typed("host_group", name)) is not None}
+    changed: dict[str, list[str]] = {group: [] for group in state.rule_members if group not in rules}
+    exec_hosts = state.kind("exec_host").keys() - _NO_HOSTS
+    looked_at = exec_hosts if hosts is None else exec_hosts & set(hosts)
+    for group, rule in rules.items():
+        before = set(state.rule_members.get(group, ()))
+        now = before & exec_hosts
+        for host in looked_at:
+            if _matches(state, rule, host, host in before):
+                now.add(host)
+            else:
+                now.discard(host)
+        if now != before:
+            changed[group] = sorted(now)
+    return [GroupMembersSet(changed)] if changed else []
+
+
+def _matches(state: State, rule: HostRule, host: str, member: bool) -> bool:
+    """Whether a host matches; one that is not heard stays what it was where load values count."""
+    known = state.hosts.get(host)
+    heard = known is not None and known.up
+    fixed = state.typed("exec_host", host).complex_values
+    if not heard and any(name in STATIC_LOAD and name not in fixed for name in rule.names()):
+        return member
+    load = known.load if known is not None else {}
+    reported = {name: text for name, text in load.items() if name in STATIC_LOAD}
+    values = {**reported, **fixed, "hostname": host}
+
+    def typed_value(name: str, text: str) -> float | str:
+        entry = state.typed("complex", name)
+        if entry is None:
+            raise SyntaxFault(f'there is no complex "{name}"')
+        return value_of(entry.type, text)
+
+    return rule.holds(values, typed_value)

@@ -1,0 +1,50 @@
+"""Who may do what: managers, operators, owners; admin and submit hosts.
+
+Owns the rules (qconf(1) and sge_types(5) roles; statements QF-36, QM-5 … QM-7, US). Pure: reads the state only.
+"""
+
+from __future__ import annotations
+
+from gridengine.gdi.requests import Caller
+from gridengine.state.state import State
+
+
+def is_manager(state: State, caller: Caller, admin_user: str = "root") -> bool:
+    """Managers may change everything; the cell's admin user and root's daemons always are."""
+    return caller.user == admin_user or state.has("manager", caller.user)
+
+
+def is_operator(state: State, caller: Caller, admin_user: str = "root") -> bool:
+    """Operators may control jobs and queues of everybody; every manager is one."""
+    return is_manager(state, caller, admin_user) or state.has("operator", caller.user)
+
+
+def is_admin_host(state: State, host: str) -> bool:
+    return state.has("admin_host", host)
+
+
+def is_submit_host(state: State, host: str) -> bool:
+    """Hosts that may submit and control jobs; AR-26 lets admin hosts do so too."""
+    return state.has("submit_host", host)
+
+
+def not_admin_host(caller: Caller) -> str:
+    return f'denied: host "{caller.host}" is not an admin host'
+
+
+def not_submit_host(caller: Caller) -> str:
+    return f'denied: host "{caller.host}" is neither submit nor admin host'
+
+
+def not_manager(caller: Caller) -> str:
+    return f'denied: "{caller.user}" must be manager for this operation'
+
+
+def not_operator(caller: Caller) -> str:
+    return f'denied: "{caller.user}" must be operator for this operation'
+
+
+def owns_queue(state: State, caller: Caller, instance: str) -> bool:
+    """Whether the caller is in the owner_list of a queue instance (QM-6)."""
+    config = state.configs.get(instance)
+    return config is not None and caller.user in config.owner_list

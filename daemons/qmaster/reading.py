@@ -1,0 +1,39 @@
+"""Reading requests: accounting, and the table with those of configuration and the views for qstat, qhost and their family.
+
+Owns the table of requests that change nothing. The views themselves are pure functions in `daemons.qmaster.views`; this
+module gives them the state and adds what needs the spool. Everybody may read (QF-36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from daemons.qmaster.configuration_reading import CONFIGURATION_READERS
+from daemons.qmaster.master import Master
+from daemons.qmaster.views import VIEWS
+from gridengine.accounting import record_filter
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Answer, Caller
+
+Body = dict[str, Any]
+Reader = Callable[[Master, Body, Caller], Answer]
+
+
+def accounting(master: Master, body: Body, caller: Caller) -> Answer:
+    """Accounting records that a filter means (`gridengine.accounting`), in order of the jobs' ends; by id from the index."""
+    try:
+        wanted = record_filter(body)
+    except SyntaxFault as fault:
+        return Answer(1, [("error", str(fault))])
+    parts = str(body.get("job", "")).split(",")
+    job_ids = [int(part) for part in parts] if all(part.isdigit() for part in parts) else None
+    records = [fields for _, fields in master.spool.accounting(job_ids) if wanted(fields)]
+    return Answer(data={"records": records})
+
+
+READERS: dict[str, Reader] = {
+    **CONFIGURATION_READERS,
+    "accounting": accounting,
+    **VIEWS,
+}

@@ -1,0 +1,91 @@
+"""Healing: a reservation made with -heal y whose host is lost gets the lost share elsewhere, if there is room.
+
+Owns which share is moved: slots of broken instances that no job of the reservation uses. Its running jobs are left alone.
+Called by `reservation_states`. Pure. (Not in 8.1.9.)
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+import msgspec
+
+from gridengine.placement.granting import Granting
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Site
+from gridengine.placement.timeline import Timeline
+from gridengine.state.events import ReservationChanged
+from gridengine.state.jobs import Grant
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+
+
+def healed(
+    state: State, reservation: AdvanceReservation, broken: dict[str, str], now: float, zone: tzinfo
+) -> ReservationChanged | None:
+    """The change that moves the lost share to sound instances; None if nothing can be moved. broken: instance -> why."""
+    used = state.reserved.used[reservation.id]
+    lost = [
+        Grant(grant.instance, grant.slots - used.slots(grant.instance))
+        for grant in reservation.granted
+        if grant.instance in broken and grant.slots > used.slots(grant.instance)
+    ]
+    slots = sum(grant.slots for grant in lost)
+    if not slots:
+        return None
+    found = _places(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
+    if not found:
+        return None
+    granted = _merged(reservation.granted, lost, found)
+    texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance].rpartition(' ')[2]})" for grant in lost]
+    why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in found)}"
+    return ReservationChanged(reservation.id, {"granted": msgspec.to_builtins(granted)}, now, why)
+
+
+def _has_lost_master(reservation: AdvanceReservation, lost: list[Grant]) -> bool:
+    """Whether the whole of the master's place is lost."""
+    first = reservation.granted[0]
+    return any(grant == first for grant in lost)
+
+
+def _places(
+    state: State,
+    reservation: AdvanceReservation,
+    slots: int,
+    broken: dict[str, str],
+    now: float,
+    zone: tzinfo,
+    master: bool,
+) -> list[Grant]:
+    """Places for so many slots for the rest of the window, on instances that are not broken."""
+    rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
+    granting = Granting(Site(state), Timeline(state, now), rest, zone)
+    request = granting.request
+    granting.without = frozenset(broken)
+    request.pes = [pe for pe in request.pes if pe == reservation.granted_pe]
+    request.slot_ranges = ((slots, slots),)
+    if not master:
+        request.master_queues = None
+        _only_per_slot(request)
+    return granting.place()[0]
+
+
+def _only_per_slot(request: Request) -> None:
+    """What is booked once is booked already, where the master's place is."""
+    request.consumed = {name: amount for name, amount in request.consumed.items() if not amount[1]}
+    request.master_only = ()
+
+
+def _merged(granted: list[Grant], lost: list[Grant], found: list[Grant]) -> list[Grant]:
+    """The grants without the lost share and with the new one; a new place of the master comes first."""
+    slots = {grant.instance: grant.slots for grant in granted}
+    for grant in lost:
+        slots[grant.instance] -= grant.slots
+    kept = {instance: count for instance, count in slots.items() if count}
+    order = [*kept, *(grant.instance for grant in found)]
+    if granted[0].instance not in kept:
+        order = [found[0].instance, *order]
+    for grant in found:
+        kept[grant.instance] = kept.get(grant.instance, 0) + grant.slots
+    return [Grant(instance, kept[instance]) for instance in dict.fromkeys(order)]
+

@@ -1,0 +1,123 @@
+"""Driving the scheduler: when to ask for orders, and with which events.
+
+Owns the pulse: a cycle runs as soon as something happened that could matter and no cycle is running; what happens
+meanwhile is gathered for the next one. `schedule_interval` is the longest pause (SC-1, SC-3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.schedule_file import ScheduleFile
+from gridengine.orders import Orders
+from gridengine.state import events as ev
+from gridengine.units import parse_time
+
+_log = logging.getLogger(__name__)
+_RETRY_S = 0.3
+MAX_EVENTS = 10_000
+"""Transactions that are kept for the scheduler before it is given a snapshot instead."""
+
+IRRELEVANT = (
+    ev.PrioritiesSet,
+    ev.ReasonsSet,
+    ev.TaskUsageReported,
+    ev.TaskStarted,
+    ev.CommandApplied,
+    ev.TaskDispatched,
+    ev.HostLost,
+)
+"""Events that cannot let a pending job start."""
+
+CycleCall = Callable[[bytes | None, int, list[bytes], float], Awaitable[bytes]]
+"""(snapshot or None, revision that the events lead from, encoded events, now) -> encoded Orders, b"" to ask for a snapshot."""
+
+
+class SchedulerDriver:
+    """Feeds the schedd with events and the master with its orders."""
+
+    def __init__(self, master: Master, call: CycleCall, flush: Callable[[], None]) -> None:
+        self._master = master
+        self._call = call
+        self._flush = flush
+        self._wake = asyncio.Event()
+        self._events: list[bytes] = []
+        self._base = master.committed
+        self._snapshot_due = True
+        self._schedule_file = ScheduleFile(master.reporting.path.with_name("schedule"))
+        master.subscribers.append(self._committed)
+
+    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+        if len(self._events) >= MAX_EVENTS:
+            # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
+            self._events.clear()
+            self._snapshot_due = True
+        self._events.append(ev.encode_events(events))
+        if any(self._matters(event) for event in events):
+            self._wake.set()
+
+    def _matters(self, event: ev.AnyEvent) -> bool:
+        if isinstance(event, IRRELEVANT):
+            return False
+        # load alone decides nothing while no job waits
+        return not isinstance(event, ev.HostHeard) or bool(self._master.state.jobs)
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    async def run(self) -> None:
+        while True:
+            interval = float(parse_time(self._master.state.scheduler.get("schedule_interval", "0:0:15")))
+            if interval <= 0:
+                await asyncio.sleep(1)
+                continue
+            try:
+                await asyncio.wait_for(self._wake.wait(), min(interval, self._pause))
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            try:
+                await self._cycle()
+            except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
+                _log.warning("no orders from the scheduler: %s", error)
+                self._snapshot_due = True
+                self._wake.set()
+                await asyncio.sleep(_RETRY_S)
+
+    _pause = 3600.0
+
+    async def _cycle(self) -> None:
+        master = self._master
+        now = master.world().now
+        if self._snapshot_due:
+            # everything applied so far is in the snapshot; only what is committed later follows as events
+            self._flush()
+            base, events, snapshot = master.committed, [], master.state.snapshot()
+            self._events.clear()
+        else:
+            base, events, snapshot = self._base, self._events, None
+            self._events = []
+        self._base = master.committed
+        data = await self._call(snapshot, base, events, now)
+        if not data:
+            self._snapshot_due = True
+            self._wake.set()
+            return
+        self._snapshot_due = False
+        orders = msgspec.json.decode(data, type=Orders)
+        self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
+        before = master.state.revision
+        taken = master.orders(orders)
+        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up) + bool(orders.priorities) + bool(orders.reasons)
+        self._flush()
+        if orders.profile:
+            _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)
+        if orders.schedule:
+            self._schedule_file.append(orders.schedule)
+        if taken < wanted and before != orders.revision:
+            self._wake.set()

@@ -1,0 +1,137 @@
+"""Selection: which jobs, tasks and queue instances the words of a command mean.
+
+Owns the reading of job lists (`ID`, `ID.RANGE`, names, patterns) and queue expressions against the state
+(sge_types(5); statements QN, QM-10, SO-46, DP-1). Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+from gridengine.syntax.queue_expression import QueueExpression
+from gridengine.syntax.wildcard import compile_expression, is_pattern, matches
+
+
+class NoSuchQueue(Exception):
+    """An expression that matches no queue, domain or instance."""
+
+
+class Selected(Struct):
+    """What one target of a command means: a job and some of its tasks (None for all)."""
+
+    job: Job
+    tasks: Ranges | None = None
+
+
+class Selection(Struct):
+    """The outcome for a list of targets: what was found and what matched nothing, in the order given."""
+
+    found: list[tuple[str, list[Selected]]] = field(default_factory=list)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.found)
+
+
+def select_jobs(state: State, targets: Iterable[str], tasks: str = "", users: Iterable[str] = ()) -> Selection:
+    """Jobs by target; without targets all jobs of the users. Raises SyntaxFault for a malformed task range.
+
+    A number is a job id; anything else a name or pattern among the jobs of the users (all when none are given).
+    """
+    wanted = list(users)
+    everyone = Ranges.parse(tasks) if tasks else None
+    selection = Selection()
+    targets = list(targets)
+    if not targets:
+        mine = [Selected(job, everyone) for job in state.jobs.values() if user_matches(job.owner, wanted)]
+        selection.found.append(("", mine))
+    for target in targets:
+        head, dot, rest = target.partition(".")
+        if head.isdigit() and (not dot or rest[:1].isdigit()):
+            job = state.jobs.get(int(head))
+            chosen = Ranges.parse(rest) if dot else everyone
+            found = [Selected(job, chosen)] if job and (not wanted or user_matches(job.owner, wanted)) else []
+        elif target[:1].isdigit():
+            raise SyntaxFault(f'"{target}" is not a job list')
+        else:
+            named = compile_expression(target)
+            found = [
+                Selected(job, everyone)
+                for job in state.jobs.values()
+                if named(job.name) and user_matches(job.owner, wanted)
+            ]
+        selection.found.append((target, found))
+    return selection
+
+
+def users_meant(targets: Iterable[str], users: Iterable[str], caller: Caller, operator: bool) -> list[str]:
+    """Whose jobs names and patterns mean: those of -u, else the caller's own; of operators everybody's (SO-44, SO-46)."""
+    named = list(users)
+    if named or operator or all(target[:1].isdigit() for target in targets):
+        return named
+    return [caller.user]
+
+
+def missing(target: str, users: Iterable[str]) -> str:
+    """What qalter, qhold and qrls say when nothing is there to change."""
+    if not target:
+        return f"The job * of user(s) {','.join(users)} does not exist"
+    return f'denied: job "{target}" does not exist'
+
+
+def not_owner(job: Job, caller: Caller) -> str:
+    """What qalter, qhold and qrls say to those who are neither owner nor operator."""
+    return f'denied: "{caller.user}" must be at least owner of job {job.id} to change job attributes'
+
+
+def user_matches(owner: str, users: list[str]) -> bool:
+    """Whether an owner is meant by a user list; no list or `*` means everybody."""
+    return not users or any(user == owner or (is_pattern(user) and matches(user, owner)) for user in users)
+
+
+def select_instances(state: State, expression: str) -> list[str]:
+    """Names of the queue instances that an expression matches, sorted; a cluster queue stands for all of its instances."""
+    compiled = QueueExpression(expression)
+    return sorted(
+        name
+        for name, instance in state.instances.items()
+        if compiled.matches(instance.queue, instance.host, state.groups.groups_of(instance.host))
+    )
+
+
+def check_queue_expressions(state: State, expressions: Iterable[str]) -> None:
+    """Raise NoSuchQueue for an expression that matches no cluster queue, domain or instance (CQ-40)."""
+    for expression in expressions:
+        try:
+            compiled = QueueExpression(expression)
+        except SyntaxFault:
+            raise NoSuchQueue(expression) from None
+        if any(compiled.matches_queue(queue) for queue in state.queues) and (
+            "@" not in expression or select_instances(state, expression)
+        ):
+            continue
+        raise NoSuchQueue(expression)
+
+
+def predecessors(state: State, requested: Iterable[str], owner: str) -> list[int]:
+    """Ids that a -hold_jid list means now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3)."""
+    found: list[int] = []
+    for item in requested:
+        if item.isdigit():
+            candidates = [int(item)] if int(item) in state.jobs else []
+        else:
+            named = compile_expression(item)
+            candidates = [job.id for job in state.jobs.values() if job.owner == owner and named(job.name)]
+        found.extend(candidate for candidate in candidates if candidate not in found)
+    return found
+
+
+def may_control(job: Job, caller: Caller, operator: bool) -> bool:
+    """Whether the caller may delete, hold or suspend a job: its owner, and operators any (QM-7)."""
+    return operator or job.owner == caller.user

@@ -1,0 +1,297 @@
+"""The qmaster's service: requests in, answers out, and the loops that keep the cluster moving; no Ray in it.
+
+Owns the event loop's tasks: group commit, waiting clients, timers, the scheduler's driver, dispatch to hosts. The calls
+to the schedd and to the execds come in as functions, so that the actor uses Ray and tests use what they like.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.decide.submission import next_job_id
+from daemons.qmaster.dispatch import DeliverCall, Dispatcher
+from daemons.qmaster.event_clients import EventClients
+from daemons.qmaster.gdi_server import GdiServer, stream_line
+from daemons.qmaster.jsv import ServerVerifier
+from daemons.qmaster.mail_sender import MailSender
+from daemons.qmaster.master import Master
+from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
+from daemons.qmaster.reading import READERS
+from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
+from daemons.qmaster.spool import SpoolError
+from gridengine.delivery import Batch, Load, decode, encode
+from gridengine.gdi.requests import REQUESTS, Answer, Caller, ExecdHello, KillEventClients, Shutdown, Submit, decode_request
+from gridengine.state import events as ev
+
+_log = logging.getLogger(__name__)
+TICK_S = 0.25
+
+
+class Service:
+    """A running qmaster over a master.
+
+    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join.
+    """
+
+    def __init__(
+        self,
+        master: Master,
+        cycle: CycleCall,
+        deliver: DeliverCall,
+        host_joined: Callable[[str], Awaitable[None]],
+        session: Callable[[], dict[str, str]],
+        shut_down: Callable[[Shutdown], Awaitable[Answer]],
+    ) -> None:
+        self.master = master
+        self._flush_due = False
+        self._durable: list[tuple[int, asyncio.Future[None]]] = []
+        self._waiters: dict[int, list[asyncio.Queue[dict[str, Any]]]] = {}
+        self._host_joined = host_joined
+        self._session = session
+        self._shut_down = shut_down
+        self._tasks: list[asyncio.Task[None]] = []
+        self.driver = SchedulerDriver(master, cycle, self.flush)
+        self.dispatcher = Dispatcher(master, deliver, self.flush)
+        self.event_clients = EventClients(master)
+        self._gdi: GdiServer | None = None
+        self._mail: MailSender | None = None
+        self._verifier = ServerVerifier(lambda: master.state.configuration())
+        master.subscribers.append(self._committed)
+
+    async def start(self, socket: Path, host: str, key: str, port: int = 0, tls: Any = None) -> None:
+        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events}, host, key)
+        loop = asyncio.get_running_loop()
+        self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
+        self.master.post = self._mail.send
+        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers())]
+        for name in self.master.state.hosts:
+            self.dispatcher.wake(name)
+        await self._gdi.start(socket, port, tls)
+
+    async def stop(self) -> None:
+        """End cleanly: nothing acknowledged is left unwritten."""
+        for task in self._tasks:
+            task.cancel()
+        if self._mail is not None:
+            await self._mail.stop()
+        await self._verifier.stop()
+        if self._gdi is not None:
+            await self._gdi.stop()
+        self.flush()
+        self.master.spool.snapshot(self.master.committed, self.master.state.snapshot())
+        self.master.spool.close()
+
+    # --- durability --------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Write everything that was decided so far in one commit, and answer those who wait for it."""
+        self._flush_due = False
+        try:
+            self.master.flush()
+        except (SpoolError, OSError) as error:
+            # what is in memory is no longer what is on disk: the only honest thing is to start again from disk
+            _log.critical("%s; the qmaster ends", error)
+            os._exit(1)
+        ready, self._durable = self._durable, []
+        for revision, future in ready:
+            if future.cancelled():
+                continue
+            if revision <= self.master.committed:
+                future.set_result(None)
+            else:
+                self._durable.append((revision, future))
+
+    async def durable(self) -> None:
+        """Return when all that was decided until now is on disk; many callers share one commit."""
+        if not self.master.pending:
+            return
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._durable.append((self.master.state.revision, future))
+        if not self._flush_due:
+            self._flush_due = True
+            loop.call_soon(self.flush)
+        await future
+
+    # --- requests ----------------------------------------------------------------------------------------
+
+    async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
+        """Answer one request; every answer waits for what it shows to be on disk."""
+        if name in REQUESTS:
+            try:
+                request = decode_request(name, body)
+            except msgspec.DecodeError as error:
+                return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
+            if isinstance(request, ExecdHello):
+                return await self._hello(request, caller)
+            if isinstance(request, Shutdown):
+                return await self._shutdown(request, caller)
+            if isinstance(request, KillEventClients):
+                return self.event_clients.kill(request, caller)
+            if isinstance(request, Submit) and self._verifier.configured:
+                verified = await self._verifier.verify(request, caller, lambda: next_job_id(self.master.state))
+                if isinstance(verified, Answer):
+                    return verified
+                request = verified
+            answer = self.master.handle(name, request, caller)
+            _log_answer(answer)
+            await self.durable()
+            return answer
+        if name == "event_clients":
+            return self.event_clients.listed()
+        reader = READERS.get(name)
+        if reader is None:
+            return Answer(1, [("error", f'denied: unknown request "{name}"')])
+        try:
+            answer = reader(self.master, json.loads(body or b"{}"), caller)
+        except (ValueError, KeyError, TypeError) as error:
+            return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
+        await self.durable()
+        return answer
+
+    async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
+        if not (caller.daemon or caller.uid in (0, os.geteuid())):
+            return Answer(1, [("error", "denied: only daemons may say hello")])
+        if not self.master.state.has("exec_host", request.host):
+            text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
+            return Answer(1, [("error", text)])
+        self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
+        await self._host_joined(request.host)
+        return Answer(data=self._session())
+
+    async def _shutdown(self, request: Shutdown, caller: Caller) -> Answer:
+        state = self.master.state
+        world = self.master.world()
+        if not is_admin_host(state, caller.host) and caller.host != world.master_host:
+            return Answer(1, [("error", not_admin_host(caller))])
+        if not is_manager(state, caller, world.admin_user):
+            return Answer(1, [("error", not_manager(caller))])
+        unknown = self._settle_hosts(request) if request.what == "execd" else []
+        answer = await self._shut_down(request)
+        for name in unknown:
+            answer.error(f'can\'t resolve hostname "{name}"')
+        return answer
+
+    def _settle_hosts(self, request: Shutdown) -> list[str]:
+        """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
+        state, world = self.master.state, self.master.world()
+        if "all" in request.hosts:
+            request.hosts = sorted(name for name, host in state.hosts.items() if host.up)
+            return []
+        found = {name: world.resolve_host(name) for name in request.hosts}
+        request.hosts = [unique for unique in found.values() if unique]
+        return [name for name, unique in found.items() if not unique]
+
+    async def _events(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+        return await self.event_clients.stream(request, body, caller, self.durable)
+
+    # --- clients that wait for a job -----------------------------------------------------------------------
+
+    async def _wait(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+        """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
+        try:
+            job_id = int(json.loads(body)["job_id"])
+        except (ValueError, KeyError, TypeError):
+            return web.json_response({"status": 1, "answers": [["error", "denied: wait needs a job_id"]]})
+        # what ended is read from disk: nothing may be between memory and disk at that moment
+        await self.durable()
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        for record in self._ended_before(job_id):
+            queue.put_nowait(record)
+        if job_id in self.master.state.jobs:
+            self._waiters.setdefault(job_id, []).append(queue)
+        else:
+            queue.put_nowait({"done": True})
+        await response.prepare(request)
+        try:
+            while True:
+                record = await queue.get()
+                await stream_line(response, record)
+                if "done" in record:
+                    break
+        except ConnectionError:
+            pass
+        finally:
+            waiting = self._waiters.get(job_id, [])
+            if queue in waiting:
+                waiting.remove(queue)
+        return response
+
+    def _ended_before(self, job_id: int) -> list[dict[str, Any]]:
+        """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
+        job = self.master.state.jobs.get(job_id)
+        found = {
+            int(fields[35]) or 1: {"exit_status": int(fields[12]), "failed": int(fields[11])}
+            for _, fields in self.master.spool.accounting([job_id])
+        }
+        there = [] if job is None else [task.id for task in job.tasks.values() if task.status != "pending"]
+        ended = [
+            {"task_id": task_id, **end}
+            for task_id, end in found.items()
+            if job is None or (task_id not in job.tasks and task_id not in job.pending)
+        ]
+        return [{"task_id": task_id, "started": True} for task_id in there] + ended
+
+    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+        for event in events:
+            if isinstance(event, ev.TaskEnded):
+                self._tell(event.job_id, {"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed})
+            elif isinstance(event, ev.TaskDispatched):
+                self._tell(event.job_id, {"task_id": event.task_id, "started": True})
+            elif isinstance(event, ev.PendingTasksDeleted):
+                for task_id in event.tasks if event.job_id in self._waiters else ():
+                    self._tell(event.job_id, {"task_id": task_id, "deleted": True})
+
+    def _tell(self, job_id: int, record: dict[str, Any]) -> None:
+        for queue in self._waiters.get(job_id, ()):
+            queue.put_nowait(record)
+        if job_id not in self.master.state.jobs:
+            for queue in self._waiters.pop(job_id, []):
+                queue.put_nowait({"done": True})
+
+    # --- hosts -----------------------------------------------------------------------------------------------
+
+    async def reports(self, host: str, data: bytes) -> bytes:
+        """Take a host's reports; the verdicts go back once they are on disk."""
+        reports = decode(data).reports
+        known = self.master.state.hosts.get(host)
+        returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
+        verdicts = self.master.reports(host, reports)
+        await self.durable()
+        if returned:
+            # it was given up and its load forgotten: configuring it again makes it tell everything
+            self.dispatcher.reconnected(host)
+        return encode(Batch(verdicts=verdicts))
+
+    def node_lost(self, host: str) -> None:
+        """The node of a host is gone: do not wait for max_unheard."""
+        known = self.master.state.hosts.get(host)
+        if known is not None and known.up:
+            _log.warning("host %s does not answer any more", host)
+            self.master.lose_host(host)
+            self.flush()
+
+    async def _timers(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_S)
+            self.master.tick()
+            self.flush()
+            self.master.compact()
+
+
+def _log_answer(answer: Answer) -> None:
+    for level, text in answer.answers:
+        if level == "error":
+            _log.error("%s", text)
+        elif level == "warning":
+            _log.warning("%s", text)

@@ -1,0 +1,195 @@
+"""The spool: one SQLite file with the journal of events, snapshots, job payloads and the accounting index.
+
+Owns the file; nobody else opens it for writing. One connection writes and checkpoints (WAL, synchronous FULL). A
+failed write raises `SpoolError` and the daemon ends: an answer is never given for what is not on disk.
+Source: statements SP-1 … SP-7; house rules on durability.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import Struct, field
+
+from gridengine.state.apply import apply, load_state
+from gridengine.state.events import AnyEvent, decode_events, encode_events
+from gridengine.state.state import State, decode_snapshot
+
+VERSION = 1
+KEEP_JOURNAL = 20_000
+"""Transactions in the journal before a snapshot replaces them."""
+
+_SCHEMA = """
+create table if not exists meta(key text primary key, value text) without rowid;
+create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
+create table if not exists snapshot(id integer primary key check (id = 1), revision integer, state blob);
+create table if not exists payload(job_id integer primary key, script blob, environment blob);
+create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
+create index if not exists accounting_job on accounting(job_id, task_id);
+create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
+    kind text, name text, before text, after text);
+"""
+
+
+class SpoolError(Exception):
+    """The spool could not be read or written; the text says which file and why."""
+
+
+class Payload(Struct):
+    """What a job needs at its start and nobody else needs: script (None for binaries) and environment."""
+
+    script: bytes | None
+    environment: dict[str, str]
+
+
+class Transaction(Struct):
+    """All that one request changes; written whole or not at all.
+
+    `accounting`: (job id, task id, the 45 fields) per ended try. `dropped`: jobs whose payload is no longer needed.
+    `history`: (kind, name, text before, text after) of configuration objects, JSON or "".
+    """
+
+    revision: int
+    time: float
+    user: str
+    host: str
+    events: list[AnyEvent]
+    payloads: dict[int, Payload] = field(default_factory=dict)
+    dropped: list[int] = field(default_factory=list)
+    accounting: list[tuple[int, int, list[str]]] = field(default_factory=list)
+    history: list[tuple[str, str, str, str]] = field(default_factory=list)
+
+
+class Spool:
+    """The spool file of a cell."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._db = apsw.Connection(str(path))
+            self._db.set_busy_timeout(5000)
+            self._db.execute("pragma journal_mode=wal")
+            self._db.execute("pragma synchronous=full")
+            self._db.execute(_SCHEMA)
+            found = self._db.execute("select value from meta where key='version'").fetchone()
+        except (apsw.Error, OSError) as error:
+            raise SpoolError(f"cannot open spool {path}: {error}") from error
+        path.chmod(0o600)
+        if found is None:
+            self._db.execute("insert into meta values('version', ?)", (str(VERSION),))
+        elif int(found[0]) > VERSION:
+            raise SpoolError(f"spool {path} was written by a newer version ({found[0]}) than this one ({VERSION})")
+        self._journalled = 0
+
+    @property
+    def empty(self) -> bool:
+        """True before the first transaction: the cell's initial configuration is to be loaded."""
+        row = self._db.execute("select (select count(*) from journal) + (select count(*) from snapshot)").fetchone()
+        return row is not None and not row[0]
+
+    def load(self) -> State:
+        """The state as of the last committed transaction. No host counts as heard."""
+        row = self._db.execute("select state from snapshot").fetchone()
+        state = load_state(State(decode_snapshot(zlib.decompress(row[0])))) if row else State()
+        tail = "select revision, events from journal where revision > ? order by revision"
+        for revision, events in self._db.execute(tail, (state.revision,)):
+            for event in decode_events(events):
+                apply(state, event)
+            state.revision = revision
+            self._journalled += 1
+        for host in state.hosts.values():
+            host.up = False
+            host.load = {}
+        return state
+
+    def commit(self, transactions: Iterable[Transaction]) -> None:
+        """Write transactions durably, all in one commit."""
+        try:
+            with self._db:
+                for transaction in transactions:
+                    self._write(transaction)
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+
+    def _write(self, t: Transaction) -> None:
+        execute = self._db.execute
+        durable = [event for event in t.events if event.durable]
+        execute("insert into journal values(?,?,?,?,?)", (t.revision, t.time, t.user, t.host, encode_events(durable)))
+        for job_id, payload in t.payloads.items():
+            environment = zlib.compress(msgspec.json.encode(payload.environment), 1)
+            execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
+        for job_id in t.dropped:
+            execute("delete from payload where job_id=?", (job_id,))
+        for job_id, task_id, record in t.accounting:
+            row = (job_id, task_id, msgspec.json.encode(record))
+            execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
+        for change in t.history:
+            execute(
+                "insert into history(revision, time, user, host, kind, name, before, after) values(?,?,?,?,?,?,?,?)",
+                (t.revision, t.time, t.user, t.host, *change),
+            )
+        self._journalled += 1
+
+    @property
+    def wants_snapshot(self) -> bool:
+        return self._journalled >= KEEP_JOURNAL
+
+    def snapshot(self, revision: int, state: bytes) -> None:
+        """Replace the journal up to a revision by a snapshot of the state at it."""
+        try:
+            with self._db:
+                row = (1, revision, zlib.compress(state, 1))
+                self._db.execute("insert or replace into snapshot values(?,?,?)", row)
+                self._db.execute("delete from journal where revision <= ?", (revision,))
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+        self._journalled = 0
+
+    def payload(self, job_id: int) -> Payload:
+        """Script and environment of a job; empty when the job is unknown."""
+        row = self._db.execute("select script, environment from payload where job_id=?", (job_id,)).fetchone()
+        if row is None:
+            return Payload(None, {})
+        return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
+
+    def accounting(self, job_ids: list[int] | None = None, after: int = 0) -> Iterator[tuple[int, list[str]]]:
+        """Accounting records as (row id, 45 fields) in order of their end; of the given jobs, or all after a row."""
+        if job_ids is None:
+            rows = self._db.execute("select id, record from accounting where id > ? order by id", (after,))
+        else:
+            marks = ",".join("?" * len(job_ids))
+            rows = self._db.execute(
+                f"select id, record from accounting where job_id in ({marks}) and id > ? order by id", (*job_ids, after)
+            )
+        for row_id, record in rows:
+            yield row_id, msgspec.json.decode(record, type=list[str])
+
+    def history(self, limit: int, revision: int = 0, kind: str = "", name: str = "") -> list[tuple[Any, ...]]:
+        """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).
+
+        `before`, `after`: attributes, None where there was no object. At most `limit` transactions; with a revision only
+        that one; with kind or name only changes of such objects.
+        """
+        where = "(?1 = 0 or revision = ?1) and (?2 = '' or kind = ?2) and (?3 = '' or name = ?3)"
+        newest = f"select distinct revision from history where {where} order by revision desc limit ?4"
+        columns = "revision, time, user, host, kind, name, before, after"
+        query = f"select {columns} from history where revision in ({newest}) and {where} order by id desc"
+        rows = self._db.execute(query, (revision, kind, name, limit))
+        return [(*row[:6], *(msgspec.json.decode(text) if text else None for text in row[6:])) for row in rows]
+
+    def recall(self, key: str) -> str:
+        """A small fact kept beside the state, "" when there is none."""
+        row = self._db.execute("select value from meta where key=?", (key,)).fetchone()
+        return str(row[0]) if row else ""
+
+    def remember(self, key: str, value: str) -> None:
+        self._db.execute("insert or replace into meta values(?,?)", (key, value))
+
+    def close(self) -> None:
+        self._db.close()

@@ -1,0 +1,48 @@
+"""Creates the actors `qmaster` and `schedd` on a head node that has just come up, and waits until they serve.
+
+A short-lived driver: `python -m daemons.qmaster.start_actors HEAD SESSION`, run by the supervisor. The actors are
+detached, pinned to the head and restarted by Ray for ever.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from daemons.runtime.cell import read_cell
+from daemons.runtime.ray_session import NAMESPACE, actor_class, connect
+
+PINNED = {"qmaster": 0.001}
+"""Amount of the head node's resource that each of its actors takes."""
+
+
+def start_actors(head: str, session: str) -> None:
+    """Create the actors where they are missing and return when the qmaster answers."""
+    cell = read_cell()
+    connect(cell, head)
+    import ray
+
+    options = {
+        "namespace": NAMESPACE,
+        "lifetime": "detached",
+        "max_restarts": -1,
+        "num_cpus": 0,
+        "resources": PINNED,
+        "get_if_exists": True,
+    }
+    actor_class("daemons.schedd.actor:ScheddActor").options(name="schedd", **options).remote()
+    qmaster = actor_class("daemons.qmaster.actor:QmasterActor").options(name="qmaster", max_concurrency=1000, **options)
+    actor = qmaster.remote(str(cell.root), cell.name, head, session)
+    ray.get(actor.ping.remote(), timeout=50)
+
+
+def main() -> None:
+    try:
+        start_actors(sys.argv[1], sys.argv[2])
+    except Exception as error:  # noqa: BLE001 - the last line of the reason is for the administrator
+        reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+        print(f"cannot start the qmaster: {reason.strip()}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

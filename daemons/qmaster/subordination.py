@@ -1,0 +1,289 @@
+"""Subordination: which queue instances and which tasks are suspended because others on the same host run.
+
+Owns the rules of subordinate_list: queue-wise, where an instance is suspended as a whole, and slot-wise, where the queues
+of a host form trees in which single tasks are suspended. Called by the master after every transaction with the hosts that
+it touched; its events follow in the same commit. Pure. Source: queue_conf(5) subordinate_list; SU-1 … SU-16, QI-8, QI-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gridengine.state import events as ev
+from gridengine.state.jobs import Task
+from gridengine.state.state import State
+from gridengine.state.wanted import suspending_instances
+from gridengine.syntax.subordinate import Subordinate
+
+_CONFIGURATION = ("cluster_queue", "host_group", "exec_host")
+TaskId = tuple[int, int]
+
+
+def touched_hosts(state: State, events: Iterable[ev.AnyEvent]) -> set[str]:
+    """Hosts with subordinates on which a transaction may change who is suspended (SU-13, SU-15).
+
+    To be called before it is applied: then the places of tasks that end are known.
+    """
+    hosts: set[str] = set()
+    for event in events if state.superiors else ():
+        if isinstance(event, ev.TaskDispatched):
+            hosts.update(grant.host for grant in event.granted)
+        elif isinstance(event, ev.TaskEnded | ev.TaskRequeued | ev.TaskSuspensionChanged):
+            task = state.task(event.job_id, event.task_id)
+            if task is not None:
+                hosts.update(grant.host for grant in task.granted)
+        elif isinstance(event, ev.InstanceFlagsChanged):
+            hosts.update(name.partition("@")[2] for name in event.instances)
+    return {host for host in hosts if host in state.superiors}
+
+
+def configured_hosts(state: State, events: Iterable[ev.AnyEvent]) -> set[str]:
+    """Hosts that a change of configuration may concern: all that have subordinates, or had. Called after it is applied."""
+    if not any(
+        isinstance(event, ev.GroupMembersSet)
+        or (isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind in _CONFIGURATION)
+        for event in events
+    ):
+        return set()
+    hosts = set(state.superiors)
+    hosts.update(instance.host for instance in state.instances.values() if instance.subordinated or instance.preempted)
+    hosts.update(task.host for job in state.jobs.values() for task in job.tasks.values() if task.subordinated)
+    return hosts
+
+
+def subordination_changes(state: State, hosts: Iterable[str]) -> list[ev.AnyEvent]:
+    """What is to be suspended and released on these hosts.
+
+    Where whole instances change, the tasks in trees follow when that is applied: they depend on it.
+    """
+    events: list[ev.AnyEvent] = []
+    trees = _Trees(state)
+    for host in sorted(hosts):
+        changes = _queue_wise(state, host)
+        events += changes or trees.settle(host)
+    return events + trees.events()
+
+
+def _queue_wise(state: State, host: str) -> list[ev.AnyEvent]:
+    """Instances that become S or cease to be it: enough slots of a superordinate one are used, or all (SU-1, SU-2)."""
+    wanted: set[str] = set()
+    for superior in state.superiors.get(host, ()):
+        config = state.configs[superior]
+        if config.subordinates.slots:
+            continue
+        used = _slots_used(state, superior)
+        for entry in config.subordinates.queues:
+            if used and used >= (entry.threshold or config.slots):
+                wanted.add(f"{entry.queue}@{host}")
+    here = [name for queue in state.instances_of if (name := f"{queue}@{host}") in state.instances]
+    changed: dict[bool, list[str]] = {True: [], False: []}
+    for name in sorted(here):
+        if state.instances[name].subordinated != (name in wanted):
+            changed[name in wanted].append(name)
+    return [ev.InstanceFlagsChanged(names, {"subordinated": on}) for on, names in changed.items() if names]
+
+
+def _slots_used(state: State, instance: str) -> int:
+    """Slots of an instance that tasks hold, in reservations or not."""
+    return sum(
+        grant.slots
+        for job_id, task_id in state.tasks_in.get(instance, ())
+        for grant in state.jobs[job_id].tasks[task_id].granted
+        if grant.instance == instance
+    )
+
+
+# --- slot-wise ---------------------------------------------------------------------------------------------
+
+
+class _Run(NamedTuple):
+    """The slots that a running task holds in a queue. Tasks of many hosts are decided on where their master is."""
+
+    start: float
+    task: TaskId
+    slots: int
+    here: bool
+
+
+class _Node:
+    """A queue of a tree on one host. `threshold`: of its own subordinate_list, 0 if it has none."""
+
+    def __init__(self, queue: str, host: str) -> None:
+        self.queue, self.host = queue, host
+        self.threshold = 0
+        self.place = Subordinate(queue)
+        self.parent: _Node | None = None
+        self.children: list[_Node] = []
+        self.running: list[_Run] = []
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """What is suspended first has the highest: the deepest queue, then the highest seq_no (SU-8, SU-11)."""
+        return (self.parent.rank[0] + 1 if self.parent else 0, self.place.seq_no)
+
+    def subtree(self) -> Iterator[_Node]:
+        yield self
+        for child in self.children:
+            yield from child.subtree()
+
+    def bottom_up(self) -> Iterator[_Node]:
+        for child in self.children:
+            yield from child.bottom_up()
+        yield self
+
+    def path(self) -> Iterator[_Node]:
+        """The node and those above it."""
+        node: _Node | None = self
+        while node is not None:
+            yield node
+            node = node.parent
+
+    def thresholds(self) -> Iterator[_Node]:
+        """Those of them that limit how much runs in their subtree."""
+        return (node for node in self.path() if node.threshold)
+
+    def slots(self) -> int:
+        """Slots of all that runs in the subtree."""
+        return sum(run.slots for node in self.subtree() for run in node.running)
+
+    def victim(self) -> _Run | None:
+        """The run to suspend: of the queues below, that of the highest rank, by the action of its queue (SU-9)."""
+        last = [run for node in self._last_below() for run in node.running if run.here and node.place.action == "sr"]
+        if last:
+            return max(last)
+        return min((run for node in self._last_below() for run in node.running if run.here), default=None)
+
+    def _last_below(self) -> list[_Node]:
+        below = [node for node in self.subtree() if node is not self and any(run.here for run in node.running)]
+        highest = max((node.rank for node in below), default=None)
+        return [node for node in below if node.rank == highest]
+
+    def preempted(self) -> bool:
+        """Whether what outranks the queue leaves none of its tasks a slot (SU-16).
+
+        Deviation: 8.1.9 starts jobs there all the same and suspends them at once.
+        """
+        for limit in self.thresholds():
+            above = [node for node in limit.subtree() if node is limit or node.rank < self.rank]
+            if self not in above and sum(run.slots for node in above for run in node.running) >= limit.threshold:
+                return True
+        return False
+
+
+class _Trees:
+    """The trees of all hosts that are looked at, and what was decided about tasks: True suspend, False release."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.decided: dict[TaskId, bool] = {}
+        self._hosts: dict[str, dict[str, _Node]] = {}
+
+    def settle(self, host: str) -> list[ev.AnyEvent]:
+        """Decide about the tasks of a host; the events of its instances that become P or cease to be it."""
+        nodes = self._nodes(host)
+        for root in [node for node in nodes.values() if node.parent is None]:
+            for node in root.bottom_up():
+                while node.threshold and node.slots() > node.threshold and (run := node.victim()) is not None:
+                    self._suspend(run.task)
+        for task_id in self._suspended(host):
+            self._release_if_it_fits(task_id)
+        changed: dict[bool, list[str]] = {True: [], False: []}
+        for queue in sorted(self.state.instances_of):
+            instance = self.state.instances.get(f"{queue}@{host}")
+            if instance is not None:
+                preempted = queue in nodes and nodes[queue].preempted()
+                if instance.preempted != preempted:
+                    changed[preempted].append(instance.name)
+        return [ev.InstanceFlagsChanged(names, {"preempted": on}) for on, names in changed.items() if names]
+
+    def events(self) -> list[ev.AnyEvent]:
+        """The events of the tasks that were decided about otherwise than they are."""
+        found: list[ev.AnyEvent] = []
+        for (job_id, task_id), suspended in sorted(self.decided.items()):
+            if self._task((job_id, task_id)).subordinated != suspended:
+                found.append(ev.TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
+        return found
+
+    def _nodes(self, host: str) -> dict[str, _Node]:
+        """The trees of a host, by queue."""
+        nodes = self._hosts.get(host)
+        if nodes is None:
+            nodes = self._hosts[host] = _forest(self.state, host)
+            for queue, node in nodes.items():
+                for task_id in self.state.tasks_in.get(f"{queue}@{host}", ()):
+                    if not self._stopped(task_id):
+                        self._enter(node, task_id)
+        return nodes
+
+    def _enter(self, node: _Node, task_id: TaskId) -> None:
+        task = self._task(task_id)
+        here = task.host == node.host and not task.deleted_by and not task.rescheduling
+        slots = sum(grant.slots for grant in task.granted if grant.instance == f"{node.queue}@{node.host}")
+        node.running.append(_Run(task.start_time, task_id, slots, here))
+
+    def _task(self, task_id: TaskId) -> Task:
+        return self.state.jobs[task_id[0]].tasks[task_id[1]]
+
+    def _stopped(self, task_id: TaskId) -> bool:
+        return self.decided.get(task_id, self._task(task_id).subordinated) or self._stopped_otherwise(task_id)
+
+    def _stopped_otherwise(self, task_id: TaskId) -> bool:
+        task = self._task(task_id)
+        return task.suspended or task.threshold_suspended or bool(suspending_instances(self.state, task))
+
+    def _suspend(self, task_id: TaskId) -> None:
+        self.decided[task_id] = True
+        for nodes in self._hosts.values():
+            for node in nodes.values():
+                node.running = [run for run in node.running if run.task != task_id]
+
+    def _suspended(self, host: str) -> list[TaskId]:
+        """The suspended tasks of a host in the order of their release: the reverse of that of suspension (SU-14)."""
+        nodes = self._nodes(host)
+        found: list[tuple[tuple[int, int], float, TaskId]] = []
+        for task_id in self.state.tasks_on.get(host, ()):
+            task = self._task(task_id)
+            if self.decided.get(task_id, task.subordinated):
+                node = next((nodes[grant.queue] for grant in task.granted if grant.host == host and grant.queue in nodes), None)
+                rank = node.rank if node is not None else (0, 0)
+                late_first = node is not None and node.place.action == "lr"
+                found.append((rank, -task.start_time if late_first else task.start_time, task_id))
+        return [task_id for *_, task_id in sorted(found)]
+
+    def _release_if_it_fits(self, task_id: TaskId) -> None:
+        """A task that is stopped for other reasons, too, keeps the place that it would take for others (SU-15)."""
+        places = [self._nodes(grant.host).get(grant.queue) for grant in self._task(task_id).granted]
+        limits = {id(limit): limit for node in places if node is not None for limit in node.thresholds()}
+        if limits and self._stopped_otherwise(task_id):
+            return
+        for limit in limits.values():
+            below = {f"{node.queue}@{node.host}" for node in limit.subtree()}
+            own = sum(grant.slots for grant in self._task(task_id).granted if grant.instance in below)
+            if limit.slots() + own > limit.threshold:
+                return
+        self.decided[task_id] = False
+        for grant in self._task(task_id).granted:
+            node = self._hosts[grant.host].get(grant.queue)
+            if node is not None and not any(run.task == task_id for run in node.running):
+                self._enter(node, task_id)
+
+
+def _forest(state: State, host: str) -> dict[str, _Node]:
+    """The trees that the slot-wise lists of a host make, of queues that have an instance there (SU-2)."""
+    nodes: dict[str, _Node] = {}
+    for superior in sorted(state.superiors.get(host, ())):
+        subordinates = state.configs[superior].subordinates
+        present = [entry for entry in subordinates.queues if f"{entry.queue}@{host}" in state.instances]
+        if not subordinates.slots or not present:
+            continue
+        queue = superior.partition("@")[0]
+        node = nodes.setdefault(queue, _Node(queue, host))
+        node.threshold = subordinates.slots
+        for entry in present:
+            child = nodes.setdefault(entry.queue, _Node(entry.queue, host))
+            # what host groups by rule make of the lists is not checked when they change (SU-18)
+            if child.parent is None and child not in node.path():
+                child.place, child.parent = entry, node
+                node.children.append(child)
+    return nodes

@@ -1,0 +1,26 @@
+"""due(state, now, zone): what time alone brings about.
+
+Owns the rules that depend on the clock: hosts that are no longer heard (max_unheard, QI-3); calendars are
+`daemons.qmaster.calendars`', users of a limited time `daemons.qmaster.decide.admission`'s. Pure.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+
+from daemons.qmaster.calendars import calendar_changes
+from daemons.qmaster.decide.admission import expired_users
+from gridengine.state import events as ev
+from gridengine.state.state import State
+from gridengine.units import parse_time
+
+
+def due(state: State, now: float, zone: tzinfo = UTC) -> list[ev.AnyEvent]:
+    """Events that are due at `now`; `zone` is that of calendars."""
+    max_unheard = float(parse_time(state.configuration().get("max_unheard", "0:5:0")))
+    lost = [
+        ev.HostLost(host.name, now)
+        for host in state.hosts.values()
+        if host.up and host.last_heard + max_unheard < now
+    ]
+    return [*lost, *calendar_changes(state, now, zone), *expired_users(state, now)]

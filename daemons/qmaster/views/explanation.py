@@ -1,0 +1,39 @@
+"""Why jobs are pending, ranked, with the smallest change that helps: the reading request `explain_job` (qexplain).
+
+Owns the choice of jobs; the reasoning is `gridengine.placement.explanation`. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.selection import select_jobs
+from gridengine.placement.explanation import explanation
+from gridengine.state.jobs import Job
+from gridengine.state.letters import pending_groups
+from gridengine.state.state import State
+
+
+def explain_jobs(state: State, targets: list[str], now: float) -> dict[str, Any]:
+    """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "causes", "change", "expected_start"}],
+    "unknown": [target]}. now: epoch seconds. Raises SyntaxFault.
+    """
+    found: dict[int, dict[str, Any]] = {}
+    unknown = []
+    for target, selected in select_jobs(state, targets) if targets else ():
+        if not selected:
+            unknown.append(target)
+        for each in selected:
+            found[each.job.id] = _explained(state, each.job, now)
+    return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
+
+
+def _explained(state: State, job: Job, now: float) -> dict[str, Any]:
+    groups = pending_groups(state, job)
+    pending = ",".join(str(tasks) for _, tasks in groups)
+    running = sum(1 for task in job.tasks.values() if task.status != "pending")
+    shown = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
+    shown |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
+    return shown | msgspec.to_builtins(explanation(state, job, now)) if groups else shown

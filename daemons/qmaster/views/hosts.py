@@ -1,0 +1,67 @@
+"""Execution hosts with the load values that qhost shows, and what they offer.
+
+Owns those rows. Pure. Called through `daemons.qmaster.views`. Statements QH-1 … QH-4.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daemons.qmaster.views.queues import entry_name, offer_row
+from daemons.qmaster.views.selection import Body, Listing
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller
+from gridengine.placement.resources import host_resources
+from gridengine.placement.values import reported_value
+from gridengine.state.bookings import GLOBAL
+
+SHOWN = "arch num_proc m_socket m_core m_thread load_avg mem_total mem_used swap_total swap_used".split()
+
+
+def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
+    """Body: `hosts` (names, [] for all), `requests` (-l), `load` (name of the value in the load column),
+    `resources` (null, [] for all, names), `load_values` (true: all that the host reports, as it reports it).
+
+    Data: a dict a host, "global" first unless -l was given: name, values (arch as text, the others numbers, memory in
+    bytes; null where not known, in the order arch num_proc m_socket m_core m_thread load_avg mem_total mem_used
+    swap_total swap_used), resources ([letters, name, value] each), load_values (texts by name). Raises SyntaxFault.
+    """
+    state = listing.state
+    known = sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
+    for name in body.get("hosts") or ():
+        if name not in known:
+            raise SyntaxFault(f'can\'t resolve hostname "{name}"')
+    names = [name for name in known if not body.get("hosts") or name in body["hosts"]]
+    if body.get("requests"):
+        names = listing.hosts_offering(names, body["requests"])
+    else:
+        names = [GLOBAL, *names]
+    load_name = body.get("load") or "load_avg"
+    rows = [_host(listing, name, load_name, body.get("resources")) for name in names]
+    if body.get("load_values"):
+        for row in rows:
+            row["load_values"] = dict(state.hosts[row["name"]].load) if row["name"] in state.hosts else {}
+    return rows
+
+
+def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None) -> dict[str, Any]:
+    host = listing.state.hosts.get(name)
+    load = host.load if host is not None and name != GLOBAL and host.up else {}
+    values = [_typed(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
+    row: dict[str, Any] = {"name": name, "values": values}
+    if wanted is not None:
+        chosen = {entry_name(listing, given) for given in wanted}
+        row["resources"] = [
+            offer_row(offer, whole=False)
+            for offer in host_resources(listing.site, listing.ledger, name)
+            if not chosen or offer.entry.name in chosen
+        ]
+    return row
+
+
+def _typed(listing: Listing, name: str, text: str | None) -> float | str | None:
+    """A load value as a number where its complex is one; without a complex entry as its text."""
+    entry = listing.site.entries.get(name)
+    if text is None or entry is None:
+        return text
+    return reported_value(entry.type, text)

@@ -1,0 +1,97 @@
+"""Everything about single jobs: what `qstat -j` shows, and why jobs are pending.
+
+Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Statements ST-18 … ST-20, DP-6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from daemons.qmaster.selection import select_jobs
+from daemons.qmaster.views.selection import Body, Listing
+from gridengine.gdi.requests import Caller
+from gridengine.placement.reasons import reason_text
+from gridengine.placement.verify import explain
+from gridengine.state.jobs import Hold, Job, Task
+from gridengine.state.state import State
+
+_FIELDS = (
+    "id version submit_time owner uid group gid home submit_path login_shell submit_cwd submit_host start_after deadline "
+    "account checkpoint checkpoint_when cwd stdout stderr stdin merge reserve hard soft mail_options mail_list notify name "
+    "priority job_share override_tickets rerun shells hard_queues soft_queues master_queues args script_file pe pe_range "
+    "allocation_rule project department predecessors_requested hold_jid_ok hold_jid_fail array_predecessors "
+    "task_concurrency context "
+    "binding binary kind no_shell now ar"
+).split()
+
+
+def job_detail(
+    listing: Listing,
+    body: Body,
+    caller: Caller,
+    now: float,
+    environment_of: Callable[[int], Mapping[str, str]] | None = None,
+) -> dict[str, Any]:
+    """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
+
+    Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]}.
+    `environment_of` gives the environment of a job, which is not in the state; without it only names are shown.
+    Raises SyntaxFault.
+    """
+    state = listing.state
+    if not body.get("jobs"):
+        return {"reasons": _reasons_of_all(state)}
+    found: dict[int, dict[str, Any]] = {}
+    unknown: list[str] = []
+    for target in body["jobs"]:
+        head = target.partition(".")[0]
+        selected = select_jobs(state, [head if head.isdigit() else target]).found[0][1]
+        if not selected:
+            unknown.append(target)
+        for each in selected:
+            found[each.job.id] = _detail(state, each.job, now, environment_of)
+    return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
+
+
+def _detail(
+    state: State, job: Job, now: float, environment_of: Callable[[int], Mapping[str, str]] | None
+) -> dict[str, Any]:
+    shown = {name: getattr(job, name) for name in _FIELDS}
+    environment = environment_of(job.id) if environment_of is not None else {}
+    shown["environment"] = [[name, environment.get(name)] for name in job.environment_names]
+    shown["array"] = (job.task_range or [job.array.first, job.array.last, job.array.step]) if job.array else None
+    shown["predecessors"] = state.waits_for(job)
+    shown["array_predecessors"] = [other for other in job.array_predecessors if other in state.jobs]
+    dependents = sorted(other for other in state.dependents.get(job.id, ()) if other in state.jobs)
+    shown["successors"] = [other for other in dependents if job.id in state.jobs[other].predecessors]
+    shown["array_successors"] = [other for other in dependents if job.id in state.jobs[other].array_predecessors]
+    shown["holds"] = {Hold(kind).name.lower(): str(tasks) for kind, tasks in job.holds.items()}  # type: ignore[union-attr]
+    shown["priorities"] = state.priorities.get(job.id)
+    shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
+    pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
+    shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending else []
+    return shown
+
+
+def _task(task: Task) -> dict[str, Any]:
+    usage = task.usage
+    return {
+        "id": task.id,
+        "status": task.status,
+        "error": task.error,
+        "granted": [[grant.instance, grant.slots] for grant in task.granted],
+        "pe": task.pe,
+        "start_time": task.start_time,
+        "restarts": task.restarts,
+        "usage": None if usage is None else [usage.cpu, usage.mem, usage.io, usage.iow, usage.vmem, usage.maxvmem],
+    }
+
+
+def _reasons_of_all(state: State) -> list[list[Any]]:
+    """The reasons that the last scheduling run found, each with the numbers of the jobs that it concerns."""
+    found: dict[str, list[int]] = {}
+    for job_id, reasons in state.reasons.items():
+        for code, *arguments in reasons:
+            found.setdefault(reason_text(code, *arguments), []).append(job_id)
+    return [[text, sorted(ids)] for text, ids in found.items()]

@@ -1,0 +1,206 @@
+"""The job list of qstat: one row a running task, one row a set of pending tasks in the same state.
+
+Owns which tasks are shown, in which order, and the rows. Pure and quick: 10,000 pending jobs are nothing unusual.
+Called through `daemons.qmaster.views`. Statements ST-1 … ST-3, ST-16, ST-17, ST-24, ST-25, ST-27.
+
+Row: [id, priority, name, owner, letters, time, grants, slots, tasks] and, when details were asked for, a dict of them.
+`time`: epoch s, of the start for running tasks, else of the submission. `grants`: [instance, slots, slave lines] each,
+the master's first; [] while pending. `tasks`: task id or ranges of array jobs, else "".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from daemons.qmaster.views.selection import Body, Listing, users_wanted
+from gridengine.gdi.requests import Caller
+from gridengine.placement.urgency import deadline_urgency, resource_urgency, waiting_urgency
+from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.state.dependencies import blocked_tasks
+from gridengine.state.jobs import Hold, Job, Task
+from gridengine.state.letters import pending_groups, running_letters
+from gridengine.state.state import State
+
+Row = list[object]
+_NO_PRIORITY = (0.0, 0.0, 0.0, 0.0)
+_HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
+
+
+def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, list[Row]]:
+    """Body: `users`, `states` (p r s z hu ho hs hd hj ha), `select` (of instances), `single` (-g d), `details`.
+
+    Data: {"running": rows, "pending": rows, "finished": rows}. Raises SyntaxFault.
+    """
+    state = listing.state
+    states = frozenset(body.get("states") or "prs")
+    wanted = users_wanted(state, body, caller)
+    shown = [job for job in state.jobs.values() if wanted(job.owner, job.group)]
+    instances: frozenset[str] | None = None
+    could: set[int] | None = None
+    if any(body.get("select", {}).values()):
+        selected = listing.instances(body["select"])
+        instances = frozenset(i.name for i in selected)
+        if states - {"r", "s", "z"}:
+            could = listing.could_run((job for job in shown if _has_pending(job)), selected)
+    details = body.get("details") or ()
+    running = [row for job in shown for row in _running_rows(state, job, states, instances, details)]
+    pending: list[Row] = []
+    if states - {"r", "s", "z"}:
+        for job in shown:
+            if could is None or job.id in could:
+                pending += _pending_rows(state, job, states, bool(body.get("single")), details, now)
+    if "shares" in details:
+        _add_urgencies(listing, [*running, *pending], now)
+    running.sort(key=lambda row: (row[0], row[8]))
+    pending.sort(key=_pending_order(state))
+    finished: list[Row] = []
+    if "z" in states:
+        finished = [_finished_row(job) for job in state.finished if wanted(job.owner, "")]
+    return {"running": running, "pending": pending, "finished": finished}
+
+
+def _add_urgencies(listing: Listing, rows: list[Any], now: float) -> None:
+    for row in rows:
+        row[-1].update(_urgency(listing, listing.state.jobs[row[0]], row[7], now))
+
+
+def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, float]:
+    """Urgency of a job and what it comes of; none for one that the scheduler does not look at. Source: CX-67, O."""
+    state = listing.state
+    if state.priorities.get(job.id, _NO_PRIORITY) == _NO_PRIORITY:
+        return {"urgency": 0.0, "rrcontr": 0.0, "wtcontr": 0.0, "dlcontr": 0.0}
+    request = listing.request(job)
+    waiting, deadline = (float(state.scheduler.get(f"weight_{name}", "0")) for name in ("waiting_time", "deadline"))
+    found = {
+        "rrcontr": resource_urgency(state, request, slots if any(task.granted for task in job.tasks.values()) else None),
+        "wtcontr": waiting_urgency(waiting, job.submit_time, now),
+        "dlcontr": deadline_urgency(deadline, job.deadline, now),
+    }
+    return {"urgency": sum(found.values()), **found}
+
+
+def _has_pending(job: Job) -> bool:
+    return bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
+
+
+def _pending_order(state: State):  # type: ignore[no-untyped-def]
+    """By priority, highest first, then by submission and number."""
+    jobs = state.jobs
+    return lambda row: (-row[1], jobs[row[0]].submit_time, row[0])
+
+
+def _running_rows(
+    state: State, job: Job, states: frozenset[str], instances: frozenset[str] | None, details: Sequence[str]
+) -> list[Row]:
+    rows: list[Row] = []
+    for task in job.tasks.values():
+        if task.status == "pending" or (
+            instances is not None and not any(grant.instance in instances for grant in task.granted)
+        ):
+            continue
+        letters = running_letters(state, job, task)
+        if ("s" if any(letter in "sST" for letter in letters) else "r") not in states:
+            continue
+        priority = state.priorities.get(job.id, _NO_PRIORITY)
+        row: Row = [job.id, priority[0], job.name, job.owner, letters, task.start_time, _grants(state, task)]
+        row += [task.slots, task.id if job.is_array else ""]
+        if details:
+            row.append(_details(state, job, details, task))
+        rows.append(row)
+    return rows
+
+
+def _grants(state: State, task: Task) -> list[list[object]]:
+    """Grants with the number of slave tasks each has room for: one less at the master's if it is the first task."""
+    pe = state.typed("parallel_environment", task.pe) if task.pe else None
+    first = 1 if pe is None or pe.job_is_first_task else 0
+    return [
+        [grant.instance, grant.slots, (grant.slots - (first if position == 0 else 0)) if task.pe else 0]
+        for position, grant in enumerate(task.granted)
+    ]
+
+
+def _pending_rows(
+    state: State, job: Job, states: frozenset[str], single: bool, details: Sequence[str], now: float
+) -> list[Row]:
+    groups = pending_groups(state, job)
+    if not groups:
+        return []
+    if "p" not in states:
+        groups = _held_so(state, job, groups, states, now)
+    priority = state.priorities.get(job.id, _NO_PRIORITY)[0]
+    slots = requested_slots(job.pe_range) if job.pe_range else 1
+    rows: list[Row] = []
+    for letters, tasks in groups:
+        labels: list[object] = [""] if not job.is_array else list(tasks) if single else [str(tasks)]
+        for label in labels:
+            row: Row = [job.id, priority, job.name, job.owner, letters, job.submit_time, [], slots, label]
+            if details:
+                row.append(_details(state, job, details))
+            rows.append(row)
+    return rows
+
+
+def _held_so(
+    state: State, job: Job, groups: list[tuple[str, Ranges]], states: frozenset[str], now: float
+) -> list[tuple[str, Ranges]]:
+    """The parts of the groups that wait for one of the reasons asked for by -s h… (ST-25)."""
+    if ("hj" in states and state.waits_for(job)) or ("ha" in states and job.start_after > now):
+        return groups
+    kept = Ranges()
+    for name, hold in _HOLDS.items():
+        if name in states:
+            kept = kept | job.holds.get(hold.value, Ranges())
+    if "hd" in states and job.array_predecessors:
+        kept = kept | blocked_tasks(state, job)
+    return [(letters, part) for letters, tasks in groups if (part := tasks & kept)]
+
+
+@lru_cache(maxsize=1024)
+def requested_slots(pe_range: str) -> int:
+    """The slots that a pending parallel job is shown with: the smallest count that it would take."""
+    return parse_slot_ranges(pe_range)[0][0]
+
+
+def _finished_row(job) -> Row:  # type: ignore[no-untyped-def]
+    tasks = getattr(job, "tasks", "")
+    return [job.id, job.priority, job.name, job.owner, "z", job.submit_time, [], job.slots, tasks]
+
+
+def _details(state: State, job: Job, details: Sequence[str], task: Task | None = None) -> dict[str, object]:
+    """What -ext, -urg, -pri (`shares`) and -r (`requests`) show beyond the row."""
+    found: dict[str, object] = {}
+    if "shares" in details:
+        _, npprior, nurg, ntckts = state.priorities.get(job.id, _NO_PRIORITY)
+        usage = task.usage if task is not None else None
+        found |= {
+            "npprior": npprior,
+            "nurg": nurg,
+            "ntckts": ntckts,
+            "ppri": job.priority,
+            "deadline": job.deadline,
+            "project": job.project,
+            "department": job.department,
+            "usage": [usage.cpu, usage.mem, usage.io] if usage is not None else None,
+            "override_tickets": job.override_tickets,
+            "job_share": job.job_share,
+        }
+    if "requests" in details:
+        urgencies = {name: entry.urgency for name in job.hard if (entry := state.typed("complex", name)) is not None}
+        found |= {
+            "hard": [[name, value, urgencies.get(name, 0.0)] for name, value in job.hard.items()],
+            "soft": list(job.soft.items()),
+            "hard_queues": job.hard_queues,
+            "soft_queues": job.soft_queues,
+            "master_queues": job.master_queues,
+            "pe": [job.pe, job.pe_range] if job.pe else None,
+            "granted_pe": [task.pe, task.slots] if task is not None and task.pe else None,
+            "checkpoint": job.checkpoint,
+            "binding": job.binding,
+            "predecessors_requested": job.predecessors_requested,
+            "predecessors": state.waits_for(job),
+            "array_predecessors": job.array_predecessors,
+        }
+    return found

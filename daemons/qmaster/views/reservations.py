@@ -1,0 +1,59 @@
+"""Advance reservations as qrstat shows them.
+
+Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Statements AR-107 … AR-111.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daemons.qmaster.selection import user_matches
+from daemons.qmaster.views.selection import Body, Listing
+from gridengine.gdi.requests import Caller
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from gridengine.syntax.wildcard import compile_expression
+
+
+def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:
+    """Body: `targets` (ids, names, patterns; null for all), `users` (names, patterns, `$user`; the caller if left out,
+    everybody when targets are named).
+
+    Data: {"reservations": a dict each, by number, "unknown": targets that mean none}. Raises SyntaxFault.
+    """
+    state = listing.state
+    targets = body.get("targets")
+    users = [caller.user if user == "$user" else user for user in body.get("users") or ()]
+    unknown: list[str] = []
+    if targets is None:
+        users = users or [caller.user]
+        chosen = set(state.reservations)
+    else:
+        chosen = set()
+        for target in targets:
+            found = _meant(state, target)
+            chosen |= found
+            if not found:
+                unknown.append(target)
+    shown = [state.reservations[number] for number in sorted(chosen)]
+    return {"reservations": [_row(one) for one in shown if user_matches(one.owner, users)], "unknown": unknown}
+
+
+def _meant(state: State, target: str) -> set[int]:
+    if target.isdigit():
+        return {int(target)} & state.reservations.keys()
+    named = compile_expression(target)
+    return {number for number, reservation in state.reservations.items() if named(reservation.name)}
+
+
+_FIELDS = (
+    "id name owner group account state submit_time start_time end_time errors hard_errors pe_range granted_pe checkpoint "
+    "master_queues mail_options mail_list allowed denied allocation_rule series heal idle_limit"
+).split()
+
+
+def _row(one: AdvanceReservation) -> dict[str, Any]:
+    row = {name: getattr(one, name) for name in _FIELDS}
+    row["granted"] = [[grant.instance, grant.slots] for grant in one.granted]
+    row["hard"] = list(one.hard.items())
+    return row

@@ -1,0 +1,159 @@
+"""Which queue instances and jobs the options of a listing command mean.
+
+Owns the common part of qstat, qhost and qselect: -q, -l, -pe, -U, -qs for instances, -u and the instances for jobs.
+Pure. Called by the other views. Statements ST-3, ST-13, ST-21, ST-23, QS-2, QS-3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller
+from gridengine.placement.access import user_sets_of, users_allowed
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.match import static_refusal
+from gridengine.placement.obstacles import alarm, suspend_alarm
+from gridengine.placement.requests import CategoryKey, Demand, Request, category_key
+from gridengine.placement.resources import available, host_available
+from gridengine.placement.site import Site
+from gridengine.state.jobs import Job
+from gridengine.state.letters import instance_letters
+from gridengine.state.queues import QueueInstance
+from gridengine.state.state import State
+from gridengine.syntax.queue_expression import QueueExpressions
+from gridengine.syntax.request_list import parse_requests
+from gridengine.syntax.wildcard import compile_expression
+
+Body = dict[str, Any]
+"""Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` letters."""
+
+
+class Listing:
+    """What the views of one request share: the state, typed configuration, load, and the letters of instances."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.site = Site(state)
+        self.ledger = Ledger(state)
+        self._letters: dict[str, str] = {}
+        self._requests: dict[CategoryKey, Request] = {}
+
+    def request(self, job: Job) -> Request:
+        """What a job requests, the same object for all of its category."""
+        key = category_key(user_sets_of(self.state, job.owner, job.group), job)
+        if key not in self._requests:
+            self._requests[key] = Request(self.site, job)
+        return self._requests[key]
+
+    def letters(self, instance: QueueInstance) -> str:
+        """State letters of an instance, thresholds included."""
+        known = self._letters.get(instance.name)
+        if known is None:
+            config = self.state.configs.get(instance.name)
+            host = self.state.hosts.get(instance.host)
+            over = stop = False
+            if config is not None and host is not None and host.up:
+                name = instance.name
+                over = bool(config.load_thresholds and alarm(self.site, self.ledger, name))
+                stop = bool(config.suspend_thresholds and suspend_alarm(self.site, self.ledger, name))
+            known = self._letters[instance.name] = instance_letters(self.state, instance, over, stop)
+        return known
+
+    def instances(self, body: Body) -> list[QueueInstance]:
+        """The instances that all criteria select, by seq_no, queue and host (ST-34). Raises SyntaxFault."""
+        found: Iterable[QueueInstance] = self.state.instances.values()
+        if body.get("queues"):
+            expressions = QueueExpressions.parse(",".join(body["queues"]))
+            groups = self.state.groups.groups_of
+            found = [i for i in found if expressions.matches(i.queue, i.host, groups(i.host))]
+        if body.get("pe"):
+            wanted = [compile_expression(name) for name in body["pe"]]
+            found = [i for i in found if any(match(pe) for match in wanted for pe in self._pes(i))]
+        if body.get("access"):
+            sets = [sets_of_user(self.state, user) for user in body["access"]]
+            found = [i for i in found if any(self._admits(i, each) for each in sets)]
+        if body.get("requests"):
+            demands = self.demands(body["requests"])
+            empty = Ledger(self.state, empty=True)
+            found = [i for i in found if all(self._offers(empty, i, demand) for demand in demands)]
+        if body.get("states"):
+            found = [i for i in found if not set(body["states"]).isdisjoint(self.letters(i))]
+        return sorted(found, key=lambda i: (self._seq_no(i), i.queue, i.host))
+
+    def _pes(self, instance: QueueInstance) -> frozenset[str]:
+        config = self.state.configs.get(instance.name)
+        return config.pe_list if config is not None else frozenset()
+
+    def _admits(self, instance: QueueInstance, sets: frozenset[str]) -> bool:
+        config = self.state.configs.get(instance.name)
+        return config is not None and users_allowed(sets, config.user_lists, config.xuser_lists)
+
+    def _seq_no(self, instance: QueueInstance) -> int:
+        config = self.state.configs.get(instance.name)
+        return config.seq_no if config is not None else 0
+
+    def demands(self, requests: list[str]) -> list[Demand]:
+        """The requests of -l; raises SyntaxFault for an unknown resource."""
+        demands = []
+        for name, text in parse_requests(",".join(requests)):
+            entry = self.site.entry(name)
+            if entry is None:
+                raise SyntaxFault(f'unknown resource "{name}"')
+            demands.append(Demand(entry, text))
+        return demands
+
+    def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
+        if instance.name not in self.state.configs:
+            return False
+        offer = available(self.site, empty, instance.name, demand.name)
+        return offer is not None and demand.accepts(offer.value)
+
+    def hosts_offering(self, hosts: Iterable[str], requests: list[str]) -> list[str]:
+        """Those of the hosts that offer all requests, by what never changes (QH-4)."""
+        demands = self.demands(requests)
+        empty = Ledger(self.state, empty=True)
+        found = []
+        for host in hosts:
+            offers = [(demand, host_available(self.site, empty, host, demand.name)) for demand in demands]
+            if all(offer is not None and demand.accepts(offer.value) for demand, offer in offers):
+                found.append(host)
+        return found
+
+    def could_run(self, jobs: Iterable[Job], instances: list[QueueInstance]) -> set[int]:
+        """Ids of the jobs that might run in one of the instances as configured, whatever load and use are now."""
+        empty = Ledger(self.state, empty=True)
+        outcome: dict[CategoryKey, bool] = {}
+        found = set()
+        for job in jobs:
+            key = category_key(user_sets_of(self.state, job.owner, job.group), job)
+            if key not in outcome:
+                request = Request(self.site, job)
+                outcome[key] = any(static_refusal(self.site, empty, request, i.name) is None for i in instances)
+            if outcome[key]:
+                found.add(job.id)
+        return found
+
+
+def sets_of_user(state: State, user: str) -> frozenset[str]:
+    """Access lists of a user of whom only the name is known; entries by group do not count."""
+    return user_sets_of(state, user, "")
+
+
+def users_wanted(state: State, body: Body, caller: Caller):  # type: ignore[no-untyped-def]
+    """A function `owner, group -> bool` for -u: names, patterns, `$user`, `@group` (an access list or a unix group)."""
+    users = [caller.user if user == "$user" else user for user in body.get("users") or (caller.user,)]
+    if "*" in users:
+        return lambda owner, group: True
+    plain = frozenset(user for user in users if not any(letter in user for letter in "@*?[|&!"))
+    groups = [user[1:] for user in users if user.startswith("@")]
+    patterns = [compile_expression(user) for user in users if user not in plain and not user.startswith("@")]
+    entries = {name for g in groups if state.has("userset", g) for name in state.typed("userset", g).entries}
+
+    def wanted(owner: str, group: str) -> bool:
+        if owner in plain or owner in entries or (groups and (group in groups or f"@{group}" in entries)):
+            return True
+        return any(match(owner) for match in patterns)
+
+    return wanted

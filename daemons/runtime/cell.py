@@ -1,0 +1,170 @@
+"""A cell on disk as the daemons see it: bootstrap settings, the master host, host names and addresses.
+
+Owns the reading of `$SGE_ROOT/$SGE_CELL/common/{bootstrap,act_qmaster,host_aliases}`. Must not write them (the admin
+program does). Called by every daemon at its start. Source: sge_bootstrap(5), host_aliases(5), GC-5.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
+LOOPBACK = "127.0.0.1"
+
+
+class CellFault(Exception):
+    """The cell cannot be used; the text is one line that names the file and the reason. A daemon exits with 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The settings of one cell. Ports are TCP ports; `aliases` maps every other name of a host to its unique one."""
+
+    root: Path
+    name: str
+    admin_user: str
+    qmaster_spool_dir: Path
+    execd_spool_dir: Path
+    run_dir: Path
+    qmaster_port: int
+    ray_port: int
+    spooling_method: str = "sqlite"
+    security_mode: str = "tls"
+    ignore_fqdn: bool = False
+    default_domain: str = ""
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def common(self) -> Path:
+        return self.root / self.name / "common"
+
+    @property
+    def secrets(self) -> Path:
+        return self.common / "secrets"
+
+    @property
+    def act_qmaster(self) -> Path:
+        return self.common / "act_qmaster"
+
+    @property
+    def gdi_socket(self) -> Path:
+        return self.run_dir / "gdi.sock"
+
+    @property
+    def gateway_socket(self) -> Path:
+        return self.run_dir / "gateway.sock"
+
+    def execd_spool(self, host: str) -> Path:
+        """Return the spool directory of one exec host."""
+        return self.execd_spool_dir / host
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables that direct commands and daemons to this cell."""
+        return {"SGE_ROOT": str(self.root), "SGE_CELL": self.name}
+
+    def unique_name(self, name: str) -> str:
+        """Return the name under which the cell knows a host, with aliases and domain rules applied.
+
+        Source: host_aliases(5) (the first name of a line is the unique one), sge_bootstrap(5) ignore_fqdn and
+        default_domain.
+        """
+        found = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
+        if self.ignore_fqdn:
+            return found.partition(".")[0]
+        return f"{found}.{self.default_domain}" if self.default_domain and "." not in found else found
+
+    def own_name(self) -> str:
+        """Return the unique name of this machine."""
+        return self.unique_name(socket.gethostname())
+
+    def master_host(self) -> str:
+        """Return the master host as act_qmaster names it now; it may change at any time. Raises CellFault."""
+        lines = _read(self.act_qmaster).split()
+        if not lines:
+            raise CellFault(f"{self.act_qmaster} is empty: it must name the master host")
+        return lines[0]
+
+    def address(self, host: str) -> str:
+        """Return an IPv4 address of a host: that of the name, else that of one of its aliases. Raises CellFault."""
+        unique = self.unique_name(host)
+        for name in (host, *(alias for alias, known in self.aliases.items() if known == unique)):
+            try:
+                found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+            except OSError:
+                continue
+            address = str(found[0][4][0])
+            return LOOPBACK if address.startswith("127.") else address
+        raise CellFault(f'the name of host "{host}" does not resolve to an address on this host')
+
+
+def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
+    """Read the cell that SGE_ROOT and SGE_CELL (default: `default`) name. Raises CellFault."""
+    root = environment.get("SGE_ROOT", "")
+    if not root:
+        raise CellFault("SGE_ROOT is not set: source the settings.sh of a cell first")
+    name = environment.get("SGE_CELL") or "default"
+    common = Path(root).absolute() / name / "common"
+    path = common / "bootstrap"
+    settings = parse_settings(_read(path), path)
+    missing = [key for key in _REQUIRED if key not in settings]
+    if missing:
+        raise CellFault(f"{path} does not say {', '.join(missing)}")
+    domain = settings.get("default_domain", "none")
+    return Cell(
+        root=Path(root).absolute(),
+        name=name,
+        admin_user=settings["admin_user"],
+        qmaster_spool_dir=Path(settings["qmaster_spool_dir"]),
+        execd_spool_dir=Path(settings["execd_spool_dir"]),
+        run_dir=Path(settings["run_dir"]),
+        qmaster_port=_port(settings, "qmaster_port", path),
+        ray_port=_port(settings, "ray_port", path),
+        spooling_method=settings.get("spooling_method", "sqlite"),
+        security_mode=settings.get("security_mode", "tls"),
+        ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
+        default_domain="" if domain.lower() == "none" else domain,
+        aliases=_read_aliases(common / "host_aliases"),
+    )
+
+
+def parse_settings(text: str, path: Path) -> dict[str, str]:
+    """Return the `key value` lines of a bootstrap file; `#` starts a comment line. Raises CellFault with the line."""
+    settings: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split(None, 1)
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) == 1:
+            raise CellFault(f"{path}, line {number}: {words[0]} has no value")
+        settings[words[0]] = words[1].strip()
+    return settings
+
+
+def parse_aliases(text: str) -> dict[str, str]:
+    """Return alias -> unique name of the lines of a host_aliases file. Source: host_aliases(5)."""
+    lines = [line.split() for line in text.splitlines() if not line.lstrip().startswith("#")]
+    return {alias.lower(): names[0] for names in lines for alias in names[1:]}
+
+
+def _read_aliases(path: Path) -> dict[str, str]:
+    return parse_aliases(_read(path)) if path.exists() else {}
+
+
+def _port(settings: Mapping[str, str], key: str, path: Path) -> int:
+    text = settings[key]
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
+        raise CellFault(f'{path}: {key} "{text}" is not a port from 1 to 65535')
+    return int(text)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise CellFault(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise CellFault(f"{path} is not a text file") from error

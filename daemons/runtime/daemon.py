@@ -1,0 +1,174 @@
+"""Being a daemon: one instance only, detached or under systemd, told to stop by SIGTERM.
+
+Owns pid files, detaching, readiness and the end by signal. Knows nothing of what a daemon does. Called by the programs
+`sge_qmaster` and `sge_execd` before anything else, while there is a single thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import fcntl
+import os
+import signal
+import socket
+import sys
+import sysconfig
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+_OK = b"ok"
+
+
+class DaemonFault(Exception):
+    """The daemon cannot start; the text is one line for the person who started it."""
+
+
+class PidFile:
+    """The file that names the running daemon: `PID START_TICKS`, locked for as long as the daemon lives.
+
+    The start time in clock ticks tells the daemon from a later process of the same number.
+    """
+
+    def __init__(self, path: Path, program: str) -> None:
+        """Take the lock. DaemonFault: another process has it, or the file cannot be written."""
+        try:
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = (os.read(self._descriptor, 64).split() or [b"?"])[0].decode(errors="replace")
+            os.close(self._descriptor)
+            raise DaemonFault(f"{program} runs already, as process {pid} ({path})") from None
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""
+        os.ftruncate(self._descriptor, 0)
+        os.close(self._descriptor)
+
+
+def start_ticks(pid: int) -> int:
+    """Return when a process was started, in clock ticks since boot; 0 when there is no such process."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    # the second field, the command in parentheses, may itself hold blanks and parentheses
+    return int(stat.rpartition(")")[2].split()[19])
+
+
+class Startup:
+    """How a starting daemon tells that it serves now, or why not: to the waiting parent or to systemd."""
+
+    def __init__(self, pipe: int = -1) -> None:
+        self._pipe = pipe
+
+    def ready(self) -> None:
+        """Say that the daemon serves."""
+        self._tell(_OK)
+        notify("READY=1")
+
+    def failed(self, reason: str) -> None:
+        """Say that the daemon does not start; the caller exits with 1."""
+        if self._pipe >= 0:
+            self._tell(reason.encode())
+        else:
+            print(reason, file=sys.stderr)
+
+    def _tell(self, word: bytes) -> None:
+        if self._pipe >= 0:
+            os.write(self._pipe, word)
+            os.close(self._pipe)
+            self._pipe = -1
+
+
+def become_daemon(foreground: bool, program: str) -> Startup:
+    """Leave the caller's session unless `foreground`; the caller waits until the daemon serves and exits 0 or 1.
+
+    To be called with one thread only. Afterwards standard input and output are /dev/null.
+    """
+    if foreground:
+        return Startup()
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child:
+        os.close(write_end)
+        os.waitpid(child, 0)
+        sys.exit(_await_start(read_end, program))
+    os.close(read_end)
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+    return Startup(write_end)
+
+
+def _await_start(read_end: int, program: str) -> int:
+    said = b""
+    while data := os.read(read_end, 4096):
+        said += data
+        if said == _OK:
+            return 0
+    text = said.decode(errors="replace") or f"{program} ended while it started: see its messages file"
+    print(text, file=sys.stderr)
+    return 1
+
+
+def notify(state: str) -> None:
+    """Tell systemd `READY=1` or `STOPPING=1`, where it is the one who started this. Source: sd_notify(3)."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        if address.startswith("@"):
+            address = "\0" + address[1:]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as connection:
+            try:
+                connection.sendto(state.encode(), address)
+            except OSError:
+                pass  # a manager that does not listen is no reason to end
+
+
+def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Run `main(stop)` on a new event loop; SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns."""
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stop.set)
+        await main(stop)
+        notify("STOPPING=1")
+
+    asyncio.run(run())
+
+
+def module_command(module: str) -> list[str]:
+    """Return the start of a command line that runs one of our modules with this very Python.
+
+    The working directory must not decide what is loaded (-P); the environment is `module_environment`.
+    """
+    return [sys.executable, "-P", "-m", module]
+
+
+def module_environment(base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return `base` with a way to our modules for a child, whether they are installed or in a checkout."""
+    top = Path(__file__).resolve().parents[2]
+    if str(top) == sysconfig.get_path("purelib"):
+        return dict(base)  # found without help; site-packages must not come before the standard library
+    return {**base, "PYTHONPATH": os.pathsep.join(filter(None, (str(top), base.get("PYTHONPATH", ""))))}
+
+
+def die_with_parent(parent: int = 0, number: int = signal.SIGKILL) -> None:
+    """Have the kernel end this process when its parent dies. `parent`: who must still be it; 0 for whoever is."""
+    _libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if parent and os.getppid() != parent:
+        os._exit(1)

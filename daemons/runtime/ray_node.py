@@ -1,0 +1,171 @@
+"""A Ray node as a child process: started, watched and ended by a supervisor that does not import Ray.
+
+Owns the environment and the life of the child; what runs in it is `ray_process`. The kernel ends the child and all of
+its daemons with the supervisor, so a supervisor that was killed leaves nothing behind. Called by the supervisors of
+`sge_qmaster` (a head) and `sge_execd` (a worker node). Source: docs/architecture.md 5.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from daemons.runtime import keys
+from daemons.runtime.cell import LOOPBACK, Cell
+from daemons.runtime.daemon import module_command, module_environment
+
+#: seconds that a node may take to come up and to end
+START_S = 60.0
+STOP_S = 10.0
+
+#: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;
+#: Ray must not kill daemons when jobs use the memory, and tells nobody about itself.
+RAY_SETTINGS = {
+    "RAY_AUTH_MODE": "token",
+    "RAY_health_check_initial_delay_ms": "1000",
+    "RAY_health_check_period_ms": "500",
+    "RAY_health_check_timeout_ms": "1000",
+    "RAY_health_check_failure_threshold": "3",
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
+    "RAY_memory_monitor_refresh_ms": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_DISABLE_IMPORT_WARNING": "1",
+    "RAY_LOG_TO_DRIVER": "0",
+}
+
+_SOCKET_PATH_BYTES = 107
+
+
+class RayNodeFault(Exception):
+    """The node did not come up; one line with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """What to start. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
+
+    `directory` is private to the node and emptied at its start; Ray opens it and what is in it for everybody, so
+    its parent must be closed. `resources` are Ray's custom resources.
+    """
+
+    name: str
+    address: str
+    directory: str
+    resources: dict[str, float]
+    port: int = 0
+    head: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeInfo:
+    """A node that is up: Ray's session (new with every head), the head's "ADDRESS:PORT", the node's id."""
+
+    session: str
+    head: str
+    node_id: str
+
+
+def ray_environment(cell: Cell, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of everything that uses Ray: settings, token, the way to our modules, no foreign RAY_*.
+
+    Raises CellFault without a token.
+    """
+    clean = {name: value for name, value in base.items() if not name.startswith("RAY_")}
+    token = {"RAY_AUTH_TOKEN_PATH": str(keys.ray_token(cell))}
+    return module_environment(clean) | RAY_SETTINGS | cell.environment() | token
+
+
+def head_spec(cell: Cell, name: str) -> NodeSpec:
+    """Return the head node of the master host `name`. Raises CellFault, RayNodeFault (path of a socket too long)."""
+    return _spec(cell, name, "qmaster", {"qmaster": 1.0}, port=cell.ray_port)
+
+
+def worker_spec(cell: Cell, host: str, head: str) -> NodeSpec:
+    """Return the worker node of an exec host. `head`: "ADDRESS:PORT" as the qmaster told."""
+    return _spec(cell, host, f"h-{host}", {f"host-{host}": 1.0}, head=head)
+
+
+def _spec(
+    cell: Cell, name: str, directory: str, resources: dict[str, float], port: int = 0, head: str = ""
+) -> NodeSpec:
+    path = str(cell.run_dir / "ray" / directory)
+    if len(f"{path}/r".encode()) > _SOCKET_PATH_BYTES:
+        raise RayNodeFault(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
+    # a worker node is reached from outside unless the whole cell is on this machine
+    address = LOOPBACK if head.startswith("127.") else cell.address(name)
+    return NodeSpec(name, address, path, resources, port, head)
+
+
+class RayNode:
+    """One node, for a supervisor's event loop: `start`, then `wait` until it is gone, or `stop` it."""
+
+    def __init__(self, cell: Cell, spec: NodeSpec) -> None:
+        self._cell, self._spec = cell, spec
+        self._child: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> NodeInfo:
+        """Start the node and return when it can be used. Raises RayNodeFault, CellFault."""
+        directory = Path(self._spec.directory)
+        _make_private(directory.parent)
+        directory.mkdir(exist_ok=True)
+        log = directory / "node.log"
+        with log.open("wb") as stderr:
+            self._child = await asyncio.create_subprocess_exec(
+                *module_command("daemons.runtime.ray_process"),
+                str(os.getpid()),
+                json.dumps(asdict(self._spec)),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=stderr,
+                env=ray_environment(self._cell),
+                start_new_session=True,
+                cwd="/",
+            )
+        assert self._child.stdout is not None
+        try:
+            line = await asyncio.wait_for(self._child.stdout.readline(), START_S)
+            return NodeInfo(**json.loads(line))
+        except (TimeoutError, ValueError, TypeError):
+            await self.stop()
+            raise RayNodeFault(f"the Ray node {self._spec.name} did not come up: see {log}") from None
+        except asyncio.CancelledError:
+            await self.stop()
+            raise
+
+    @property
+    def alive(self) -> bool:
+        """Whether the node runs; when one of its processes ends, all of them do, within half a second."""
+        return self._child is not None and self._child.returncode is None
+
+    async def wait(self) -> None:
+        """Return when the node has ended, for whatever reason."""
+        if self._child is not None:
+            await self._child.wait()
+
+    async def stop(self) -> None:
+        """End the node and return when it is gone."""
+        if self._child is None or self._child.returncode is not None:
+            return
+        self._child.send_signal(signal.SIGTERM)
+        try:
+            await asyncio.wait_for(self._child.wait(), STOP_S)
+        except TimeoutError:
+            self._child.kill()
+            await self._child.wait()
+
+
+def _make_private(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = directory.stat()
+    except OSError as error:
+        raise RayNodeFault(f"cannot make {directory}: {error.strerror}") from error
+    if found.st_uid != os.geteuid() or directory.is_symlink():
+        raise RayNodeFault(f"{directory} belongs to somebody else")
+    directory.chmod(0o700)

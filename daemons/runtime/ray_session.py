@@ -1,0 +1,53 @@
+"""Joining the cell's Ray cluster as a driver: for the start-up of the qmaster (it creates the actors) and for tests.
+
+Ray reads its settings when it is imported. So `connect` imports it, and nothing may have done so before, unless the
+process was started with `ray_node.ray_environment`. Joining takes about 0.3 s, the import included.
+
+How a short-lived process makes an actor that outlives it, pinned to a node, and how anybody finds it again
+(`resources`: `qmaster` on the head, `host-NAME` on the worker node of an exec host):
+
+    connect(cell, info.head)
+    import ray
+    from daemons.qmaster.actor import QmasterActor        # a plain class with async methods
+    actor = ray.remote(QmasterActor).options(
+        name="qmaster", namespace=NAMESPACE, lifetime="detached", get_if_exists=True, num_cpus=0,
+        resources={"qmaster": 0.001}, max_restarts=-1, max_task_retries=0, max_concurrency=1000,
+    ).remote(*arguments)
+    ray.get_actor("qmaster", namespace=NAMESPACE)
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import os
+from typing import Any
+
+from daemons.runtime.cell import Cell
+from daemons.runtime.ray_node import ray_environment
+
+NAMESPACE = "gridengine"
+
+
+def connect(cell: Cell, head: str) -> None:
+    """Join the cluster whose head is at "ADDRESS:PORT", from a host that runs one of its nodes.
+
+    Raises ConnectionError when the head does not answer, or refuses the token.
+    """
+    os.environ.update({name: value for name, value in ray_environment(cell).items() if name.startswith("RAY_")})
+    import ray
+    from ray._private import services
+
+    # a cell on one machine lives on the loopback address, which ray.init would replace by the machine's own
+    services.resolve_ip_for_localhost = lambda host: host
+    ray.init(
+        address=head, namespace=NAMESPACE, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False
+    )
+
+
+def actor_class(name: str) -> Any:
+    """Ray's actor class of a plain class named "MODULE:CLASS"; the cluster must have been joined."""
+    import ray
+
+    module, _, attribute = name.partition(":")
+    return ray.remote(getattr(importlib.import_module(module), attribute))

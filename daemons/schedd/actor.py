@@ -1,0 +1,47 @@
+"""The schedd actor: one method for the qmaster, a mirror inside.
+
+Owns the translation between bytes and the scheduler. The qmaster wraps the class as a Ray actor; nothing here needs
+Ray. It may be killed and restarted at any moment: it then asks for a snapshot.
+"""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+from dateutil.tz import tzlocal
+
+from daemons.runtime.daemon import die_with_parent
+from daemons.schedd.cycle import schedule
+from daemons.schedd.mirror import Mirror
+
+
+class ScheddActor:
+    """The scheduler as the qmaster calls it."""
+
+    def __init__(self) -> None:
+        die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
+        self._mirror = Mirror()
+        self._zone = tzlocal()
+        self._encoder = msgspec.json.Encoder()
+
+    async def ping(self) -> str:
+        return "schedd"
+
+    async def cycle(self, snapshot: bytes | None, revision: int, events: list[bytes], now: float) -> bytes:
+        """Orders (JSON) after applying `events` to the mirror at `revision`; b"" when a snapshot is needed.
+
+        snapshot: the state at `revision`, None when the mirror should be there. events: one item a transaction,
+        as `encode_events` makes them. now: epoch seconds of the qmaster's clock.
+        """
+        started = time.perf_counter()
+        if snapshot is not None:
+            self._mirror.load(snapshot)
+        if not self._mirror.advance(revision, events) or self._mirror.view is None:
+            return b""
+        view = self._mirror.view
+        orders = schedule(view, now, self._zone)
+        orders.seconds = time.perf_counter() - started
+        if view.board.parameters.profile:
+            orders.profile = f"{len(view.state.jobs)} jobs, {len(orders.starts)} tasks started, {orders.seconds:.3f} s"
+        return self._encoder.encode(orders)

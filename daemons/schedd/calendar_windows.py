@@ -1,0 +1,38 @@
+"""Calendar windows: whether a queue's calendar leaves a job alone for as long as it may run.
+
+Owns that question for one cycle. Called where the scheduler looks ahead (max_reservation above 0), for jobs that could
+start and for those that get a reservation. Source: calendar_conf(5), sge_sched_conf(5) max_reservation; CA-8, SC-9.
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from gridengine.placement.granting import closed_within
+from gridengine.state.queues import InstanceConfig
+from gridengine.state.state import State
+
+FARTHEST_S = 10 * 366 * 86_400.0
+"""How far ahead a calendar is looked at for a job without a limit."""
+
+
+class CalendarWindows:
+    """The calendars as they are seen at `now` (epoch s). offset: what a run may take beyond its duration (s)."""
+
+    __slots__ = ("state", "now", "zone", "offset", "_known")
+
+    def __init__(self, state: State, now: float, zone: tzinfo, offset: float) -> None:
+        self.state, self.now, self.zone, self.offset = state, now, zone, offset
+        self._known: dict[tuple[str, float, float], bool] = {}
+
+    def leave_alone(self, config: InstanceConfig, duration: float, start: float = 0.0) -> bool:
+        """Whether an instance is on from `start` (epoch s, 0: now) for a run of `duration` seconds and the offset."""
+        calendar = config.text.get("calendar", "NONE")
+        if calendar.upper() == "NONE":
+            return True
+        start = start or self.now
+        key = (calendar, start, duration)
+        if key not in self._known:
+            end = start + min(duration + self.offset, FARTHEST_S)
+            self._known[key] = not closed_within(self.state, calendar, start, end, self.zone)
+        return self._known[key]

@@ -1,0 +1,140 @@
+"""schedule(view, now) -> orders: one cycle of the scheduler.
+
+Owns the order of its steps: bring the view up to date, who wants to run, in which order, where. Reads no clock and
+changes nothing but the caches of the view. Called by the actor, by tests and by the bench.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, tzinfo
+
+from daemons.schedd.calendar_windows import CalendarWindows
+from daemons.schedd.dispatch import Dispatch
+from daemons.schedd.look_ahead import LookAhead
+from daemons.schedd.parameters import Parameters
+from daemons.schedd.plan import Plan
+from daemons.schedd.priorities import Priority, Weights, prioritise
+from daemons.schedd.reserved import AnyCategory
+from daemons.schedd.schedule_lines import schedule_lines
+from daemons.schedd.suspend_thresholds import suspend_orders
+from daemons.schedd.view import View
+from gridengine.orders import Orders
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.pending import job_waits, ready_tasks
+from gridengine.placement.reserved import reservation_waits
+from gridengine.placement.timeline import Timeline, duration_offset
+from gridengine.state.jobs import Job
+from gridengine.units import parse_time
+
+Active = tuple[Job, AnyCategory]
+
+DECAY_STEP_S = 10.0
+"""How long jobs that found no place wait for the decay of load corrections before the next look."""
+
+NO_PRIORITY: Priority = (0.0, 0.0, 0.0, 0.0)
+"""What jobs show that are not looked at: held, dependent, in error. Source: O (qstat of a held job)."""
+
+
+def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
+    """Orders for the state as it is. now: epoch seconds; zone: that of calendars. With the same view, state and now always
+    the same orders."""
+    orders = Orders(view.state.revision)
+    view.begin()
+    ledger = Ledger(view.state, adjustments=view.board.adjustments)
+    if ledger.adjustments:
+        ledger.corrections = load_corrections(view, now)
+    view.refresh(ledger)
+    parameters = view.board.parameters
+    _look_at_calendars(view, parameters, now, zone)
+    pending = _collect(view, orders, now)
+    wanted = parameters.most_reservations > 0 and any(entry[4].reserves for entry in pending)
+    look_ahead = _look_ahead(view, ledger, parameters, wanted, now, zone)
+    dispatch = Dispatch(view, ledger, orders, look_ahead)
+    for _, _, _, job, category in pending:
+        dispatch.run(job, category)
+    if ledger.corrections and any(category.stuck for category in view.categories.values()):
+        orders.next_time = min(orders.next_time or now + DECAY_STEP_S, now + DECAY_STEP_S)
+    if look_ahead is not None and look_ahead.made:
+        view.look_again()
+    if parameters.monitor:
+        orders.schedule = schedule_lines(view, now, orders.starts, look_ahead.made if look_ahead is not None else [])
+    view.touched({grant.host for order in orders.starts for grant in order.granted})
+    suspend_orders(view, ledger, orders, now)
+    view.forget_jobs()
+    return orders
+
+
+def _look_at_calendars(view: View, parameters: Parameters, now: float, zone: tzinfo) -> None:
+    """Let jobs start only where they end before an off time, if the scheduler looks ahead at all (CA-8)."""
+    view.board.windows = None
+    if parameters.most_reservations > 0 and view.board.has_calendars:
+        view.board.windows = CalendarWindows(view.state, now, zone, duration_offset(view.state.scheduler))
+
+
+def _look_ahead(view: View, ledger: Ledger, parameters: Parameters, wanted: bool, now: float, zone: tzinfo) -> LookAhead | None:
+    """The reservations of the cycle if any job may get one; the ledger then sees what is to come, as with ARs alone."""
+    if not wanted:
+        if view.state.reservations:
+            ledger.timeline = Timeline(view.state, now)
+        return None
+    plan = Plan(view.state, now)
+    ledger.timeline = plan
+    return LookAhead(view, ledger, plan, parameters.most_reservations, zone)
+
+
+def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float, int, Job, AnyCategory]]:
+    """Jobs to serve, in order, without those of categories that are stuck; changed priorities go into the orders."""
+    state = view.state
+    active: list[Active] = []
+    wanting: list[bool] = []
+    for job in state.jobs.values():
+        runs = any(task.granted for task in job.tasks.values()) if job.tasks else False
+        wants = _wants(view, job, orders, now)
+        if wants or runs:
+            category = view.category(job)
+            active.append((job, category))
+            wanting.append(wants)
+        elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
+            orders.priorities[job.id] = NO_PRIORITY
+    found = prioritise(Weights(state.scheduler), active, now)
+    known = state.priorities
+    order: list[tuple[float, float, int, Job, AnyCategory]] = []
+    for (job, category), priority, wants in zip(active, found, wanting, strict=True):
+        if known.get(job.id) != priority:
+            orders.priorities[job.id] = priority
+        if wants and not (category.stuck and not job.now):
+            order.append((-priority[0], job.submit_time, job.id, job, category))
+    order.sort(key=_first_three)
+    return order
+
+
+def _first_three(entry: tuple[float, float, int, Job, AnyCategory]) -> tuple[float, float, int]:
+    return entry[:3]
+
+
+def _wants(view: View, job: Job, orders: Orders, now: float) -> bool:
+    """Whether any task of the job may be placed in this cycle. Notes when time alone will let it."""
+    if not job.pending and not any(task.status == "pending" and not task.error for task in job.tasks.values()):
+        return False
+    if (job.predecessors or job.start_after) and job_waits(view.state, job, now) is not None:
+        if job.start_after > now and (not orders.next_time or job.start_after < orders.next_time):
+            orders.next_time = job.start_after
+        return False
+    if job.ar and reservation_waits(view.state, job, now) is not None:
+        return False
+    return not (job.holds or job.array_predecessors) or next(ready_tasks(view.state, job), None) is not None
+
+
+def load_corrections(view: View, now: float) -> dict[str, float]:
+    """Host -> slots started lately, each decayed linearly to 0 over load_adjustment_decay_time. Source: LS-6."""
+    decay = float(parse_time(view.state.scheduler.get("load_adjustment_decay_time", "0:7:30")))
+    found: dict[str, float] = {}
+    if decay <= 0:
+        return found
+    for job in view.state.jobs.values():
+        for task in job.tasks.values():
+            left = 1.0 - (now - task.start_time) / decay
+            if task.granted and left > 0:
+                for grant in task.granted:
+                    found[grant.host] = found.get(grant.host, 0.0) + grant.slots * min(1.0, left)
+    return found

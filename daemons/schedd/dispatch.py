@@ -1,0 +1,100 @@
+"""Dispatch: places for the tasks of one cycle, job by job, and what they use up.
+
+Owns the walk over jobs in order of priority, and the limits of arrays and users. Places come from categories.
+Called by `daemons.schedd.cycle`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from daemons.schedd.categories import Category
+from daemons.schedd.look_ahead import LookAhead
+from daemons.schedd.reserved import AnyCategory
+from daemons.schedd.view import View
+from gridengine.orders import Orders, StartOrder
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.pending import ready_tasks, running_tasks, task_limit
+from gridengine.state.jobs import Grant, Job, Task
+
+
+class Dispatch:
+    """One cycle's grants. `orders` collects the starts; the ledger and the board know what is given away, and so does
+    the plan of `look_ahead`, which is there in cycles that may reserve."""
+
+    def __init__(self, view: View, ledger: Ledger, orders: Orders, look_ahead: LookAhead | None = None) -> None:
+        self.view, self.ledger, self.orders, self.look_ahead = view, ledger, orders, look_ahead
+        self.state = view.state
+        self.user_limit = int(self.state.scheduler.get("maxujobs", "0"))
+        self.running: Counter[str] = Counter()
+        if self.user_limit > 0:
+            for job in self.state.jobs.values():
+                self.running[job.owner] += running_tasks(job)
+
+    def run(self, job: Job, category: AnyCategory) -> None:
+        """Start as many tasks of a job as there are places and limits allow; a `-now y` job all or none (AJ-5).
+
+        Tasks that cannot start may get a reservation, in their place in the order (SC-7).
+        """
+        if category.stuck and not (job.now or category.reserves):
+            return
+        allowed = task_limit(self.state, job)
+        left = allowed - running_tasks(job) if allowed else -1
+        given: list[StartOrder] = []
+        complete = True
+        for task_id, task in ready_tasks(self.state, job):
+            if left == 0 or (self.user_limit > 0 and self.running[job.owner] >= self.user_limit):
+                complete = False
+                break
+            order = self._start(job, category, task_id, task)
+            if order is not None:
+                given.append(order)
+            else:
+                complete = False
+                if not self._reserve(job, category, task_id):
+                    break
+            left -= 1
+        if job.now and not complete:
+            self._take_back(job, category, given)
+            self.orders.give_up.append(job.id)
+        else:
+            self.orders.starts.extend(given)
+
+    def _start(self, job: Job, category: AnyCategory, task_id: int, task: Task | None) -> StartOrder | None:
+        granted, pe = ([], "") if category.stuck else category.place(self.ledger)
+        if not granted:
+            return None
+        self._book(job, category, granted, pe, 1)
+        return StartOrder(job.id, task_id, task.attempt + 1 if task else 1, job.version, granted, pe)
+
+    def _reserve(self, job: Job, category: AnyCategory, task_id: int) -> bool:
+        if self.look_ahead is None or not isinstance(category, Category):
+            return False
+        return self.look_ahead.reserve(job.id, task_id, category)
+
+    def _take_back(self, job: Job, category: AnyCategory, given: list[StartOrder]) -> None:
+        for order in given:
+            self._book(job, category, order.granted, order.pe, -1)
+        hosts = {grant.host for order in given for grant in order.granted}
+        places = [place for host in hosts for place in self.view.board.hosts[host].places]
+        self.view.offer(places)
+        self.view.unstick()
+
+    def _book(self, job: Job, category: AnyCategory, granted: list[Grant], pe: str, sign: int) -> None:
+        board, ledger = self.view.board, self.ledger
+        self.running[job.owner] += sign
+        if job.ar:
+            ledger.within(job.ar).charge(granted, category.request.charged, pe, sign)
+            return
+        ledger.charge(granted, category.request.charged, pe, sign)
+        if self.look_ahead is not None:
+            self.look_ahead.plan.start(granted, category.request.charged, pe, category.request.duration, sign)
+        for grant in granted:
+            place = board.places[grant.instance]
+            place.free -= sign * grant.slots
+            place.host.used += sign * grant.slots
+            if board.adjustments:
+                name = place.host.name
+                ledger.corrections[name] = ledger.corrections.get(name, 0.0) + sign * grant.slots
+            if board.adjustments or place.host.watched:
+                board.refresh_load(place.host, ledger)

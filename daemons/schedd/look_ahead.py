@@ -1,0 +1,119 @@
+"""Look-ahead: the earliest time and places at which a job that cannot start now will be able to.
+
+Owns which tasks get a reservation in a cycle, and when. Candidates are places that are open, or closed by nothing but their
+calendar; use is that of the plan; load values are taken as they are. Called by dispatch. Source: sge_sched_conf(5)
+max_reservation, default_duration; SC-7, SC-9, AR-52.
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from daemons.schedd.board import Place
+from daemons.schedd.calendar_windows import FARTHEST_S, CalendarWindows
+from daemons.schedd.categories import Category
+from daemons.schedd.plan import Plan
+from daemons.schedd.view import View
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.match import load_refusal, use_refusal
+from gridengine.placement.obstacles import obstacle
+from gridengine.placement.search import moments
+from gridengine.placement.spread import Candidates, place_parallel
+from gridengine.placement.timeline import WindowLedger
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Grant
+
+EACH = 8
+"""Moments that are looked at one by one before halving begins: with a thousand running jobs each look costs."""
+
+
+class Fit(NamedTuple):
+    """Places that are free from `start` (epoch s) for as long as a job may run."""
+
+    start: float
+    granted: list[Grant]
+    pe: str
+
+
+class Reservation(NamedTuple):
+    """What a pending task is to have."""
+
+    job_id: int
+    task_id: int
+    fit: Fit
+    category: Category
+
+
+class LookAhead:
+    """The reservations of one cycle: `made`, at most `most`."""
+
+    def __init__(self, view: View, ledger: Ledger, plan: Plan, most: int, zone: tzinfo) -> None:
+        self.view, self.ledger, self.plan, self.most, self.zone = view, ledger, plan, most, zone
+        self.windows = view.board.windows or CalendarWindows(view.state, plan.now, zone, plan.offset)
+        self.made: list[Reservation] = []
+        self._not_before: dict[int, float] = {}
+
+    def reserve(self, job_id: int, task_id: int, category: Category) -> bool:
+        """Whether a task gets a reservation; the plan holds it then."""
+        if not category.reserves or len(self.made) >= self.most:
+            return False
+        # within a cycle a plan only ever fills up: no earlier start for another one of the same
+        first = self._not_before.get(id(category), self.plan.now)
+        found = self._earliest(category, first)
+        self._not_before[id(category)] = found.start if found else self.plan.now + FARTHEST_S
+        if found is None:
+            return False
+        request = category.request
+        self.plan.reserve(found.granted, request.charged, found.pe, found.start, request.duration)
+        self.made.append(Reservation(job_id, task_id, found, category))
+        return True
+
+    def _earliest(self, category: Category, first: float) -> Fit | None:
+        """One by one, then by halves: in the long run what is in use only ends, but for what is reserved."""
+        request, ledger = category.request, self.ledger
+        latest = self.plan.now + FARTHEST_S
+        if first >= latest or (request.hard and load_refusal(self.view.site, ledger, request, GLOBAL) is not None):
+            return None
+        board = self.view.board
+        places = [place for place in category.pool.places.values() if self._may_open(place)]
+        places = sorted((place for place in places if category.load_suits(place, ledger)), key=board.rank)
+        starts = [start for start in moments(self.plan, self.zone, first, latest) if start > self.plan.now]
+        for start in starts[:EACH]:
+            if found := self._fit(category, places, start):
+                return found
+        late = starts[EACH:]
+        best = self._fit(category, places, late[-1]) if late else None
+        low, high = 0, len(late) - 1
+        while best is not None and low < high:
+            middle = (low + high) // 2
+            found = self._fit(category, places, late[middle])
+            if found is not None:
+                best, high = found, middle
+            else:
+                low = middle + 1
+        return best
+
+    def _may_open(self, place: Place) -> bool:
+        """Open, or closed by its calendar alone."""
+        instance = self.view.state.instances[place.name]
+        if place.open or not (instance.calendar_disabled or instance.calendar_suspended):
+            return place.open
+        # a copy: the state is the qmaster's to change
+        opened = replace(instance, calendar_disabled=False, calendar_suspended=False)
+        return obstacle(self.view.site, self.ledger, opened) is None
+
+    def _fit(self, category: Category, places: list[Place], start: float) -> Fit | None:
+        """Grants from `start` on for as long as the job may run, and the PE; None if it cannot be."""
+        request, site = category.request, self.view.site
+        window = WindowLedger(self.plan, start, start + self.plan.run_for(request.duration))
+        suiting = [p.name for p in places if self.windows.leave_alone(p.config, request.duration, start)]
+        if request.parallel:
+            granted, pe = place_parallel(site, window, request, Candidates.of(suiting))
+            return Fit(start, granted, pe) if granted else None
+        for name in suiting:
+            if use_refusal(site, window, request, name) is None:
+                return Fit(start, [Grant(name, 1)], "")
+        return None

@@ -1,0 +1,62 @@
+"""Priorities: POSIX priority, urgency and tickets of jobs, each normalised to 0..1, and their weighted sum.
+
+Owns sge_priority(5). Must not know where jobs can run. Called by the cycle for all jobs that want to run or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from daemons.schedd.reserved import AnyCategory
+from gridengine.placement.urgency import deadline_urgency
+from gridengine.state.jobs import Job
+from gridengine.state.state import Attributes
+
+Priority = tuple[float, float, float, float]
+"""(prio, npprior, nurg, ntckts)."""
+
+NEUTRAL = 0.5
+"""The normalised value of jobs that do not differ (X-19)."""
+
+
+class Weights:
+    """The weights of sge_sched_conf(5) that priorities need."""
+
+    __slots__ = ("priority", "urgency", "ticket", "waiting_time", "deadline")
+
+    def __init__(self, scheduler: Attributes) -> None:
+        self.priority = float(scheduler.get("weight_priority", "1"))
+        self.urgency = float(scheduler.get("weight_urgency", "0.1"))
+        self.ticket = float(scheduler.get("weight_ticket", "0.01"))
+        self.waiting_time = float(scheduler.get("weight_waiting_time", "0"))
+        self.deadline = float(scheduler.get("weight_deadline", "3600000"))
+
+
+def normalised(values: Sequence[float]) -> list[float]:
+    """The values mapped to 0..1 from the least to the most; all NEUTRAL if they do not differ."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    if high <= low:
+        return [NEUTRAL] * len(values)
+    span = high - low
+    return [(value - low) / span for value in values]
+
+
+def prioritise(weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], now: float) -> list[Priority]:
+    """Priorities of jobs that are looked at together, in their order. Source: PR-1 … PR-3.
+
+    Without a ticket policy every job has the same tickets. npprior: -p 0 is 0.5.
+    """
+    waiting, deadline = weights.waiting_time, weights.deadline
+    urgencies = [
+        category.urgency
+        + (waiting * (now - job.submit_time) if waiting else 0.0)
+        + (deadline_urgency(deadline, job.deadline, now) if job.deadline else 0.0)
+        for job, category in jobs
+    ]
+    tickets = weights.ticket * NEUTRAL
+    by_priority, by_urgency = weights.priority, weights.urgency
+    found: list[Priority] = []
+    for (job, _), nurg in zip(jobs, normalised(urgencies), strict=True):
+        npprior = (job.priority + 1024) / 2048
+        found.append((by_priority * npprior + by_urgency * nurg + tickets, npprior, nurg, NEUTRAL))
+    return found

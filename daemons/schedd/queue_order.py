@@ -1,0 +1,62 @@
+"""The order of queue instances that a site's own function gives for the parallel jobs of an environment.
+
+Owns the loading of these functions. They run inside the scheduler, so only managers name them, in `qsort_args` of a PE:
+`/absolute/path.py function [argument …]`. The function is called as `function(instances, arguments)` with names
+`queue@host` in the scheduler's order and gives those that may be used, in the order that it wants; `$complex` in an
+argument stands for what the job requests of it, "" if nothing. A function that fails leaves the order as it was and is
+logged once. Called by `daemons.schedd.categories`. Source: sge_pe(5) qsort_args, PE-16.
+Deviation: a Python file instead of a C library, as this is a Python system.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+from gridengine.placement.requests import Request
+from gridengine.state.compiled import ParallelEnvironment
+
+_log = logging.getLogger(__name__)
+
+_loaded: dict[str, tuple[int, ModuleType]] = {}
+_told: set[str] = set()
+
+
+def site_order(pe: ParallelEnvironment, request: Request, instances: list[str]) -> list[str]:
+    """The instances in the order of the PE's function; as they are if it has none or it fails."""
+    if not pe.qsort_args:
+        return instances
+    path, name, *arguments = pe.qsort_args
+    requested = {demand.name: demand.text for demand in request.hard}
+    given = [requested.get(text[1:], "") if text.startswith("$") else text for text in arguments]
+    try:
+        chosen = _function(path, name)(list(instances), given)
+        known = set(instances)
+        return [instance for instance in dict.fromkeys(chosen) if instance in known]
+    except Exception as error:  # noqa: BLE001 - a site's code may do anything, and must not stop the scheduler
+        _complain(f"qsort_args of parallel environment {pe.name}: {path} {name}: {type(error).__name__}: {error}")
+        return instances
+
+
+def _function(path: str, name: str) -> Callable[[list[str], list[str]], Sequence[str]]:
+    """The function as the file has it now."""
+    changed = os.stat(path).st_mtime_ns
+    known = _loaded.get(path)
+    if known is None or known[0] != changed:
+        spec = importlib.util.spec_from_file_location("qsort_args", path)
+        if spec is None or spec.loader is None:
+            raise ImportError("it is not a Python file")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        known = _loaded[path] = changed, module
+    function: Callable[[list[str], list[str]], Sequence[str]] = getattr(known[1], name)
+    return function
+
+
+def _complain(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        _log.error("%s", text)

@@ -1,0 +1,43 @@
+"""Categories of jobs that ask for an advance reservation: placed inside it, by the same rules.
+
+Owns what the scheduler keeps of such jobs for one configuration; the placement is `gridengine.placement.reserved`'s.
+Called through `daemons.schedd.view` like the other categories. Source: AR-60, AR-91, AR-99, AR-100.
+"""
+
+from __future__ import annotations
+
+from daemons.schedd.categories import Category
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.reserved import ReservedSite, place_reserved, reserved_request
+from gridengine.placement.site import Site
+from gridengine.placement.urgency import resource_urgency
+from gridengine.state.jobs import Grant, Job
+
+
+class ReservedCategory:
+    """Jobs that ask for the same of one reservation. `stuck`: nothing more of them can be placed in this cycle."""
+
+    __slots__ = ("ar_id", "site", "request", "stuck", "urgency")
+    reserves = False
+
+    def __init__(self, site: Site, job: Job) -> None:
+        self.ar_id = job.ar
+        self.site = ReservedSite(site, site.state.reservations[job.ar])
+        self.request = reserved_request(self.site, job)
+        self.urgency = resource_urgency(site.state, self.request)
+        self.stuck = False
+
+    def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
+        """Grants for one more task and its PE; no grants: it is stuck. `ledger`: that of the cycle."""
+        if not self.site.reservation.usable:
+            self.stuck = True
+            return [], ""
+        granted, pe, _ = place_reserved(self.site, ledger.within(self.ar_id), self.request)
+        self.stuck = not granted
+        return granted, pe
+
+    def offer(self, places: object) -> None:
+        """Places outside are none of its business."""
+
+
+AnyCategory = Category | ReservedCategory

@@ -1,0 +1,77 @@
+"""Schedule lines: what a scheduling run found running, started and reserved, for common/schedule.
+
+Owns the form: job:task:state:start:duration:level:object:resource:use, a line of colons first. Times in epoch seconds and
+seconds, the offset of durations included; a job without a limit lasts to the end of 32-bit time. Levels: P parallel
+environment, G cluster, H host, Q queue instance; only what is a consumable there. Source: O; SC-10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from daemons.schedd.look_ahead import Reservation
+from daemons.schedd.plan import Charged, uses
+from daemons.schedd.view import View
+from gridengine.orders import StartOrder
+from gridengine.placement.site import Site
+from gridengine.placement.timeline import Timeline
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Grant
+from gridengine.units import INFINITY
+
+INTERVAL = "::::::::"
+END_OF_TIME = 0xFFFFFFFF
+
+
+def schedule_lines(view: View, now: float, starts: Iterable[StartOrder], reservations: Iterable[Reservation]) -> list[str]:
+    """The lines of one run. now: epoch seconds."""
+    state, line = view.state, Timeline(view.state, now)
+    found = [INTERVAL]
+    for job in state.jobs.values():
+        for task in job.tasks.values():
+            if task.granted:
+                stopped = task.suspended or task.threshold_suspended or task.subordinated
+                charged: Charged = {name: (float(amount), state.per_job(name)) for name, amount in task.resources.items()}
+                head = _head(job.id, task.id, "SUSPENDED" if stopped else "RUNNING", task.start_time, line.end_of(job, task))
+                found += _lines(view.site, head, task.granted, charged, task.pe)
+    for order in starts:
+        request = view.category(state.jobs[order.job_id]).request
+        head = _head(order.job_id, order.task_id, "STARTING", now, now + request.duration + line.offset)
+        found += _lines(view.site, head, order.granted, request.charged, order.pe)
+    for made in reservations:
+        fit, request = made.fit, made.category.request
+        end = fit.start + request.duration + line.offset
+        head = _head(made.job_id, made.task_id, "RESERVING", fit.start, end)
+        found += _lines(view.site, head, fit.granted, request.charged, fit.pe)
+    return found
+
+
+def _head(job_id: int, task_id: int, word: str, start: float, end: float) -> str:
+    over = END_OF_TIME if end >= INFINITY else int(end)
+    return f"{job_id}:{task_id}:{word}:{int(start)}:{over - int(start)}"
+
+
+def _lines(site: Site, head: str, granted: list[Grant], charged: Charged, pe: str) -> Iterator[str]:
+    """The PE first, then from the cluster down to the queues."""
+    amounts = list(uses(site.state, granted, charged, pe))
+    for letter in "PGHQ":
+        for where, name, amount in amounts:
+            if _letter(where) == letter and (letter == "P" or _consumed(site, where, name)):
+                yield f"{head}:{letter}:{where.partition(' ')[2] or where}:{name}:{amount:f}"
+
+
+def _letter(where: str) -> str:
+    if where == GLOBAL:
+        return "G"
+    if "@" in where:
+        return "Q"
+    return "P" if " " in where else "H"
+
+
+def _consumed(site: Site, where: str, name: str) -> bool:
+    """Whether the object has a capacity of the consumable."""
+    queue, at, _ = where.partition("@")
+    if at:
+        config = site.state.configs.get(where)
+        return config is not None and name in site.queue(queue, config).fixed
+    return name in site.host(where).fixed

@@ -1,0 +1,165 @@
+"""The scheduler's view: the mirrored state and what is derived from it for dispatch, kept up to date by events.
+
+Owns the derived parts and when they are stale. `observe` must be called with each event before it is applied.
+Called by the mirror and by `daemons.schedd.cycle`.
+"""
+
+from __future__ import annotations
+
+from daemons.schedd.board import Board, Place
+from daemons.schedd.categories import Category, PoolKey
+from daemons.schedd.pool import Pool
+from daemons.schedd.reserved import AnyCategory, ReservedCategory
+from gridengine.placement.access import user_sets_of
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.requests import CategoryKey, category_key
+from gridengine.placement.site import Site
+from gridengine.state import events as ev
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+
+UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "share_tree", "user", "checkpoint"))
+"""Kinds of objects that places and categories do not depend on."""
+
+
+class View:
+    """A state with board and categories. `cached=False` derives all anew in each cycle: the same outcome, slowly.
+
+    suspended_at: instance -> epoch s of the last suspension or resumption by a suspend threshold.
+    """
+
+    def __init__(self, state: State, cached: bool = True) -> None:
+        self.state = state
+        self.cached = cached
+        self.suspended_at: dict[str, float] = {}
+        self._derive()
+
+    def _derive(self) -> None:
+        self.site = Site(self.state)
+        self.board = Board(self.site)
+        self.categories: dict[CategoryKey, AnyCategory] = {}
+        self.pools: dict[PoolKey, Pool] = {}
+        self._of_job: dict[int, tuple[int, AnyCategory]] = {}
+        self._sets: dict[tuple[str, str], frozenset[str]] = {}
+        self._changed: set[str] = set(self.board.hosts)
+        self._reloaded: set[str] = set()
+        self._demanded = {entry.name for entry in self.site.entries.values() if entry.is_consumable}
+        self._corrected: set[str] = set()
+        self._released = False
+        self._stale = False
+
+    def observe(self, event: ev.AnyEvent) -> None:
+        """Note what an event, which is about to be applied, makes stale."""
+        if isinstance(event, ev.ObjectSet | ev.ObjectRemoved):
+            self._stale = self._stale or event.kind not in UNCONCERNED
+        elif isinstance(event, ev.GroupMembersSet):
+            self._stale = True
+        elif isinstance(event, ev.HostHeard):
+            self._host_heard(event)
+        elif isinstance(event, ev.HostLost):
+            self._host_lost(event.host)
+        elif isinstance(event, ev.TaskDispatched):
+            self._changed.update(grant.host for grant in event.granted)
+        elif isinstance(event, ev.TaskEnded | ev.TaskRequeued):
+            task = self.state.task(event.job_id, event.task_id)
+            if task is not None:
+                self._changed.update(grant.host for grant in task.granted)
+                self._released = True
+        elif isinstance(event, ev.ReservationEnding | ev.ReservationRemoved):
+            self._changed.update(grant.host for grant in self.state.reservations[event.ar_id].granted)
+            self._released = True
+        elif isinstance(event, ev.ReservationChanged):
+            self._stale = True
+        elif isinstance(event, ev.InstanceFlagsChanged | ev.InstanceErrorsCleared):
+            self._changed.update(name.partition("@")[2] for name in event.instances)
+        elif isinstance(event, ev.InstanceErrorSet):
+            self._changed.add(event.instance.partition("@")[2])
+
+    def _host_heard(self, event: ev.HostHeard) -> None:
+        host = self.state.hosts.get(event.host)
+        if event.host == GLOBAL:
+            self._changed.update(self.board.hosts)
+            self._released = True
+        elif host is None or not host.up or not self._demanded.isdisjoint((*event.load, *event.removed)):
+            self._changed.add(event.host)
+        elif event.load or event.removed:
+            self._reloaded.add(event.host)
+
+    def _host_lost(self, name: str) -> None:
+        """The host, and those of which its load sensors gave values."""
+        self._changed.add(name)
+        for host in self.state.hosts.values():
+            if name in host.sensed_by.values():
+                self._changed.update(self.board.hosts if host.name == GLOBAL else (host.name,))
+
+    def refresh(self, ledger: Ledger) -> None:
+        """Bring board and categories up to date with the state. `ledger`: that of the cycle, nothing given away yet."""
+        # also those whose correction has ended since
+        self._changed.update(ledger.corrections, self._corrected)
+        self._corrected = set(ledger.corrections)
+        closed = {place.name for name in self._reloaded for place in self.board.places_of(name) if not place.open}
+        free = self.board.refresh(self._changed, ledger)
+        reloaded = self.board.refresh(self._reloaded - self._changed, ledger)
+        if free or reloaded:
+            self.offer(free + reloaded)
+        if free or self._released or any(place.name in closed for place in reloaded):
+            self.unstick()
+        self._changed, self._reloaded, self._released = set(), set(), False
+
+    def unstick(self) -> None:
+        """Something happened that may help categories that could not place anything."""
+        for category in self.categories.values():
+            category.stuck = False
+
+    def offer(self, places: list[Place]) -> None:
+        """Let every pool know of places that may have room."""
+        for pool in self.pools.values():
+            pool.offer(places)
+        for category in self.categories.values():
+            category.offer(places)
+
+    def begin(self) -> None:
+        """Start of a cycle: derive anew what a change of configuration made stale."""
+        if self._stale or not self.cached or any(name not in self.state.instances for name in self.board.places):
+            self._derive()
+        for category in self.categories.values():
+            if category.reserves or isinstance(category, ReservedCategory):
+                category.stuck = False
+
+    def category(self, job: Job) -> AnyCategory:
+        """The category of a job. Keeps it by job and version."""
+        known = self._of_job.get(job.id)
+        if known is not None and known[0] == job.version:
+            return known[1]
+        owner = (job.owner, job.group)
+        sets = self._sets.get(owner)
+        if sets is None:
+            sets = self._sets[owner] = user_sets_of(self.state, *owner)
+        key = category_key(sets, job)
+        category = self.categories.get(key)
+        if category is None:
+            category = self.categories[key] = self._new_category(job)
+            self._demanded |= category.request.names
+        self._of_job[job.id] = (job.version, category)
+        return category
+
+    def _new_category(self, job: Job) -> AnyCategory:
+        if job.ar in self.state.reservations:
+            return ReservedCategory(self.site, job)
+        return Category(self.site, self.board, job, self.pools)
+
+    def touched(self, hosts: set[str]) -> None:
+        """The cycle gave away something there: take the figures from the state next time."""
+        self._changed |= hosts
+
+    def look_again(self) -> None:
+        """What was refused in this cycle may do in the next: it was kept free for reservations, which are made anew."""
+        self._changed.update(self.board.hosts)
+
+    def forget_jobs(self) -> None:
+        """Drop what is kept for jobs and categories that are gone."""
+        if len(self._of_job) > 2 * len(self.state.jobs) + 1000:
+            self._of_job = {job_id: kept for job_id, kept in self._of_job.items() if job_id in self.state.jobs}
+            used = {id(category) for _, category in self._of_job.values()}
+            self.categories = {key: category for key, category in self.categories.items() if id(category) in used}

@@ -1,0 +1,87 @@
+"""Users, projects, and usersets (access lists and departments).
+
+Owns their attributes and checks, and the rule that a user is in one department only. Called through
+`gridengine.config.KINDS`. Source: user(5), project(5), access_list(5); US-1..4.
+"""
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+from gridengine.config.attribute_types import AttributeType, Number, ObjectName, Usersets, given, none_or, refers_to
+from gridengine.config.objects import ConfigObject
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.syntax.lists import check_object_name, is_none, join_names, split_names
+
+
+class User(ConfigObject):
+    """A user known to the ticket policies."""
+
+    kind: ClassVar[str] = "user"
+
+    name: ObjectName
+    oticket: Number = "0"
+    fshare: Number = "0"
+    delete_time: Number = "0"
+    default_project: Annotated[str, AttributeType(none_or(check_object_name), refers_to("project"))] = "NONE"
+
+
+class Project(ConfigObject):
+    """A project: its tickets and who may submit to it."""
+
+    kind: ClassVar[str] = "project"
+
+    name: ObjectName
+    oticket: Number = "0"
+    fshare: Number = "0"
+    acl: Usersets = "NONE"
+    xacl: Usersets = "NONE"
+
+
+def _userset_type(text: str) -> str:
+    words = given(text).upper().replace(",", " ").split()
+    for word in words:
+        if word not in ("ACL", "DEPT"):
+            raise SyntaxFault(f'"{word}" is neither ACL nor DEPT')
+    return " ".join(word for word in ("ACL", "DEPT") if word in words)
+
+
+def _entries(text: str) -> str:
+    """Users and @groups (primary groups), divided by commas."""
+    names = split_names(given(text))
+    for name in names:
+        check_object_name(name.removeprefix("@"))
+    return join_names(names, ",")
+
+
+class Userset(ConfigObject):
+    """An access list, a department, or both."""
+
+    kind: ClassVar[str] = "userset"
+
+    name: ObjectName
+    type: Annotated[str, AttributeType(_userset_type)] = "ACL"
+    fshare: Number = "0"
+    oticket: Number = "0"
+    entries: Annotated[str, AttributeType(_entries)] = "NONE"
+
+    @property
+    def is_department(self) -> bool:
+        """Whether functional shares and override tickets of it count."""
+        return "DEPT" in self.type.split()
+
+    def holds(self, user: str, group: str) -> bool:
+        """Whether the user, or the primary group by its @name, is listed."""
+        return not {user, f"@{group}"}.isdisjoint(split_names(self.entries))
+
+
+def check_departments(usersets: Iterable[Userset]) -> None:
+    """Refuse a user or group that is listed in two departments. Raises ConfigError. Source: US-4."""
+    department_of: dict[str, str] = {}
+    for userset in usersets:
+        if not userset.is_department or is_none(userset.entries):
+            continue
+        for entry in split_names(userset.entries):
+            other = department_of.setdefault(entry, userset.name)
+            if other != userset.name:
+                reason = f'"{entry}" is already in the department "{other}"'
+                raise ConfigError("userset", userset.name, "entries", reason)

@@ -1,0 +1,43 @@
+"""The registry of configuration objects.
+
+Owns which kinds there are. Called by everybody who handles objects of any kind by name.
+"""
+
+from gridengine.config.access import Project, User, Userset
+from gridengine.config.calendars import CalendarObject
+from gridengine.config.cluster_queue import ClusterQueue
+from gridengine.config.complexes import Complex
+from gridengine.config.configuration import Configuration
+from gridengine.config.hosts import AdminHost, ExecHost, HostGroup, Manager, Operator, SubmitHost
+from gridengine.config.objects import ConfigObject
+from gridengine.config.parallel import Checkpoint, ParallelEnvironment
+from gridengine.config.resource_quota import ResourceQuota
+from gridengine.config.scheduler import Scheduler
+from gridengine.config.share_tree import ShareTree
+
+Kind = type[ConfigObject]
+
+#: model by kind
+KINDS: dict[str, Kind] = {
+    model.kind: model
+    for model in (
+        ClusterQueue,
+        HostGroup,
+        ExecHost,
+        AdminHost,
+        SubmitHost,
+        Manager,
+        Operator,
+        Complex,
+        ParallelEnvironment,
+        Checkpoint,
+        CalendarObject,
+        Userset,
+        User,
+        Project,
+        ResourceQuota,
+        ShareTree,
+        Scheduler,
+        Configuration,
+    )
+}

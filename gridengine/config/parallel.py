@@ -1,0 +1,106 @@
+"""Parallel environments and checkpointing interfaces.
+
+Owns their attributes and checks. Called through `gridengine.config.KINDS`.
+Source: sge_pe(5), PE-1..16; checkpoint(5), CK-1..3; CQ-37 (queue_list is unknown).
+"""
+
+from typing import Annotated, ClassVar
+
+from gridengine.config.attribute_types import (
+    AttributeType,
+    Boolean,
+    ObjectName,
+    Usersets,
+    absolute_path,
+    choice,
+    command_with,
+    given,
+    none_or,
+    number,
+)
+from gridengine.config.command_variables import CKPT_VARIABLES, PE_VARIABLES
+from gridengine.config.objects import ConfigObject
+from gridengine.config.signals import check_signal
+from gridengine.errors import SyntaxFault
+from gridengine.ranges import MAX_SLOTS
+from gridengine.units import parse_number
+
+_RULES = ("$pe_slots", "$fill_up", "$round_robin")
+
+
+def check_allocation_rule(text: str) -> str:
+    """One of the three rules or a number of slots per host (PE-3..6). Also of -alloc (AR-126). Raises SyntaxFault."""
+    if given(text) in _RULES:
+        return text
+    if not text.isdigit():
+        raise SyntaxFault(f'"{text}" is neither a number of slots per host nor one of {", ".join(_RULES)}')
+    return str(parse_number(text, 1, MAX_SLOTS))
+
+
+def _urgency_slots(text: str) -> str:
+    """min, max, avg or a number (PE-11)."""
+    if given(text).isdigit():
+        return str(parse_number(text, 0, MAX_SLOTS))
+    return choice("min", "max", "avg")(text)
+
+
+def _ordering(text: str) -> str:
+    """A file by its absolute path, a function in it, and its arguments (PE-16)."""
+    words = given(text).split()
+    if len(words) < 2:
+        raise SyntaxFault(f'"{text}" does not name a file and a function')
+    return " ".join((absolute_path(words[0]), *words[1:]))
+
+
+_Procedure = Annotated[str, AttributeType(none_or(command_with(PE_VARIABLES)))]
+
+
+class ParallelEnvironment(ConfigObject):
+    """A parallel environment. qsort_args names an ordering function with its arguments (PE-16)."""
+
+    kind: ClassVar[str] = "parallel_environment"
+    key: ClassVar[str] = "pe_name"
+
+    pe_name: ObjectName
+    slots: Annotated[str, AttributeType(number(0, MAX_SLOTS))] = "0"
+    user_lists: Usersets = "NONE"
+    xuser_lists: Usersets = "NONE"
+    start_proc_args: _Procedure = "NONE"
+    stop_proc_args: _Procedure = "NONE"
+    allocation_rule: Annotated[str, AttributeType(check_allocation_rule)] = "$pe_slots"
+    control_slaves: Boolean = "FALSE"
+    job_is_first_task: Boolean = "TRUE"
+    urgency_slots: Annotated[str, AttributeType(_urgency_slots)] = "min"
+    accounting_summary: Boolean = "FALSE"
+    qsort_args: Annotated[str, AttributeType(none_or(_ordering))] = "NONE"
+
+
+def _when(text: str) -> str:
+    """The letters, in the order in which qconf prints them (CK-3)."""
+    letters = set(given(text))
+    if letters - set("smxr"):
+        raise SyntaxFault(f'"{text}" may only hold the letters s, m, x and r')
+    return "".join(letter for letter in "xrsm" if letter in letters)
+
+
+_Command = Annotated[str, AttributeType(none_or(command_with(CKPT_VARIABLES), none="none"))]
+
+
+class Checkpoint(ConfigObject):
+    """A checkpointing interface."""
+
+    kind: ClassVar[str] = "checkpoint"
+    key: ClassVar[str] = "ckpt_name"
+
+    ckpt_name: ObjectName
+    interface: Annotated[
+        str,
+        AttributeType(choice("userdefined", "application-level", "transparent", "hibernator", "cpr")),
+    ] = "userdefined"
+    ckpt_command: _Command = "none"
+    migr_command: _Command = "none"
+    restart_command: _Command = "none"
+    clean_command: _Command = "none"
+    ckpt_dir: Annotated[str, AttributeType(none_or(absolute_path, none="none"))] = "/tmp"
+    signal: Annotated[str, AttributeType(none_or(check_signal, none="none"))] = "none"
+    when: Annotated[str, AttributeType(none_or(_when, none="none"))] = "sx"

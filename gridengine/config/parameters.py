@@ -1,0 +1,56 @@
+"""The `KEY=value` parameters inside of qmaster_params, execd_params and reporting_params.
+
+Owns the known keys and how such a list is read. Called by the configuration's model and by the daemons.
+Source: sge_conf(5); GC-3 (unknown keys are kept, with a warning), RP-2.
+"""
+
+from gridengine.errors import SyntaxFault
+from gridengine.syntax.lists import is_none
+
+QMASTER_PARAMETERS = frozenset(
+    "ENABLE_ENFORCE_MASTER_LIMIT ENABLE_FORCED_QDEL_IF_UNKNOWN ENABLE_FORCED_QDEL FORBID_RESCHEDULE FORBID_APPERROR "
+    "DISABLE_AUTO_RESCHEDULING ENABLE_RESCHEDULE_KILL ENABLE_RESCHEDULE_SLAVE MAX_DYN_EC MONITOR_TIME "
+    "LOG_MONITOR_MESSAGE PROF_SIGNAL PROF_WORKER PROF_LISTENER PROF_DELIVER PROF_TEVENT PROF_SCHEDULER "
+    "STREE_SPOOL_INTERVAL MAX_JOB_DELETION_TIME "
+    "GDI_TIMEOUT GDI_RETRIES CL_PING SCHEDULER_TIMEOUT JSV_TIMEOUT JSV_THRESHOLD "
+    "OLD_RESCHEDULE_BEHAVIOR OLD_RESCHEDULE_BEHAVIOR_ARRAY_JOB SIMULATE_EXECDS NO_AUTHENTICATION NO_SECURITY "
+    "ENABLE_MTRACE __TEST_SLEEP_AFTER_REQUEST PRINT_MALLOC_INFO".split()
+)
+EXECD_PARAMETERS = frozenset(
+    "ACCT_RESERVED_USAGE ENABLE_WINDOMACC IGNORE_NGROUPS_MAX_LIMIT KEEP_ACTIVE PTF_MIN_PRIORITY PTF_MAX_PRIORITY "
+    "PROF_EXECD NOTIFY_KILL NOTIFY_SUSP SHARETREE_RESERVED_USAGE USE_QSUB_GID S_DESCRIPTORS H_DESCRIPTORS S_MAXPROC "
+    "H_MAXPROC S_MEMORYLOCKED H_MEMORYLOCKED S_LOCKS H_LOCKS INHERIT_ENV SET_LIB_PATH ENABLE_ADDGRP_KILL PDC_INTERVAL "
+    "ENABLE_BINDING SIMULATE_JOBS NO_AUTHENTICATION DO_AUTHENTICATION NO_SECURITY USE_SYSLOG USE_QIDLE USE_CGROUPS "
+    "USE_SMAPS PRINT_MALLOC_INFO DEMAND_LS".split()
+)
+REPORTING_PARAMETERS = frozenset(
+    "ACCOUNTING REPORTING FLUSH_TIME ACCOUNTING_FLUSH_TIME JOBLOG SHARELOG LOG_CONSUMABLES".split()
+)
+KNOWN_PARAMETERS = {
+    "qmaster_params": QMASTER_PARAMETERS,
+    "execd_params": EXECD_PARAMETERS,
+    "reporting_params": REPORTING_PARAMETERS,
+}
+
+
+def parse_parameters(text: str) -> dict[str, str]:
+    """The values by upper-case key; a key without `=value` is TRUE. Elements are divided by commas or blanks."""
+    if is_none(text):
+        return {}
+    parameters: dict[str, str] = {}
+    for element in text.replace(",", " ").split():
+        key, equal, value = element.partition("=")
+        if not key or (equal and not value):
+            raise SyntaxFault(f'"{element}" is not of the form KEY=value')
+        parameters[key.upper()] = value if equal else "TRUE"
+    return parameters
+
+
+def check_parameters(text: str) -> str:
+    """The text itself, `none` for nothing. Unknown keys are kept: `unknown_parameters` names them."""
+    return text.strip() if parse_parameters(text) else "none"
+
+
+def unknown_parameters(text: str, known: frozenset[str]) -> list[str]:
+    """The keys that nobody reads, for a warning (GC-3)."""
+    return [key for key in parse_parameters(text) if key not in known]

@@ -1,0 +1,158 @@
+"""Instructions for exec hosts and the reports that come back: the contract of qmaster and execd.
+
+Owns the shapes, as JSON on Ray calls (docs/architecture.md section 5). Instructions follow from the state
+(`daemons.qmaster.effects`), are keyed by (job, task, attempt) and may be repeated without harm.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from gridengine.state.events import decode_hook, encode_hook
+from gridengine.state.jobs import Grant, Job, TaskKey, Usage
+
+
+class Start(Struct, tag="start", omit_defaults=True):
+    """Run a task. `job` without its pending ranges and tasks; `script` None for binaries.
+
+    `queue`: all resolved attributes of the master's queue instance; `pe`: all attributes of the PE, empty for
+    serial tasks. `processors`: that attribute of the granted instances that have it (QC-12).
+    `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
+    `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
+    """
+
+    key: TaskKey
+    job: Job
+    granted: list[Grant]
+    queue: dict[str, str]
+    environment: dict[str, str]
+    script: bytes | None = None
+    pe: dict[str, str] = field(default_factory=dict)
+    pe_name: str = ""
+    restarted: int = 0
+    time: float = 0.0
+    submit_time: float = 0.0
+    time_limit: float = 0.0
+    processors: dict[str, str] = field(default_factory=dict)
+    per_job_limits: list[str] = field(default_factory=list)
+
+
+class Signal(Struct, tag="signal", omit_defaults=True):
+    """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it."""
+
+    key: TaskKey
+    command: Literal["run", "suspend", "kill"]
+
+
+class Forget(Struct, tag="forget"):
+    """The qmaster has everything about the end of this attempt, or does not know it: remove its files, kill what runs."""
+
+    key: TaskKey
+
+
+class Configure(Struct, tag="configure"):
+    """The configuration in force on the host: global values overlaid by the local ones (sge_conf(5)).
+
+    Load is reported as it is measured: `load_scaling` is applied where a value is used (LS-5).
+    """
+
+    configuration: dict[str, str]
+
+
+Instruction = Start | Signal | Forget | Configure
+
+
+class Acknowledgement(Struct, omit_defaults=True):
+    """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made."""
+
+    ok: bool = True
+    failed: int = 0
+    reason: str = ""
+
+
+class Started(Struct, tag="started"):
+    key: TaskKey
+    time: float
+
+
+class Ended(Struct, tag="ended", omit_defaults=True):
+    """A task has ended. `failed` as in sge_status(5), `signal` 0 or the one that ended the job.
+
+    `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
+    are already in `exit_status`.
+    """
+
+    key: TaskKey
+    failed: int = 0
+    exit_status: int = 0
+    signal: int = 0
+    reason: str = ""
+    start_time: float = 0.0
+    end_time: float = 0.0
+    usage: dict[str, float] = field(default_factory=dict)
+
+
+class Load(Struct, tag="load", omit_defaults=True):
+    """A load report: only changed values; `full` says that all others ceased. `incarnation`: changes with every boot.
+
+    `others`: what load sensors of the host say of other hosts or the cluster ("global"), host -> values, and
+    `others_removed` what they no longer say. `full` counts for them, too. Source: LS-3.
+    """
+
+    time: float
+    values: dict[str, str] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    full: bool = False
+    incarnation: str = ""
+    others: dict[str, dict[str, str]] = field(default_factory=dict)
+    others_removed: dict[str, list[str]] = field(default_factory=dict)
+
+
+class UsageReport(Struct, tag="usage"):
+    key: TaskKey
+    usage: Usage
+
+
+class Inventory(Struct, tag="inventory"):
+    """Every task that has a directory on the host; sent after any restart of the execd or the qmaster."""
+
+    keys: list[TaskKey]
+    incarnation: str = ""
+
+
+Report = Started | Ended | Load | UsageReport | Inventory
+
+
+class Verdict(Struct, omit_defaults=True):
+    """Answer to one report, in order. `forget`: tasks whose files (and processes) are to be removed now.
+
+    `unknown_hosts`: hosts of a load report that are no exec hosts.
+    """
+
+    ok: bool = True
+    forget: list[TaskKey] = field(default_factory=list)
+    unknown_hosts: list[str] = field(default_factory=list)
+
+
+class Batch(Struct, omit_defaults=True):
+    """What one Ray call carries, in either direction."""
+
+    instructions: list[Instruction] = field(default_factory=list)
+    acknowledgements: list[Acknowledgement] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
+_decoder = msgspec.json.Decoder(Batch, dec_hook=decode_hook)
+
+
+def encode(batch: Batch) -> bytes:
+    return _encoder.encode(batch)
+
+
+def decode(data: bytes) -> Batch:
+    return _decoder.decode(data)

@@ -1,0 +1,49 @@
+"""What can go wrong with something that a person wrote, and how a command ends then.
+
+Owns the exception types of the pure core and the exit codes of Grid Engine's commands.
+Must not import anything outside of the standard library, nor anything slow: clients load it.
+Called by every module of `gridengine`; the qmaster turns these into answers, clients into lines on stderr.
+"""
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+#: a limit of sge_conf(5) (max_u_jobs, max_jobs, max_advance_reservations) was reached (X-10)
+EXIT_LIMIT = 25
+#: qsub -sync: the job was deleted or never ran
+EXIT_SYNC_FAILED = 100
+
+
+class SyntaxFault(ValueError):
+    """A value that does not follow its grammar. `str(fault)` is the reason, without the attribute's name."""
+
+    exit_status = EXIT_FAILED
+
+
+class ConfigError(Exception):
+    """A configuration object that is refused.
+
+    kind: kind of the object (`cluster_queue`); name: its name or "" when unknown; attribute: the attribute at
+    fault or "" when the object as a whole is; reason: a clause without the names; line: line of the file, 0 if none.
+    """
+
+    exit_status = EXIT_FAILED
+
+    def __init__(self, kind: str, name: str, attribute: str, reason: str, line: int = 0) -> None:
+        self.kind = kind
+        self.name = name
+        self.attribute = attribute
+        self.reason = reason
+        self.line = line
+        super().__init__(self.message())
+
+    def message(self) -> str:
+        """One line for the user: where, which object, which attribute, why."""
+        place = f"line {self.line}: " if self.line else ""
+        subject = self.kind.replace("_", " ")
+        if self.name:
+            subject += f' "{self.name}"'
+        attribute = f', attribute "{self.attribute}"' if self.attribute else ""
+        return f"{place}{subject}{attribute}: {self.reason}"
+
+    def __reduce__(self) -> tuple[type["ConfigError"], tuple[str, str, str, str, int]]:
+        return ConfigError, (self.kind, self.name, self.attribute, self.reason, self.line)

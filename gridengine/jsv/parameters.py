@@ -1,0 +1,196 @@
+"""The parameters by which a verifier sees and changes a job, and their way to and from a `submit` request.
+
+Owns the names and the form of the values. A request is the plain dict that `submit` sends. Called by
+`gridengine.jsv.conversation`. Source: sge_jsv(1), sge_submit(1) (each option names its parameter); JV-3; O for order and form.
+"""
+
+from gridengine.errors import SyntaxFault
+from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
+from gridengine.ranges import format_slot_ranges, parse_slot_ranges
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+    Request = dict[str, Any]
+
+PROTOCOL_VERSION = "1.0"
+#: what a verifier may look at but not change
+FIXED = frozenset(("VERSION", "CONTEXT", "CLIENT", "USER", "GROUP", "JOB_ID"))
+#: parameter -> field of the request, by the form of the value
+TEXTS = {"A": "account", "ckpt": "checkpoint", "cwd": "cwd", "m": "mail_options", "N": "name", "P": "project", "w": "verify"}
+NUMBERS = {"ar": "ar", "js": "job_share", "p": "priority", "tc": "task_concurrency"}
+LISTS = {
+    "hold_jid": "hold_jid",
+    "hold_jid_ad": "hold_jid_ad",
+    "hold_jid_ok": "hold_jid_ok",
+    "hold_jid_fail": "hold_jid_fail",
+    "l_hard": "hard",
+    "l_soft": "soft",
+    "M": "mail_list",
+    "masterq": "master_queues",
+    "q_hard": "hard_queues",
+    "q_soft": "soft_queues",
+}
+SWITCHES = {"b": "binary", "j": "merge", "notify": "notify", "now": "now", "R": "reserve", "r": "rerun"}
+PATHS = {"e": "stderr", "i": "stdin", "o": "stdout", "S": "shells"}
+DATES = {"a": "start_after", "dl": "deadline"}
+_PE, _TASKS, _CHECKPOINT = ("pe_name", "pe_min", "pe_max"), ("t_min", "t_max", "t_step"), ("c_occasion", "c_interval")
+_ORDER = (
+    "a ac ar A b c_interval c_occasion ckpt cwd dl e hold_jid hold_jid_ad hold_jid_ok hold_jid_fail h i j js l_hard l_soft m M "
+    f"masterq notify now N o p {BINDING} P pe_name pe_min pe_max q_hard q_soft R r shell S t_min t_max t_step tc w"
+).split()
+
+#: field of a request -> the parameter that names it in jsv_allowed_mod
+PARAMETER_OF = {field: name for table in (TEXTS, NUMBERS, LISTS, SWITCHES, PATHS, DATES) for name, field in table.items()} | {
+    "context_changes": "ac",
+    "holds": "h",
+    "checkpoint_when": "c",
+    "pe": "pe",
+    "pe_range": "pe",
+    "no_shell": "shell",
+    "environment": "v",
+    "environment_names": "v",
+    "binding": "binding",
+    "override_tickets": "ot",
+    "args": "CMDARGS",
+}
+
+
+def parameters(request: "Request") -> list[tuple[str, str]]:
+    """The parameters of a job, those that were given, in the order in which verifiers get them."""
+    found: dict[str, str] = {}
+    for table, show in _SHOWN:
+        for name, field in table.items():
+            value = request.get(field)
+            if value not in (None, "", [], 0, False):
+                found[name] = show(value)
+    if request.get("verify", "n") == "n":
+        found.pop("w", None)
+    if request.get("account") == "sge":
+        found.pop("A", None)
+    found.setdefault("N", request.get("script_file", "").rpartition("/")[2] or "STDIN")
+    if request.get("context"):
+        found["ac"] = ",".join(f"{name}={value}" if value else name for name, value in request["context"].items())
+    if request.get("holds"):
+        found["h"] = request["holds"]
+    if request.get("no_shell"):
+        found["shell"] = "n"
+    if when := request.get("checkpoint_when"):
+        found["c_occasion" if all(letter in "nsmxr" for letter in when) else "c_interval"] = when
+    found |= _parallel(request) | _array(request) | binding_parameters(request.get("binding", ""))
+    command = [("CMDNAME", request.get("script_file", "")), ("CMDARGS", str(len(request.get("args", ()))))]
+    command += [(f"CMDARG{number}", argument) for number, argument in enumerate(request.get("args", ()))]
+    return command + [(name, found[name]) for name in _ORDER if name in found]
+
+
+def _parallel(request: "Request") -> dict[str, str]:
+    if not request.get("pe"):
+        return {}
+    pairs = parse_slot_ranges(request["pe_range"])
+    return dict(zip(_PE, (request["pe"], str(pairs[0][0]), str(pairs[-1][1])), strict=True))
+
+
+def _array(request: "Request") -> dict[str, str]:
+    if not request.get("tasks"):
+        return {}
+    span, _, step = request["tasks"].partition(":")
+    first, _, last = span.partition("-")
+    return dict(zip(_TASKS, (first, last or first, step or "1"), strict=True))
+
+
+def _date(seconds: float) -> str:
+    from datetime import datetime
+
+    return f"{datetime.fromtimestamp(seconds):%Y%m%d%H%M.%S}"
+
+
+def _paths(pairs: "list[list[str]]") -> str:
+    return ",".join(f"{host}:{path}" if host else path for host, path in pairs)
+
+
+_SHOWN: "tuple[tuple[dict[str, str], Any], ...]" = (
+    (TEXTS, str),
+    (NUMBERS, str),
+    (LISTS, ",".join),
+    (SWITCHES, lambda on: "y"),
+    (PATHS, _paths),
+    (DATES, _date),
+)
+
+
+def corrected(request: "Request", corrections: dict[str, str]) -> "Request":
+    """The request with parameters changed; "" takes one away. Raises SyntaxFault that names the parameter."""
+    fresh = dict(request)
+    for name, value in corrections.items():
+        try:
+            _correct(fresh, name, value)
+        except (ValueError, KeyError) as error:
+            raise SyntaxFault(f'the verifier set parameter {name} to "{value}": {error}') from None
+    _correct_groups(fresh, corrections)
+    return fresh
+
+
+def _correct(request: "Request", name: str, value: str) -> None:
+    if name in FIXED:
+        raise SyntaxFault("it cannot be changed")
+    if name in TEXTS:
+        request[TEXTS[name]] = value or {"w": "n", "A": "sge"}.get(name, "")
+    elif name in NUMBERS:
+        request[NUMBERS[name]] = int(value or 0)
+    elif name in LISTS:
+        request[LISTS[name]] = [item for item in value.split(",") if item]
+    elif name in SWITCHES:
+        request[SWITCHES[name]] = None if name == "r" and not value else _switch(value or "n")
+    elif name == "shell":
+        request["no_shell"] = not _switch(value or "y")
+    elif name in PATHS:
+        pairs = [item.rpartition(":") for item in value.split(",") if item]
+        request[PATHS[name]] = [[host, path] for host, _, path in pairs]
+    elif name in DATES:
+        request[DATES[name]] = _seconds(value)
+    elif name == "ac":
+        pairs = [item.partition("=") for item in value.split(",") if item]
+        request["context"] = {variable: text for variable, _, text in pairs}
+    elif name == "h":
+        request["holds"] = "" if value == "n" else value
+    elif name in _CHECKPOINT:
+        request["checkpoint_when"] = value
+    elif name == "CMDNAME":
+        if not request.get("binary"):
+            raise SyntaxFault("the command of a script job cannot be changed")
+        request["script_file"] = value
+    elif name[:6] != "CMDARG" and name not in _ORDER:
+        raise SyntaxFault("there is no such parameter")
+
+
+def _switch(value: str) -> bool:
+    if value not in ("y", "yes", "n", "no"):
+        raise SyntaxFault("y or n is expected")
+    return value[0] == "y"
+
+
+def _seconds(value: str) -> float:
+    from gridengine.units import parse_date_time
+
+    return float(parse_date_time(value, 0)) if value else 0.0
+
+
+def _correct_groups(request: "Request", corrections: dict[str, str]) -> None:
+    """Parameters that make sense together only: slots, tasks, binding, arguments."""
+    if not corrections.keys().isdisjoint(_PE):
+        wanted = _parallel(request) | corrections
+        request["pe"] = wanted.get("pe_name", "")
+        low, high = (int(wanted.get(name) or 1) for name in ("pe_min", "pe_max"))
+        request["pe_range"] = format_slot_ranges([(low, max(low, high))]) if request["pe"] else ""
+    if not corrections.keys().isdisjoint(_TASKS):
+        wanted = _array(request) | corrections
+        first, last, step = (wanted.get(name, "") for name in _TASKS)
+        request["tasks"] = f"{first}-{last or first}:{step or 1}" if first else ""
+    if any(name.startswith("binding_") for name in corrections):
+        request["binding"] = binding_text(binding_parameters(request.get("binding", "")) | corrections)
+    if any(name.startswith("CMDARG") for name in corrections):
+        arguments = dict(enumerate(request.get("args", ())))
+        arguments |= {int(name[6:]): value for name, value in corrections.items() if name[6:].isdigit()}
+        count = int(corrections.get("CMDARGS") or max([*arguments, -1]) + 1)
+        request["args"] = [arguments.get(number, "") for number in range(count)]

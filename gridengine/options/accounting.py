@@ -1,0 +1,27 @@
+"""Options of qacct, the rows alone. Source: qacct(1); statements QA."""
+
+from gridengine.options import fields as fold
+from gridengine.options.option import Option
+
+ACCOUNTING_OPTIONS: tuple[Option, ...] = (
+    Option("-ar", "[ar_id]", "qacct", fold.text, "ar", "by advance reservation, or this one"),
+    Option("-A", "[account]", "qacct", fold.text, "account", "by account, or this one"),
+    Option("-b", "begin_time", "qacct", fold.date, "begin", "jobs that started after this time"),
+    Option("-d", "days", "qacct", fold.count, "days", "jobs that started within so many days"),
+    Option("-D", "[department]", "qacct", fold.text, "department", "by department, or this one"),
+    Option("-e", "end_time", "qacct", fold.date, "end", "jobs that started before this time"),
+    Option("-E", "", "qacct", fold.flag, "by_end", "times of -b, -d, -e are those of the end of jobs"),
+    Option("-f", "file", "qacct", fold.text, "file", "read this file, - for the standard input"),
+    Option("-g", "[group]", "qacct", fold.text, "group", "by group, or this one"),
+    Option("-h", "[host]", "qacct", fold.text, "host", "by host, or this one"),
+    Option("-help --help", "", "qacct", fold.flag, "help", "print this help"),
+    Option("-j", "[job]", "qacct", fold.text, "job", "print whole records: all, of an id, a name or a pattern"),
+    Option("-l", "resource_list", "qacct", fold.items, "requests", "jobs in queues that offer these resources"),
+    Option("-m", "", "qacct", fold.flag, "master_only", "leave out slave tasks of parallel jobs"),
+    Option("-o -u", "[owner]", "qacct", fold.text, "owner", "by owner, or this one"),
+    Option("-pe", "[pe_name]", "qacct", fold.text, "pe", "by parallel environment, or this one"),
+    Option("-P", "[project]", "qacct", fold.text, "project", "by project, or this one"),
+    Option("-q", "[wc_queue]", "qacct", fold.text, "queue", "by cluster queue, or those that match"),
+    Option("-slots", "[slots]", "qacct", fold.text, "slots", "by number of slots, or this number"),
+    Option("-t", "task_id_range", "qacct", fold.text, "tasks", "with -j: these tasks"),
+)

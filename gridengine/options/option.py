@@ -1,0 +1,164 @@
+"""The shape of an option, the parser of command lines and request files, and the usage text.
+
+Owns the grammar that all q* commands share: words with one dash and exact names, arguments as declared, options and
+operands in order. Called by clients with the rows of `gridengine.options.*`; must import nothing slow.
+
+Arguments of an option are declared as words: `date_time` (one argument), `[user_list]` (taken unless an option
+follows), `[env|pe|set] strategy` (an optional one before a required one is taken when it is one of those named),
+`target...` (all words up to the next option, at least one), `[target...]` (the same, or none).
+"""
+
+from gridengine.errors import SyntaxFault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Fold = Callable[[Any, str, list[str]], None]
+
+#: exit status of qsub and its family for an unknown option or a missing argument, and for a value that is wrong
+BAD_OPTION = 2
+BAD_VALUE = 7
+
+VERSION = "SGE 8.1.9"
+
+
+class OptionError(Exception):
+    """Options that cannot be used. `text`: the reason, without the command's name; `place`: "" for the command line,
+    else where the words came from (`FILE, line 3`)."""
+
+    def __init__(self, text: str, place: str = "", exit_status: int = BAD_OPTION) -> None:
+        self.text = f"{place}: {text}" if place else text
+        self.exit_status = exit_status
+        super().__init__(self.text)
+
+
+class Option:
+    """One option: its names (with dashes), its arguments, the commands that take it, and what it does.
+
+    `fold(target, field, values)` puts the values into a request; it raises SyntaxFault for a bad value. The target is
+    what the command collects its options in (`Submission`, a dict …).
+    """
+
+    __slots__ = ("arguments", "commands", "field", "fold", "help", "name", "names")
+
+    def __init__(self, names: str, arguments: str, commands: str, fold: "Fold", field: str, help: str) -> None:
+        self.names = names.split()
+        self.name = self.names[0]
+        self.arguments = arguments.split()
+        self.commands = commands.split()
+        self.fold = fold
+        self.field = field
+        self.help = help
+
+    def apply(self, target: "Any", values: list[str], place: str = "") -> None:
+        """Fold the values into the target; a bad value becomes an OptionError that says where it came from."""
+        try:
+            self.fold(target, self.field, values)
+        except SyntaxFault as fault:
+            raise OptionError(str(fault), place, fault.exit_status if fault.exit_status > 1 else BAD_VALUE) from None
+
+
+Setting = tuple[Option, list[str], str]
+"""(option, its values, place)"""
+
+
+def options_of(command: str, *tables: tuple[Option, ...]) -> dict[str, Option]:
+    """The options that a command takes, by name."""
+    return {name: option for table in tables for option in table if command in option.commands for name in option.names}
+
+
+def read_options(
+    words: list[str],
+    options: dict[str, Option],
+    place: str = "",
+    ignored: dict[str, Option] | None = None,
+    mixed: bool = False,
+) -> tuple[list[Setting], list[str]]:
+    """Divide words into settings, in order, and operands.
+
+    `ignored`: options of other commands, that are read and dropped (SB-5). `mixed`: options may follow operands;
+    otherwise the first operand ends the options, so that a script keeps its own. `--` ends them always.
+    Raises OptionError.
+    """
+    settings: list[Setting] = []
+    operands: list[str] = []
+    position = 0
+    while position < len(words):
+        word = words[position]
+        if word[:1] != "-" or word == "-":
+            if not mixed:
+                return settings, words[position:]
+            operands.append(word)
+            position += 1
+            continue
+        if word == "--":
+            return settings, operands + words[position + 1 :]
+        option = options.get(word)
+        known = option or (ignored or {}).get(word)
+        if known is None:
+            raise OptionError(f'invalid option argument "{word}"', place)
+        values, position = _values(known, words, position + 1, place)
+        if option is not None:
+            settings.append((option, values, place))
+    return settings, operands
+
+
+def _values(option: Option, words: list[str], position: int, place: str) -> tuple[list[str], int]:
+    """The words that are arguments of the option, and the position behind them."""
+    values: list[str] = []
+    last = len(option.arguments) - 1
+    for index, argument in enumerate(option.arguments):
+        optional = argument[0] == "["
+        following = words[position] if position < len(words) else None
+        if optional and index < last:
+            if following is None or following not in argument.strip("[]").split("|"):
+                continue
+        elif following is None or (optional and following[:1] == "-" and len(following) > 1):
+            if optional:
+                continue
+            raise OptionError(f"{option.name} option must have argument", place)
+        values.append(words[position])
+        position += 1
+        if argument.endswith(("...", "...]")):
+            while position < len(words) and not (words[position][:1] == "-" and len(words[position]) > 1):
+                values.append(words[position])
+                position += 1
+    return values, position
+
+
+def split_words(line: str) -> list[str]:
+    """Words of a line of a request file or a script: blanks divide, single and double quotes keep them together."""
+    if "'" not in line and '"' not in line:
+        return line.split()
+    words: list[str] = []
+    word, inside, quote = "", False, ""
+    for letter in line:
+        if quote:
+            if letter == quote:
+                quote = ""
+            else:
+                word += letter
+        elif letter in "'\"":
+            quote, inside = letter, True
+        elif not letter.isspace():
+            word += letter
+            inside = True
+        elif inside:
+            words.append(word)
+            word, inside = "", False
+    if quote:
+        raise OptionError(f"a {quote} is not closed")
+    return [*words, word] if inside else words
+
+
+def usage(command: str, operands: str, options: dict[str, Option]) -> str:
+    """The usage text of a command, ending in a newline; its first line names the version."""
+    rows = {option.name: option for option in options.values()}
+    lines = [VERSION, f"usage: {command} [options]{' ' + operands if operands else ''}"]
+    for name in sorted(rows, key=lambda name: (name.lower(), name.swapcase())):
+        option = rows[name]
+        call = f"   [{' '.join([' | '.join(option.names), *option.arguments])}]"
+        lines.append(f"{call:<43} {option.help}" if len(call) < 43 else f"{call}\n{'':43} {option.help}")
+    return "\n".join(lines) + "\n"

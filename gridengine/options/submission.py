@@ -1,0 +1,370 @@
+"""What submit options add up to: a `Submit` request, the changes of a qalter, and the settings of the command itself.
+
+Owns how every submit option folds into the request (statements SB, SO). Rows of `gridengine.options.submit` name these
+functions; the fields are those of `gridengine.gdi.requests.Submit`. Pure and light: time, directory and environment of
+the caller come in as arguments.
+"""
+
+from gridengine.errors import SyntaxFault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+Values = list[str]
+
+
+class BadName(SyntaxFault):
+    """A job name that can never be; the original exits with 2 for it."""
+
+    exit_status = 2
+
+
+#: what `-b`, `-j`, `-r` … take
+_SWITCH = {"y": True, "yes": True, "n": False, "no": False}
+#: letters of `-m`, in the order in which they are kept
+MAIL_LETTERS = "abesn"
+MAIL_ON = "abes"
+
+
+class Submission:
+    """Options folded so far.
+
+    `request`: fields of `Submit` that were set. `settings`: what concerns the command alone (`sync`, `terse` …).
+    `soft`: whether -soft is in force. `level`: number of the source that is being folded, for lists that a later
+    source replaces instead of adding to. `now`: epoch seconds.
+    """
+
+    def __init__(self, command: str, environment: "Mapping[str, str]", cwd: str, now: float) -> None:
+        self.command = command
+        self.environment = environment
+        self.cwd = cwd
+        self.now = now
+        self.level = 0
+        self.request: dict[str, Any] = {}
+        self.settings: dict[str, Any] = {}
+        self.soft = False
+        self.levels: dict[str, int] = {}
+
+    def collection(self, field: str, replaced: bool = False) -> "list[Any]":
+        """The list of a field, to add to; `replaced`: what an earlier source put there is dropped first."""
+        if replaced and self.levels.get(field) != self.level:
+            self.request[field] = []
+        self.levels[field] = self.level
+        kept: list[Any] = self.request.setdefault(field, [])
+        return kept
+
+
+def clear(target: Submission, field: str, values: Values) -> None:
+    """-clear: everything that was set before is dropped (SB-4)."""
+    target.request.clear()
+    target.settings.clear()
+    target.levels.clear()
+    target.soft = False
+
+
+def split_list(text: str) -> list[str]:
+    """Items between commas; none may be empty. Within quotes a comma does not divide, and the quotes stay."""
+    if '"' in text or "'" in text:
+        items, quote = [""], ""
+        for letter in text:
+            if letter == "," and not quote:
+                items.append("")
+                continue
+            items[-1] += letter
+            if quote or letter in "\"'":
+                quote = "" if letter == quote else quote or letter
+    else:
+        items = text.split(",")
+    if "" in items:
+        raise SyntaxFault(f'"{text}" is not a list: an item is empty')
+    return items
+
+
+def text(target: Submission, field: str, values: Values) -> None:
+    """The argument as it is."""
+    target.request[field] = values[0]
+
+
+def true(target: Submission, field: str, values: Values) -> None:
+    target.request[field] = True
+
+
+def switch(target: Submission, field: str, values: Values) -> None:
+    """y[es] or n[o]."""
+    target.request[field] = _switch(values[0])
+
+
+def opposite(target: Submission, field: str, values: Values) -> None:
+    """y[es] or n[o], kept the other way round (-shell)."""
+    target.request[field] = not _switch(values[0])
+
+
+def _switch(value: str) -> bool:
+    if value not in _SWITCH:
+        raise SyntaxFault(f'"{value}" is neither y[es] nor n[o]')
+    return _SWITCH[value]
+
+
+def setting(target: Submission, field: str, values: Values) -> None:
+    """A setting of the command itself, on."""
+    target.settings[field] = values[0] if values else True
+
+
+def setting_switch(target: Submission, field: str, values: Values) -> None:
+    target.settings[field] = _switch(values[0])
+
+
+def setting_list(target: Submission, field: str, values: Values) -> None:
+    target.settings.setdefault(field, []).append(values[0])
+
+
+def verifier(target: Submission, field: str, values: Values) -> None:
+    """-jsv: all that are given run, those of the strongest source first (SO-17)."""
+    target.settings.setdefault(field, []).append((target.level, values[0]))
+
+
+def refused_when_on(target: Submission, field: str, values: Values) -> None:
+    """An option that is understood but cannot be honoured: said clearly rather than ignored."""
+    if _switch(values[0]):
+        raise SyntaxFault(f"{field} cannot be used here")
+
+
+def name(target: Submission, field: str, values: Values) -> None:
+    """-N: the rest of the rules (SB-9) is the qmaster's; a slash could never name a file."""
+    if "/" in values[0]:
+        raise BadName("argument to -N option must not contain /")
+    if not values[0]:
+        raise BadName("argument to -N option must not be empty")
+    target.request[field] = values[0]
+
+
+def number(low: int, high: int, what: str) -> "Callable[[Submission, str, Values], None]":
+    """A fold function for an integer within low..high."""
+
+    def fold(target: Submission, field: str, values: Values) -> None:
+        value = values[0]
+        digits = value[1:] if value[:1] in ("-", "+") else value
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 12 and low <= int(value) <= high):
+            raise SyntaxFault(f'invalid {what} "{value}", it must be an integer from {low} to {high}')
+        target.request[field] = int(value)
+
+    return fold
+
+
+def date(target: Submission, field: str, values: Values) -> None:
+    """-a, -dl: `[[CC]YY]MMDDhhmm[.SS]` as epoch seconds."""
+    from gridengine.units import parse_date_time
+
+    target.request[field] = float(parse_date_time(values[0], target.now))
+
+
+def paths(target: Submission, field: str, values: Values) -> None:
+    """-o, -e, -i, -S: `[[host]:]path,...`; the last path given for a host counts (SO-12, SO-35)."""
+    kept = target.collection(field)
+    for item in split_list(values[0]):
+        host, colon, path = item.partition(":")
+        if not colon or "/" in host:
+            host, path = "", item
+        if not path:
+            raise SyntaxFault(f'"{item}" names no path')
+        position = next((i for i, pair in enumerate(kept) if pair[0] == host), len(kept))
+        kept[position : position + 1] = [[host, path]]
+
+
+def requests(target: Submission, field: str, values: Values) -> None:
+    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18)."""
+    kept = target.collection("soft" if target.soft else "hard")
+    for item in split_list(values[0]) if values[0] else []:
+        resource = item.partition("=")[0]
+        if not resource.strip():
+            raise SyntaxFault(f'"{values[0]}" is not a list of resource=value')
+        position = next((i for i, other in enumerate(kept) if other.partition("=")[0] == resource), len(kept))
+        kept[position : position + 1] = [item]
+
+
+def queues(target: Submission, field: str, values: Values) -> None:
+    """-q: adds to the hard or soft list; a later source replaces it (SO-30)."""
+    add_names(target, "soft_queues" if target.soft else "hard_queues", values)
+
+
+def add_names(target: Submission, field: str, values: Values) -> None:
+    """A list of names; a later source replaces it."""
+    target.collection(field, replaced=True).extend(split_list(values[0]))
+
+
+def predecessors(target: Submission, field: str, values: Values) -> None:
+    """-hold_jid, -hold_jid_ad: add up over all sources; an empty list, for qalter, takes them off (DP-1, DP-5)."""
+    kept = target.collection(field)
+    if values[0]:
+        kept.extend(item for item in split_list(values[0]) if item not in kept)
+    elif target.command != "qalter":
+        raise SyntaxFault("a list of jobs must not be empty")
+
+
+def hard(target: Submission, field: str, values: Values) -> None:
+    target.soft = False
+
+
+def soft(target: Submission, field: str, values: Values) -> None:
+    target.soft = True
+
+
+def variables(target: Submission, field: str, values: Values) -> None:
+    """-v: `name=value,...`; a bare name takes its value from the environment of the caller (SO-39).
+
+    A comma within quotes does not divide, as in the original, and the quotes stay.
+    """
+    for item in split_list(values[0]):
+        variable, equals, value = item.partition("=")
+        if not variable or " " in variable:
+            raise SyntaxFault(f'"{item}" is not a variable to export')
+        if equals:
+            _export(target, variable, value)
+        else:
+            _export(target, variable, target.environment.get(variable, ""))
+
+
+def all_variables(target: Submission, field: str, values: Values) -> None:
+    """-V: the whole environment of the caller; what -v said before stays (SO-39)."""
+    said = target.request.get("environment", {})
+    for variable, value in target.environment.items():
+        if variable not in said and not _unreadable(value) and not _unreadable(variable):
+            _export(target, variable, value)
+
+
+def display(target: Submission, field: str, values: Values) -> None:
+    """-display: what DISPLAY is in the job (SO-10)."""
+    _export(target, "DISPLAY", values[0])
+
+
+def _export(target: Submission, variable: str, value: str) -> None:
+    if _unreadable(value) or _unreadable(variable):
+        raise SyntaxFault(f"the value of {variable!a} is not text in UTF-8")
+    target.request.setdefault("environment", {})[variable] = value
+    exported = target.collection("environment_names")
+    if variable not in exported:
+        exported.append(variable)
+
+
+def _unreadable(value: str) -> bool:
+    """Whether bytes that are no UTF-8 were smuggled into a text as surrogates."""
+    return not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def context(target: Submission, field: str, values: Values) -> None:
+    """-ac, -dc, -sc, in the order in which they appear (SO-2); `field` is the verb.
+
+    For qsub the outcome is the field `context`. For qalter, which changes a context that it does not know, the field
+    `context_changes` is a list of [verb, variable, value].
+    """
+    pairs = [item.partition("=")[::2] for item in split_list(values[0])]
+    if target.command == "qalter":
+        changes = target.collection("context_changes")
+        if field == "sc":
+            changes.append(["sc", "", ""])
+        changes.extend(["dc" if field == "dc" else "ac", variable, value] for variable, value in pairs)
+        return
+    kept: dict[str, str] = target.request.setdefault("context", {})
+    if field == "sc":
+        kept.clear()
+    for variable, value in pairs:
+        if field == "dc":
+            kept.pop(variable, None)
+        else:
+            kept[variable] = value
+
+
+def mail_options(target: Submission, field: str, values: Values) -> None:
+    """-m: letters a b e s add up over all sources, n takes them off (SO-19)."""
+    letters = values[0].replace(",", "")
+    if not letters or any(letter not in MAIL_LETTERS for letter in letters):
+        raise SyntaxFault(f'wrong mail options list format "{values[0]}" specified to -m option')
+    kept = str(target.request.get(field, ""))
+    target.request[field] = "" if "n" in letters else "".join(x for x in MAIL_ON if x in kept or x in letters)
+
+
+def parallel_environment(target: Submission, field: str, values: Values) -> None:
+    """-pe name range (SO-28)."""
+    if not values[1].isdigit():
+        from gridengine.ranges import parse_slot_ranges
+
+        parse_slot_ranges(values[1])
+    target.request["pe"], target.request["pe_range"] = values
+
+
+def allocation(target: Submission, field: str, values: Values) -> None:
+    """-alloc rule range: how slots are spread over hosts, of the PE or of none (AR-126). The qmaster knows the rules."""
+    from gridengine.ranges import parse_slot_ranges
+
+    parse_slot_ranges(values[1])
+    target.request[field], target.request["pe_range"] = values
+
+
+def tasks(target: Submission, field: str, values: Values) -> None:
+    """-t n[-m[:s]] (SO-36); `n:m` is read as `n-m`, as the original does. Limits are checked by the qmaster."""
+    value = values[0]
+    if ":" in value and "-" not in value:
+        value = value.replace(":", "-", 1)
+    if value == "0":
+        raise SyntaxFault("0 is an invalid task id")
+    if not value.isdigit():
+        from gridengine.ranges import Ranges
+
+        Ranges.parse(value)
+    target.request[field] = value
+
+
+def holds(target: Submission, field: str, values: Values) -> None:
+    """-h: a user hold; with letters (qalter, qhold, qrls, qresub) those of `u s o n U S O` (SO-13)."""
+    letters = values[0].replace(",", "") if values else "u"
+    if not letters or any(letter not in "usonUSO" for letter in letters):
+        raise SyntaxFault(f'unknown hold list "{values[0]}" specified to -h option')
+    target.request[field] = letters
+
+
+def checkpoint_when(target: Submission, field: str, values: Values) -> None:
+    """-c: letters n s m x r, or an interval (SO-7)."""
+    value = values[0]
+    if not value or any(letter not in "nsmxr" for letter in value):
+        from gridengine.units import parse_time
+
+        try:
+            parse_time(value)
+        except SyntaxFault:
+            raise SyntaxFault(f'-c: "{value}" is neither letters of nsmxr nor an interval') from None
+    target.request[field] = value
+
+
+def validation(target: Submission, field: str, values: Values) -> None:
+    """-w e|w|n|p|v (SO-41)."""
+    if values[0] not in ("e", "w", "n", "p", "v"):
+        raise SyntaxFault(f'invalid option argument "-w {values[0]}"')
+    target.request[field] = values[0]
+
+
+def binding(target: Submission, field: str, values: Values) -> None:
+    """-binding [env|pe|set] linear[:n[:s,c]] | striding:n:step[:s,c] | explicit:s,c:... (SO-6)."""
+    instance = values[0] if len(values) > 1 else "set"
+    strategy, *parts = values[-1].split(":")
+    socket_core = [all(x.isdigit() for x in part.split(",")) and part.count(",") == 1 for part in parts]
+    amount = [part.isdigit() or part in ("", "slots") for part in parts]
+    if not (
+        (strategy == "linear" and all(amount[:1]) and len(parts) in (0, 1, 2) and all(socket_core[1:]))
+        or (strategy == "striding" and len(parts) in (2, 3) and all(amount[:2]) and all(socket_core[2:]))
+        or (strategy == "explicit" and parts and all(socket_core))
+    ):
+        raise SyntaxFault(f'-binding: "{values[-1]}" is no binding strategy')
+    target.request[field] = f"{instance} {values[-1]}"
+
+
+def working_directory(target: Submission, field: str, values: Values) -> None:
+    """-cwd, -wd dir: the directory, made absolute by the directory of the caller (SO-8)."""
+    path = values[0] if values else target.cwd
+    target.request[field] = path if path[:1] == "/" or not path else f"{target.cwd}/{path}"
+
+
+def names_of_users(target: Submission, field: str, values: Values) -> None:
+    """-u of qalter: jobs of these users."""
+    target.settings[field] = split_list(values[0])

@@ -1,0 +1,254 @@
+"""Granting: the places of an advance reservation in its window, and why it cannot have others.
+
+Owns what differs from the placement of a job: all named users must have access, states and load do not matter, quotas
+are not asked, calendars must leave the window alone, and use is that of the time line. Rules of resources and the
+allocation rules are the same code. Source: AR-32 … AR-51.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, tzinfo
+
+from gridengine.placement.access import user_sets_of, users_allowed
+from gridengine.placement.match import (
+    host_refusal,
+    instance_refusal,
+    is_reported,
+    load_refusal,
+    queue_refusal,
+    unknown_resources,
+    use_refusal,
+)
+from gridengine.placement.order import natural_order
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Site
+from gridengine.placement.spread import Candidates, grants_fit, parallel_refusals, place_parallel
+from gridengine.placement.timeline import Timeline, WindowLedger
+from gridengine.ranges import parse_slot_ranges
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Grant, Job
+from gridengine.state.queues import InstanceConfig, QueueInstance
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from gridengine.syntax.calendar import OFF, ON, next_change, state_at
+
+Sets = frozenset[str]
+
+
+def as_job(reservation: AdvanceReservation) -> Job:
+    """The job that asks for the same: what rules of placement are given."""
+    return Job(
+        0,
+        *(reservation.name, reservation.owner, 0, reservation.group, 0, reservation.submit_time),
+        hard=reservation.hard,
+        hard_queues=reservation.hard_queues,
+        master_queues=reservation.master_queues if reservation.pe or reservation.allocation_rule else [],
+        pe=reservation.pe,
+        pe_range=reservation.pe_range,
+        allocation_rule=reservation.allocation_rule,
+        checkpoint=reservation.checkpoint,
+        now=reservation.immediate,
+    )
+
+
+def users_of(state: State, reservation: AdvanceReservation) -> dict[str, str]:
+    """User or `@unix_group` -> unix group ("" if not known) of all who may use a reservation, members of its lists
+    included; those whom it denies are left out (AR-36)."""
+    if not reservation.allowed:
+        return {reservation.owner: reservation.group}
+    found: dict[str, str] = {}
+    for name in _expanded(state, reservation.allowed):
+        found[name] = reservation.group if name == reservation.owner else ""
+    for name in _expanded(state, reservation.denied):
+        found.pop(name, None)
+    return found
+
+
+def _expanded(state: State, names: Iterable[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        userset = state.typed("userset", name[1:]) if name.startswith("@") else None
+        found += sorted(userset.entries) if userset is not None else [name]
+    return found
+
+
+def sets_of_users(state: State, users: dict[str, str]) -> list[Sets]:
+    """The access lists that each of these is in, equal ones once."""
+    found: dict[Sets, None] = {}
+    for name, group in users.items():
+        found[user_sets_of(state, "", name[1:]) if name.startswith("@") else user_sets_of(state, name, group)] = None
+    return list(found)
+
+
+class Granting:
+    """One question: can this reservation be had from `start_time` to `end_time`? `site` may be kept for more of them.
+
+    zone: that of calendars. `reasons`: what stood in the way at the last question. `without`: instances to leave out.
+    """
+
+    def __init__(
+        self, site: Site, timeline: Timeline, reservation: AdvanceReservation, zone: tzinfo, sets: list[Sets] | None = None
+    ) -> None:
+        self.site, self.state, self.timeline = site, site.state, timeline
+        self.zone = zone
+        self.sets = sets if sets is not None else sets_of_users(site.state, users_of(site.state, reservation))
+        self.request = Request(site, as_job(reservation))
+        self.without: frozenset[str] = frozenset()
+        self.reasons: dict[Reason, None] = {}
+        self._queues: dict[tuple[str, int], Reason | None] = {}
+        self._open_hosts: set[int] = set()
+        self._calendars: dict[str, str] = {}
+        self.window(reservation.start_time, reservation.end_time)
+        self.request.pes = self._usable_pes()
+
+    def window(self, start: float, end: float) -> None:
+        """Ask for another window; what is known of configurations stays."""
+        self.start, self.end = start, end
+        self.ledger = WindowLedger(self.timeline, start, end)
+        self._calendars.clear()
+        self.reasons.clear()
+
+    def place(self) -> tuple[list[Grant], str]:
+        """Grants, the master's first, and the PE; no grants if it cannot be."""
+        suiting = self._suiting()
+        suiting.sort(key=self._rank)
+        if self.request.parallel:
+            candidates = Candidates.of(suiting)
+            granted, pe = place_parallel(self.site, self.ledger, self.request, candidates)
+            if not granted:
+                refusals = parallel_refusals(self.site, self.ledger, self.request, candidates)
+                self.reasons.update(dict.fromkeys(refusals))
+            return granted, pe
+        for name in suiting:
+            reason = use_refusal(self.site, self.ledger, self.request, name)
+            if reason is None:
+                return [Grant(name, 1)], ""
+            self.reasons[reason] = None
+        return [], ""
+
+    def keeps(self, granted: list[Grant], pe: str, pe_range: str) -> bool:
+        """Whether these grants would do for the request in the window."""
+        request, slots = self.request, sum(grant.slots for grant in granted)
+        if bool(pe) != bool(request.pe) or (pe and pe not in request.pes):
+            return False
+        if (slots > 1 and not request.parallel) or (request.parallel and not _in_range(pe_range, slots)):
+            return False
+        for grant in granted:
+            instance = self.state.instances.get(grant.instance)
+            if instance is None or self.refusal(grant.instance, instance) is not None:
+                return False
+        return self._host(GLOBAL) is None and grants_fit(self.site, self.ledger, request, granted, pe)
+
+    def _usable_pes(self) -> list[str]:
+        usable = []
+        for name in self.request.pes:
+            pe = self.state.typed("parallel_environment", name)
+            if all(users_allowed(sets, pe.user_lists, pe.xuser_lists) for sets in self.sets):
+                usable.append(name)
+            else:
+                self.reasons[Reason("pe_permission", (name,))] = None
+        return usable
+
+    def _suiting(self) -> list[str]:
+        """The instances that suit, whatever holds them in the window."""
+        suiting = []
+        general = self._host(GLOBAL)
+        for name, instance in self.state.instances.items():
+            if name in self.without:
+                continue
+            reason = general or self.refusal(name, instance)
+            if reason is None:
+                suiting.append(name)
+            else:
+                self.reasons[reason] = None
+        return suiting
+
+    def refusal(self, name: str, instance: QueueInstance) -> Reason | None:
+        """Why an instance does not suit; None if it does. Disabled, suspended, unknown, in error: it does (AR-33)."""
+        config = self.state.configs.get(name)
+        if config is None or instance.orphaned:
+            return Reason("orphaned", (name,))
+        if name in self.state.ambiguous:
+            return Reason("ambiguous", (name,))
+        reason = self._queue(instance, config) or self._host(instance.host)
+        request = self.request
+        if reason is None and (request.hosts or request.hard_queues is not None):
+            reason = instance_refusal(self.site, request, instance, config)
+        if reason is None and request.hard:
+            reason = self._loads(instance, config)
+        return reason or self._calendar(name, config)
+
+    def _queue(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
+        key = (instance.queue, id(self.site.queue(instance.queue, config)))
+        if key not in self._queues:
+            self._queues[key] = self._for_all(lambda: queue_refusal(self.site, self.request, instance.queue, config))
+        return self._queues[key]
+
+    def _host(self, host: str) -> Reason | None:
+        key = id(self.site.host(host))  # hosts that are configured alike share it
+        if key in self._open_hosts:
+            return None
+        reason = self._for_all(lambda: host_refusal(self.site, self.request, host))
+        if reason is None:
+            self._open_hosts.add(key)
+        return reason
+
+    def _for_all(self, refusal: Callable[[], Reason | None]) -> Reason | None:
+        """The first refusal that one of the users gets (AR-36)."""
+        for sets in self.sets:
+            self.request.sets = sets
+            reason = refusal()
+            if reason is not None:
+                return reason
+        return None
+
+    def _loads(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
+        site, ledger, request = self.site, self.ledger, self.request
+        reason = load_refusal(site, ledger, request, GLOBAL) or load_refusal(site, ledger, request, instance.host)
+        if reason is not None:
+            return reason
+        for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
+            if not is_reported(ledger, instance.host, demand):
+                return Reason("unknown", (request.text, instance.name, demand.name))
+        return None
+
+    def _calendar(self, name: str, config: InstanceConfig) -> Reason | None:
+        """AR-37."""
+        calendar = config.text.get("calendar", "NONE")
+        if calendar.upper() == "NONE":
+            return None
+        if calendar not in self._calendars:
+            self._calendars[calendar] = closed_within(self.state, calendar, self.start, self.end, self.zone)
+        closed = self._calendars[calendar]
+        return Reason("calendar", (name, "disabled" if closed == OFF else "suspended")) if closed else None
+
+    def _rank(self, name: str) -> tuple[int, float, tuple[str | int, ...]]:
+        """By sequence number, then where least is used or reserved in the window, then by name."""
+        state, host = self.state, name.partition("@")[2]
+        used = state.bookings.hosts[host].get("slots", 0.0) if host in state.bookings.hosts else 0.0
+        for number in state.reserved.of_host.get(host, ()):
+            begin, end = self.timeline.window(state.reservations[number])
+            if begin < self.end and end > self.start:
+                used += state.reserved.held[number].hosts[host].get("slots", 0.0)
+        return state.configs[name].seq_no, used, natural_order(name)
+
+
+def _in_range(pe_range: str, slots: int) -> bool:
+    return any(low <= slots <= high for low, high in parse_slot_ranges(pe_range))
+
+
+def closed_within(state: State, calendar: str, start: float, end: float, zone: tzinfo) -> str:
+    """`off` or `suspended` if a calendar is that at any moment of a window, "" if it is on all the time. Times: epoch s."""
+    compiled = state.typed("calendar", calendar)
+    if compiled is None:
+        return ""
+    begin = datetime.fromtimestamp(start, zone).replace(tzinfo=None)
+    closed = state_at(compiled, begin)
+    if closed != ON:
+        return closed
+    change = next_change(compiled, begin)
+    if change is None or change[0] >= datetime.fromtimestamp(end, zone).replace(tzinfo=None):
+        return ""
+    return change[1]

@@ -1,0 +1,259 @@
+"""Match: why a job cannot run at a place, level by level: cluster, host, queue.
+
+Owns the rules. Static ones look at configuration alone, so that the scheduler may keep their outcome; `load_refusal`
+looks at load and `room` at what is in use. `refusal` is all of them in order. Nothing here looks at states: see
+`gridengine.placement.obstacles`. Source: complex(5), CX-19 … CX-52; queue_conf(5), QC-14 … QC-18, QC-31 … QC-36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from gridengine.placement.access import project_allowed, users_allowed
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Demand, Request
+from gridengine.placement.site import Level, Site
+from gridengine.placement.values import Value, format_value
+from gridengine.ranges import MAX_SLOTS
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.queues import InstanceConfig, QueueInstance
+
+ROUNDING = 1e-9
+"""Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
+
+KIND_OF = {"g": "cluster", "h": "host", "q": "queue"}
+
+
+def queue_refusal(site: Site, request: Request, queue: str, config: InstanceConfig) -> Reason | None:
+    """Static, of all instances of a queue that share a configuration: `-q` by queue name, access, type, resources."""
+    if not _queue_requested(request, queue):
+        return Reason("not_requested", (queue,))
+    if reason := _access_refusal(request, config, "cluster queue", queue):
+        return reason
+    if request.pe:
+        if config.pe_list.isdisjoint(request.pes):
+            return Reason("not_in_pe", (queue, request.pe))
+    elif not request.immediate and not config.batch and not (request.checkpoint and config.ckpt_list):
+        return Reason("not_batch", (queue,))
+    if request.immediate and not config.interactive:
+        return Reason("not_interactive", (queue,))
+    if request.checkpoint and request.checkpoint not in config.ckpt_list:
+        return Reason("no_checkpoint", (queue, request.checkpoint))
+    return level_refusal(request, site.queue(queue, config), "q", queue)
+
+
+def host_refusal(site: Site, request: Request, host: str) -> Reason | None:
+    """Static, of a host or of the cluster ("global"): access and what is configured there."""
+    level = site.host(host)
+    if level.access is not None and (reason := _access_refusal(request, level.access, "host", host)):
+        return reason
+    return level_refusal(request, level, "g" if host == GLOBAL else "h", host)
+
+
+def instance_refusal(site: Site, request: Request, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
+    """Static, of one instance beyond what its queue and host say alone: `-q` with hosts, `-l h=`, unknown resources."""
+    wanted = (request.hard_queues, request.master_queues)
+    groups = site.groups(instance.host)
+    if request.hard_queues is not None and not any(
+        queues is not None and queues.matches(instance.queue, instance.host, groups) for queues in wanted
+    ):
+        return Reason("not_requested", (instance.name,))
+    for demand in request.hosts:
+        if not demand.accepts(instance.host):
+            return Reason("host_offers", (request.text, instance.host, f"qf:hostname={instance.host}"))
+    return None
+
+
+def unknown_resources(site: Site, demands: Iterable[Demand], host: str, queue: Level) -> list[Demand]:
+    """Demands that no level is configured for: they need a load value, of the host or of the cluster. Source: CX-28."""
+    levels = (site.cluster.fixed, site.host(host).fixed, queue.fixed, queue.attributes)
+    return [demand for demand in demands if not any(demand.name in values for values in levels)]
+
+
+def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
+    """Whether the host or the cluster reports a load value of that name."""
+    return ledger.load(host, demand.entry) is not None or ledger.load(GLOBAL, demand.entry) is not None
+
+
+def master_lacks(site: Site, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
+    """Whether the place of a master task lacks a JOB consumable that the job asks for (CX-38)."""
+    queue = site.queue(instance.queue, site.state.configs[instance.name])
+    unknown = unknown_resources(site, request.master_only, instance.host, queue)
+    return any(not is_reported(ledger, instance.host, demand) for demand in unknown)
+
+
+def load_refusal(site: Site, ledger: Ledger, request: Request, host: str) -> Reason | None:
+    """Of the load values of a host, or of the cluster ("global"). A fixed value replaces that of == (CX-29, CX-33);
+    with ordered relations both must suit, which is the stricter one (CX-31, CX-32)."""
+    fixed = site.host(host).fixed
+    letter = "g" if host == GLOBAL else "h"
+    for demand in request.hard:
+        if demand.name in fixed and (demand.entry.relop in ("==", "!=") or demand.entry.is_consumable):
+            continue
+        found = ledger.load(host, demand.entry)
+        if found is not None and not demand.accepts(found[0]):
+            return _offers(request, letter, host, demand, found[0], found[1])
+    return None
+
+
+def level_refusal(request: Request, level: Level, letter: str, name: str) -> Reason | None:
+    """Of what is configured on one level: forced attributes (CX-41), fixed values (CX-24), whole capacities (CX-37)."""
+    for forced in level.forced:
+        if forced not in request.names:
+            return Reason("forced", (forced, {"g": "the cluster", "h": "host", "q": "queue"}[letter], name))
+    for demand in request.hard:
+        value = level.fixed.get(demand.name)
+        if value is not None:
+            if not demand.accepts(value):
+                return _offers(request, letter, name, demand, value, "c" if demand.entry.is_consumable else "f")
+        elif demand.name in level.attributes and not demand.accepts(level.attributes[demand.name]):
+            return _offers(request, letter, name, demand, level.attributes[demand.name], "f")
+    return None
+
+
+def room(
+    ledger: Ledger, request: Request, level: Level, where: str, used: Callable[[str, str], float], master: bool
+) -> tuple[int, str]:
+    """Slots that the consumables of one object leave to the job, and the name of the one that leaves least.
+
+    `used(where, name)`: what is in use there. `master`: count JOB consumables too, which only the master's place must
+    have (CX-38). A load value stricter than the own count takes its place (CX-34). Source: CX-37, CX-48, CX-49.
+    """
+    slots, limiting = MAX_SLOTS, ""
+    for name in level.exclusives:
+        what = "slots" if name in request.exclusive else name
+        if used(where, what) + ledger.ahead(where, what, request.duration) > 0:
+            return 0, name
+    for name, capacity in level.consumables.items():
+        amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
+        if not amount or (once and not master):
+            continue
+        left = capacity - used(where, name) - ledger.ahead(where, name, request.duration)
+        entry = ledger.state.typed("complex", name)
+        load = ledger.load(where, entry) if name != "slots" and "@" not in where else None
+        if load is not None and not isinstance(load[0], str):
+            left = min(left, load[0])
+        fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
+        if once:
+            fitting = MAX_SLOTS if fitting >= 1 else 0
+        if fitting < slots:
+            slots, limiting = max(0, fitting), name
+    return slots, limiting
+
+
+def room_of_host(site: Site, ledger: Ledger, request: Request, host: str, master: bool = True) -> tuple[int, str]:
+    """`room` of a host, or of the cluster ("global")."""
+    return room(ledger, request, site.host(host), host, ledger.of_host, master)
+
+
+def room_of_instance(
+    site: Site, ledger: Ledger, request: Request, instance: QueueInstance, config: InstanceConfig, master: bool = True
+) -> tuple[int, str]:
+    """`room` of a queue instance, its slots included."""
+    level = site.queue(instance.queue, config)
+    return room(ledger, request, level, instance.name, ledger.of_instance, master)
+
+
+def room_reason(site: Site, ledger: Ledger, request: Request, letter: str, where: str, name: str) -> Reason:
+    """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
+    if name and site.entries[name].relop == "EXCL":
+        return Reason(f"{KIND_OF[letter]}_exclusive", (request.text, where, name))
+    queue, _, host = where.partition("@")
+    level = site.host(where) if letter != "q" else site.queue(queue, site.state.configs[where])
+    used = (ledger.of_instance if letter == "q" else ledger.of_host)(where, name)
+    left: Value = level.consumables[name] - used - ledger.ahead(where, name, request.duration)
+    text = format_value(site.entries[name].type, left, whole=False)
+    return Reason(f"{KIND_OF[letter]}_offers", (request.text, where, f"{letter}c:{name}={text}"))
+
+
+def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+    """Why the job can never run at an instance as configured and loaded, whatever else runs. None: it might."""
+    instance, config = site.state.instances[name], site.state.configs.get(name)
+    if config is None:
+        return Reason("orphaned", (name,))
+    for reason in (
+        queue_refusal(site, request, instance.queue, config),
+        instance_refusal(site, request, instance, config),
+        host_refusal(site, request, GLOBAL),
+        load_refusal(site, ledger, request, GLOBAL),
+        host_refusal(site, request, instance.host),
+        load_refusal(site, ledger, request, instance.host),
+    ):
+        if reason is not None:
+            return reason
+    for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
+        if not is_reported(ledger, instance.host, demand):
+            return Reason("unknown", (request.text, name, demand.name))
+    return None
+
+
+def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+    """Why not even one slot is left for the job at an instance: consumables of cluster, host and queue."""
+    instance = site.state.instances[name]
+    for letter, where in (("g", GLOBAL), ("h", instance.host)):
+        slots, limiting = room_of_host(site, ledger, request, where)
+        if not slots:
+            return room_reason(site, ledger, request, letter, where, limiting)
+    slots, limiting = room_of_instance(site, ledger, request, instance, site.state.configs[name])
+    if not slots:
+        if limiting == "slots" and site.state.configs[name].slots > 0:
+            return Reason("full", (name,))
+        return room_reason(site, ledger, request, "q", name, limiting)
+    return None
+
+
+def soft_violations(site: Site, ledger: Ledger, request: Request, name: str) -> int:
+    """How many soft requests an instance does not satisfy. Source: CX-60, sge_submit(1) -soft."""
+    instance = site.state.instances[name]
+    count = 0
+    for queues in request.soft_queues:
+        count += not queues.matches(instance.queue, instance.host, site.groups(instance.host))
+    return count + sum(not suits(site, ledger, demand, instance) for demand in request.soft)
+
+
+def suits(site: Site, ledger: Ledger, demand: Demand, instance: QueueInstance) -> bool:
+    """Whether an instance, its host and the cluster satisfy a single request; consumables by what was configured."""
+    if demand.name == "hostname":
+        return demand.accepts(instance.host)
+    cluster, host = host_suits(site, ledger, demand, GLOBAL), host_suits(site, ledger, demand, instance.host)
+    if cluster is False or host is False:
+        return False
+    queue = site.queue(instance.queue, site.state.configs[instance.name])
+    value = queue.fixed.get(demand.name, queue.attributes.get(demand.name))
+    return demand.accepts(value) if value is not None else bool(cluster or host)
+
+
+def host_suits(site: Site, ledger: Ledger, demand: Demand, host: str) -> bool | None:
+    """The same of a host alone, or of the cluster ("global"); None: it does not have the attribute."""
+    fixed = site.host(host).fixed.get(demand.name)
+    load = ledger.load(host, demand.entry)
+    if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
+        return demand.accepts(fixed)
+    if load is None:
+        return None
+    return demand.accepts(load[0]) and (fixed is None or demand.accepts(fixed))
+
+
+def _queue_requested(request: Request, queue: str) -> bool:
+    """Whether -q, or -masterq for the master task, names the queue; without -q every queue will do."""
+    if request.hard_queues is None or request.hard_queues.matches_queue(queue):
+        return True
+    return request.master_queues is not None and request.master_queues.matches_queue(queue)
+
+
+def _access_refusal(request: Request, access: object, kind: str, name: str) -> Reason | None:
+    user_lists, xuser_lists = access.user_lists, access.xuser_lists  # type: ignore[attr-defined]
+    if (user_lists or xuser_lists) and not users_allowed(request.sets, user_lists, xuser_lists):
+        return Reason("no_permission", (kind, name))
+    projects, xprojects = access.projects, access.xprojects  # type: ignore[attr-defined]
+    if (projects or xprojects) and not project_allowed(request.project, projects, xprojects):
+        if not request.project:
+            return Reason("no_project", (kind, name))
+        return Reason("wrong_project", (kind, name, request.project))
+    return None
+
+
+def _offers(request: Request, letter: str, name: str, demand: Demand, value: Value, source: str) -> Reason:
+    text = format_value(demand.entry.type, value, whole=False)
+    return Reason(f"{KIND_OF[letter]}_offers", (request.text, name, f"{letter}{source}:{demand.name}={text}"))

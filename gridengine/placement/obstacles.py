@@ -1,0 +1,93 @@
+"""Obstacles: what keeps every job out of a queue instance: its states and its load thresholds.
+
+Owns the two rules. Called by the scheduler, by `-w p`, and by the views that print the letters a and A and
+`-explain`. Source: QI-1 … QI-12, QC-4 … QC-7.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.reasons import Reason
+from gridengine.placement.resources import Offer, available
+from gridengine.placement.site import Site
+from gridengine.placement.values import RELATIONS, Value, format_value, typed_value
+from gridengine.state.queues import QueueInstance
+from gridengine.state.state import State
+
+
+class Violation(NamedTuple):
+    """A threshold that is reached: complex name, letters such as `hl` ("" if no value is there), the value as printed
+    or "" if there is none, the threshold as configured."""
+
+    name: str
+    letters: str
+    value: str
+    threshold: str
+
+    def __str__(self) -> str:
+        if not self.value:
+            return f"{self.name} has no value, the threshold is {self.threshold}"
+        return f"{self.letters}:{self.name}={self.value} reaches the threshold {self.threshold}"
+
+
+def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False) -> Reason | None:
+    """The state that keeps jobs out, None if it is open. `reserved`: jobs of a reservation on it, which an orphaned
+    instance serves to the end (AR-80)."""
+    name = instance.name
+    if (instance.orphaned and not reserved) or name not in state.configs:
+        return Reason("orphaned", (name,))
+    host = state.hosts.get(instance.host)
+    if host is None or not host.up:
+        return Reason("unavailable", (name,))
+    if instance.errors:
+        return Reason("in_error_state", (name,))
+    if name in state.ambiguous:
+        return Reason("ambiguous", (name,))
+    if instance.disabled or instance.calendar_disabled:
+        return Reason("disabled", (name,))
+    if instance.preempted:
+        return Reason("preempted", (name,))
+    return Reason("suspended", (name,)) if instance.stops_jobs else None
+
+
+def alarm(site: Site, ledger: Ledger, name: str) -> list[Violation]:
+    """Load thresholds of an instance that are reached: state `a`. Source: queue_conf(5) load_thresholds."""
+    return violations(site, ledger, name, site.state.configs[name].load_thresholds)
+
+
+def suspend_alarm(site: Site, ledger: Ledger, name: str) -> list[Violation]:
+    """Suspend thresholds of an instance that are reached: state `A`. Source: queue_conf(5) suspend_thresholds."""
+    return violations(site, ledger, name, site.state.configs[name].suspend_thresholds)
+
+
+def violations(site: Site, ledger: Ledger, name: str, thresholds: dict[str, str]) -> list[Violation]:
+    """The thresholds that are reached; one without a value counts as reached, as a silent host is not to be trusted."""
+    found = []
+    for given, text in thresholds.items():
+        entry = site.entry(given)
+        if entry is None:
+            continue
+        offer = available(site, ledger, name, entry.name)
+        if offer is None:
+            found.append(Violation(entry.name, "", "", text))
+        elif _reached(offer, typed_value(entry.type, text)):
+            value = format_value(entry.type, offer.value, whole=False)
+            found.append(Violation(entry.name, offer.letters, value, text))
+    return found
+
+
+def _reached(offer: Offer, threshold: Value) -> bool:
+    """The complex's relation decides the direction: >= when the value has grown to it, <= when it has shrunk (QC-6)."""
+    if isinstance(offer.value, str) or isinstance(threshold, str):
+        return (offer.value == threshold) != (offer.entry.relop == "!=")
+    return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)
+
+
+def obstacle(site: Site, ledger: Ledger, instance: QueueInstance) -> Reason | None:
+    """State or load that keeps every job out of an instance."""
+    reason = state_obstacle(site.state, instance)
+    if reason is None and (reached := alarm(site, ledger, instance.name)):
+        return Reason("overloaded", (instance.name, str(reached[0])))
+    return reason

@@ -1,0 +1,84 @@
+"""Pending: which tasks of a job may be started at a moment, and why the others must wait.
+
+Owns holds, dependencies, start times and the limits of array jobs as the scheduler and `qstat -j` see them.
+Must not look at resources. Source: SO-49, DP-1 … DP-4, AJ-1 … AJ-4, sge_submit(1) -a -h -hold_jid -tc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gridengine.placement.reasons import Reason
+from gridengine.state.dependencies import blocked_tasks, task_waits
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+
+
+def job_waits(state: State, job: Job, now: float) -> Reason | None:
+    """What keeps all tasks of a job: dependencies, a start time. None: nothing."""
+    if job.predecessors and state.waits_for(job):
+        return Reason("dependencies")
+    return Reason("start_time") if job.start_after > now else None
+
+
+def running_tasks(job: Job) -> int:
+    """Tasks of the job that hold a place."""
+    return sum(1 for task in job.tasks.values() if task.status != "pending")
+
+
+def task_limit(state: State, job: Job) -> int:
+    """How many tasks of the job may hold a place at once; 0: no limit. Source: AJ-2, AJ-3."""
+    if not job.is_array:
+        return 0
+    limits = (job.task_concurrency, int(state.configuration().get("max_aj_instances", "0")))
+    return min((limit for limit in limits if limit > 0), default=0)
+
+
+def ready_tasks(state: State, job: Job) -> Iterator[tuple[int, Task | None]]:
+    """Tasks without a place that no hold, error or array dependency keeps; those that had a place before come first.
+
+    A million tasks cost what their ranges cost until they are asked for.
+    """
+    own = [task for task in job.tasks.values() if task.status == "pending"] if job.tasks else []
+    for task in sorted(own, key=lambda task: task.id):
+        if not (task.error or task.deleted_by or job.held(task.id) or task_waits(state, job, task.id)):
+            yield task.id, task
+    ready = job.pending
+    for held in job.holds.values():
+        ready = ready - held
+    if job.array_predecessors:
+        ready = ready - blocked_tasks(state, job)
+    for task_id in ready:
+        yield task_id, None
+
+
+def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
+    """Why no task of the job is looked at for placement; None if one is. now: epoch seconds."""
+    reason = job_waits(state, job, now)
+    if reason is not None:
+        return reason
+    if next(ready_tasks(state, job), None) is None:
+        return _kept(job)
+    limit = task_limit(state, job)
+    running = running_tasks(job) if limit else 0
+    if limit and running >= limit:
+        return Reason("task_limit", (str(running),))
+    return user_limit(state, job)
+
+
+def _kept(job: Job) -> Reason | None:
+    """Why none of the waiting tasks is ready; None if no task waits."""
+    if any(task.error for task in job.tasks.values() if task.status == "pending"):
+        return Reason("in_error")
+    if job.holds:
+        return Reason("held")
+    return Reason("task_dependencies") if job.array_predecessors else None
+
+
+def user_limit(state: State, job: Job) -> Reason | None:
+    """Whether the owner has as many running jobs as maxujobs allows. Source: sge_sched_conf(5) maxujobs, SC-4."""
+    limit = int(state.scheduler.get("maxujobs", "0"))
+    if limit <= 0:
+        return None
+    running = sum(running_tasks(other) for other in state.jobs.values() if other.owner == job.owner)
+    return Reason("user_limit", (job.owner, str(running))) if running >= limit else None

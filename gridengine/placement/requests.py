@@ -1,0 +1,149 @@
+"""Requests: what a job asks for, compiled once for all jobs that ask the same (a category).
+
+Owns the typed form of -l, -soft, -q, -masterq, -pe and -ckpt, and what makes two jobs equal for placement.
+Must not look at hosts or queues. Called by the scheduler once a category, by the qmaster once a question.
+"""
+
+from __future__ import annotations
+
+from gridengine.errors import SyntaxFault
+from gridengine.placement.access import user_sets_of
+from gridengine.placement.parallel import matching_pes
+from gridengine.placement.site import EXCLUSIVE, Site
+from gridengine.placement.timeline import run_time
+from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
+from gridengine.ranges import parse_slot_ranges
+from gridengine.state.compiled import ComplexEntry
+from gridengine.state.jobs import Job
+from gridengine.syntax.queue_expression import QueueExpressions
+from gridengine.syntax.request_list import format_requests
+from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+
+CategoryKey = tuple[object, ...]
+
+
+class Demand:
+    """One requested resource: `amount` for numeric types, a compiled expression for strings."""
+
+    __slots__ = ("entry", "name", "text", "amount", "_relation", "_matcher", "_differs")
+
+    def __init__(self, entry: ComplexEntry, text: str) -> None:
+        self.entry = entry
+        self.name = entry.name
+        self.text = text
+        self.amount = 0.0
+        self._relation = RELATIONS.get(entry.relop, RELATIONS["=="])
+        self._matcher: Matcher | None = None
+        self._differs = entry.relop == "!="
+        if entry.type in STRING_TYPES:
+            self._matcher = compile_expression(text, entry.type in CASELESS_TYPES)
+        else:
+            self.amount = requested_amount(entry, text)
+
+    @property
+    def is_exclusive(self) -> bool:
+        return self.entry.relop == EXCLUSIVE
+
+    def accepts(self, value: Value) -> bool:
+        """Whether a configured or reported value satisfies the request: `request relop value`. Source: CX-24, CX-53."""
+        if self._matcher is None:
+            return self._relation(self.amount, value)  # type: ignore[arg-type]
+        text = str(value)
+        found = self._matcher(text)
+        if not found and self.entry.type == "HOST" and not is_pattern(self.text):
+            # CX-55: a short name means the host of that name in any domain
+            found = "." not in self.text and self._matcher(text.partition(".")[0])
+        return found != self._differs
+
+
+class Request:
+    """All that placement needs to know of a job; equal for all jobs of a category.
+
+    hard, soft: demands (not for hostname, not EXCL); master_only: those for JOB consumables of a parallel job (CX-38).
+    consumed: name -> (amount, booked once a job), without slots;
+    exclusive: names of EXCL attributes asked for; charged: both together. pes: the PEs that -pe may mean;
+    rule: that of -alloc, ""; parallel: several slots may be asked for; slot_ranges: pairs low, high. duration: seconds
+    that the job may run, infinite without a limit.
+    """
+
+    __slots__ = (
+        *("sets", "project", "immediate", "hard", "soft", "consumed", "charged", "exclusive"),
+        *("names", "hosts", "hard_queues", "master_only"),
+        *("soft_queues", "master_queues", "pe", "pes", "rule", "parallel", "slot_ranges", "checkpoint", "text", "duration"),
+    )
+
+    def __init__(self, site: Site, job: Job) -> None:
+        self.sets = user_sets_of(site.state, job.owner, job.group)
+        self.project = job.project
+        self.immediate = job.now
+        demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := site.entry(name)) is not None]
+        self.names = frozenset(job.hard) | {demand.name for demand in demands}
+        self.hosts = tuple(demand for demand in demands if demand.name == "hostname")
+        self.exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
+        demands = [d for d in demands if d.name != "hostname" and not d.is_exclusive]
+        self.rule = job.allocation_rule
+        self.parallel = bool(job.pe or job.allocation_rule)
+        self.hard = tuple(d for d in demands if not (self.parallel and d.entry.per_job))
+        self.master_only = tuple(d for d in demands if self.parallel and d.entry.per_job)
+        soft = [(site.entry(name), text) for name, text in job.soft.items()]
+        self.soft = tuple(Demand(entry, text) for entry, text in soft if entry is not None)
+        self.consumed: dict[str, tuple[float, bool]] = {
+            name: (amount, site.entries[name].per_job)
+            for name, amount in site.defaults.items()
+            if name not in self.names
+        }
+        for demand in demands:
+            if demand.entry.is_consumable and demand.name != "slots" and demand.amount:
+                self.consumed[demand.name] = (demand.amount, demand.entry.per_job)
+        self.charged = {**self.consumed, **dict.fromkeys(self.exclusive, (1.0, False))}
+        self.hard_queues = _queues(job.hard_queues)
+        self.soft_queues = tuple(QueueExpressions.parse(text) for text in job.soft_queues)
+        self.master_queues = _queues(job.master_queues)
+        self.pe = job.pe
+        self.pes = matching_pes(site.state, job.pe) if job.pe else []
+        self.slot_ranges = parse_slot_ranges(job.pe_range) if self.parallel else ((1, 1),)
+        self.checkpoint = job.checkpoint
+        self.duration = run_time(job.hard, site.scheduler)
+        self.text = f"(-l {format_requests(job.hard.items())}) " if job.hard else ""
+
+
+def _queues(texts: list[str]) -> QueueExpressions | None:
+    return QueueExpressions.parse(",".join(texts)) if texts else None
+
+
+def category_key(sets: frozenset[str], job: Job) -> CategoryKey:
+    """Equal for jobs that placement cannot tell apart. `sets`: the access lists of the owner. Source: CX-61."""
+    return (
+        sets,
+        job.project,
+        job.department,
+        job.now,
+        tuple(sorted(job.hard.items())) if job.hard else (),
+        tuple(sorted(job.soft.items())) if job.soft else (),
+        tuple(job.hard_queues),
+        tuple(job.soft_queues),
+        tuple(job.master_queues),
+        job.pe,
+        job.pe_range,
+        job.allocation_rule,
+        job.checkpoint,
+        job.ar,
+        job.reserve,
+    )
+
+
+def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
+    """What is wrong with a request for an attribute, "" if nothing. Source: CX-42, CX-44, CX-45."""
+    if entry.requestable == "NO":
+        return f'the resource "{entry.name}" is not requestable'
+    if soft and entry.is_consumable:
+        return f'a soft request for the consumable resource "{entry.name}" is not possible'
+    try:
+        demand = Demand(entry, value)
+    except SyntaxFault as fault:
+        return f'the value for the resource "{entry.name}" is wrong: {fault}'
+    if entry.is_consumable and demand.amount < 0:
+        return f'the resource "{entry.name}" is consumable: {value} is negative'
+    if entry.type == "INT" and "/" not in value and demand.amount != int(demand.amount):
+        return f'the value for the resource "{entry.name}" is wrong: "{value}" is not an integer'
+    return ""

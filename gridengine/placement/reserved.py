@@ -1,0 +1,128 @@
+"""Reserved: where the jobs of an advance reservation may run inside it, and why not.
+
+Owns the reservation's own view of the cluster: its instances with what it holds of them for capacities. Rules and
+allocation are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
+Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
+"""
+
+from __future__ import annotations
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.match import soft_violations, static_refusal, use_refusal
+from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Level, Site
+from gridengine.placement.spread import Candidates, parallel_refusals, place_parallel
+from gridengine.placement.timeline import duration_offset, run_time_limit
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.jobs import Grant, Job
+from gridengine.state.queues import InstanceConfig
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from gridengine.units import INFINITY
+
+
+class ReservedSite(Site):
+    """The cluster as a reservation sees it: capacities are what it holds. Valid as long as the site it is made from."""
+
+    __slots__ = ("reservation", "_site", "_held", "_instance_of", "_levels")
+
+    def __init__(self, site: Site, reservation: AdvanceReservation) -> None:
+        super().__init__(site.state)
+        self.reservation = reservation
+        self._site = site
+        self._held = site.state.reserved.held[reservation.id]
+        self._levels: dict[str, Level] = {}
+        configs = site.state.configs
+        self._instance_of = {
+            id(configs[grant.instance]): grant.instance for grant in reservation.granted if grant.instance in configs
+        }
+
+    def host(self, name: str) -> Level:
+        """The level of a host or of the cluster with what the reservation holds there."""
+        found = self._levels.get(name)
+        if found is None:
+            amounts = self._held.cluster if name == GLOBAL else self._held.hosts.get(name, {})
+            found = self._levels[name] = self._site.host(name).limited(amounts)
+        return found
+
+    def queue(self, queue: str, config: InstanceConfig) -> Level:
+        """The level of a reserved instance; each has a configuration object of its own."""
+        name = self._instance_of.get(id(config), queue)
+        found = self._levels.get(name)
+        if found is None:
+            found = self._levels[name] = self._site.queue(queue, config).limited(self._held.instances.get(name, {}))
+        return found
+
+
+def reserved_request(site: ReservedSite, job: Job) -> Request:
+    """The request of a job in a reservation: of the PEs that -pe may mean, the granted one alone will do (AR-87)."""
+    request = Request(site, job)
+    granted = site.reservation.granted_pe
+    request.pes = [pe for pe in request.pes if pe == granted]
+    return request
+
+
+def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tuple[list[Grant], str, list[Reason]]:
+    """Grants for one more task inside the reservation, its PE, and why not elsewhere in it.
+
+    ledger: what is in use inside the reservation (`Ledger.within`); an empty one asks whether it could ever run there.
+    """
+    reasons: list[Reason] = []
+    suiting: list[str] = []
+    for grant in site.reservation.granted:
+        reason = _refusal(site, ledger, request, grant.instance)
+        if reason is None:
+            suiting.append(grant.instance)
+        else:
+            reasons.append(reason)
+    if request.soft or request.soft_queues:
+        suiting.sort(key=lambda name: soft_violations(site, ledger, request, name))
+    if request.parallel:
+        candidates = Candidates.of(suiting)
+        granted, pe = place_parallel(site, ledger, request, candidates)
+        if not granted:
+            reasons += parallel_refusals(site, ledger, request, candidates)
+            if request.pe and not request.pes:
+                reasons.append(Reason("not_reserved", (f"PE {request.pe}", str(site.reservation.id))))
+        return granted, pe, reasons
+    for name in suiting:
+        reason = use_refusal(site, ledger, request, name)
+        if reason is None:
+            return [Grant(name, 1)], "", reasons
+        reasons.append(reason)
+    return [], "", reasons
+
+
+def _refusal(site: ReservedSite, ledger: Ledger, request: Request, name: str) -> Reason | None:
+    """Why a reserved instance cannot take the job, whatever runs in the reservation."""
+    instance = site.state.instances[name]
+    if not ledger.empty and (reason := state_obstacle(site.state, instance, reserved=True)):
+        return reason
+    for exclusive in request.exclusive:
+        if exclusive not in site.reservation.resources:
+            return Reason("not_reserved", (exclusive, str(site.reservation.id)))
+    return static_refusal(site, ledger, request, name)
+
+
+def reservation_waits(state: State, job: Job, now: float) -> Reason | None:
+    """What keeps all jobs of a reservation, or this one for its run time; None: it may start now. now: epoch seconds."""
+    reservation = state.reservations.get(job.ar)
+    number = str(job.ar)
+    if reservation is None or reservation.ending:
+        return Reason("reservation_over", (number,))
+    if not reservation.started:
+        return Reason("reservation_waiting", (number,))
+    if not reservation.usable:
+        return Reason("reservation_in_error", (number,))
+    left = time_left(state, reservation, now)
+    limit = run_time_limit(job.hard)
+    if left <= 0 or (limit != INFINITY and limit > left):
+        return Reason("reservation_too_short", (number,))
+    return None
+
+
+def time_left(state: State, reservation: AdvanceReservation, now: float) -> float:
+    """Seconds that a job which starts now may run inside the reservation (AR-93)."""
+    return reservation.end_time - now - duration_offset(state.scheduler)

@@ -1,0 +1,124 @@
+"""Resources: what a place offers of each complex attribute, and which level and source decide.
+
+Owns the merge of levels and sources as `qstat -F`, `qhost -F`, thresholds and the load formula see it. Matching does
+not use it: there each level is tested for itself (CX-27). Source: qstat(1) -F, CX-23, CX-29 … CX-35, ST-8 … ST-10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.site import EXCLUSIVE, Level, Site
+from gridengine.placement.values import Value, format_value, stricter
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.compiled import ComplexEntry
+
+
+class Offer(NamedTuple):
+    """What is available of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
+
+    entry: ComplexEntry
+    value: Value
+    level: str
+    source: str
+
+    @property
+    def letters(self) -> str:
+        return self.level + self.source
+
+    def text(self, whole: bool = True) -> str:
+        """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`."""
+        return f"{self.letters}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
+
+
+def available(site: Site, ledger: Ledger, instance: str, name: str) -> Offer | None:
+    """What a queue instance offers of an attribute, None if nothing. For == the highest level counts (CX-29), for
+    ordered relations the strictest (CX-31); of equals the highest."""
+    entry = site.entries.get(name)
+    if entry is None:
+        return None
+    _, _, host = instance.partition("@")
+    best: Offer | None = None
+    for where in (GLOBAL, host):
+        best = _stricter_of(best, _at_host(site, ledger, where, entry))
+    return _stricter_of(best, _at_queue(site, ledger, instance, entry))
+
+
+def host_available(site: Site, ledger: Ledger, host: str, name: str) -> Offer | None:
+    """What a host offers of an attribute; "global" for the cluster alone. Source: qhost(1) -F."""
+    entry = site.entries.get(name)
+    if entry is None:
+        return None
+    cluster = _at_host(site, ledger, GLOBAL, entry)
+    return cluster if host == GLOBAL else _stricter_of(cluster, _at_host(site, ledger, host, entry))
+
+
+def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
+    """Everything an instance offers: load values first, then queue attributes, then the rest. Source: O (qstat -F)."""
+    _, _, host = instance.partition("@")
+    queue, _ = _queue_level(site, instance)
+    for name in dict.fromkeys((*_reported(site, host), *_queue_names(queue), *sorted(site.entries))):
+        found = available(site, ledger, instance, name)
+        if found is not None:
+            yield found
+
+
+def host_resources(site: Site, ledger: Ledger, host: str) -> Iterator[Offer]:
+    """Everything that a host (or "global") offers, load values first. Source: O (qhost -F)."""
+    for name in dict.fromkeys((*_reported(site, host), *sorted(site.entries))):
+        found = host_available(site, ledger, host, name)
+        if found is not None:
+            yield found
+
+
+def _reported(site: Site, host: str) -> list[str]:
+    found = site.state.hosts.get(host)
+    return [name for name in found.load if name in site.entries] if found is not None else []
+
+
+def _queue_names(queue: Level) -> list[str]:
+    """qname and hostname first, then slots, then the other attributes of the queue, as qstat -F has them."""
+    return ["qname", "hostname", "slots", *queue.attributes]
+
+
+def _queue_level(site: Site, instance: str) -> tuple[Level, str]:
+    queue, _, host = instance.partition("@")
+    return site.queue(queue, site.state.configs[instance]), host
+
+
+def _at_host(site: Site, ledger: Ledger, host: str, entry: ComplexEntry) -> Offer | None:
+    """The value of one level: fixed or consumable, and load, merged (CX-32 … CX-34)."""
+    letter = "g" if host == GLOBAL else "h"
+    value = site.host(host).fixed.get(entry.name)
+    fixed = _configured(entry, value, letter, ledger.of_host(host, entry.name)) if value is not None else None
+    load = ledger.load(host, entry)
+    return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], letter, load[1]))
+
+
+def _at_queue(site: Site, ledger: Ledger, instance: str, entry: ComplexEntry) -> Offer | None:
+    queue, host = _queue_level(site, instance)
+    if entry.name == "hostname":
+        return Offer(entry, host, "q", "f")
+    if entry.name in queue.attributes:
+        return Offer(entry, queue.attributes[entry.name], "q", "f")
+    value = queue.fixed.get(entry.name)
+    return _configured(entry, value, "q", ledger.of_instance(instance, entry.name)) if value is not None else None
+
+
+def _configured(entry: ComplexEntry, value: Value, letter: str, used: float) -> Offer:
+    if entry.relop == EXCLUSIVE:
+        return Offer(entry, 0.0 if used else value, letter, "c")
+    if entry.is_consumable and not isinstance(value, str):
+        return Offer(entry, value - used, letter, "c")
+    return Offer(entry, value, letter, "f")
+
+
+def _stricter_of(upper: Offer | None, lower: Offer | None) -> Offer | None:
+    if upper is None or lower is None:
+        return upper or lower
+    if isinstance(upper.value, str) or isinstance(lower.value, str):
+        return upper
+    relop = "<=" if upper.entry.relop == EXCLUSIVE else upper.entry.relop
+    return lower if stricter(relop, lower.value, upper.value) else upper

@@ -1,0 +1,64 @@
+"""Search: the next windows in which an advance reservation would fit.
+
+Owns which moments are worth a look: those at which something is given back. Called by the qmaster for -latest, -find and
+the report of -w v. Source: none in 8.1.9; users of other schedulers know it as the earliest possible start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from gridengine.placement.granting import Granting
+from gridengine.placement.timeline import Timeline
+from gridengine.state.jobs import Grant
+from gridengine.state.state import State
+from gridengine.syntax.calendar import ON, next_change
+
+MOST_LOOKS = 100
+"""Moments that one question looks at: in a full cluster of a thousand hosts a look may take 15 ms."""
+_CALENDAR_CHANGES = 20
+
+
+class Window(NamedTuple):
+    """A window that is free, and the places in it. Times: epoch seconds."""
+
+    start: float
+    end: float
+    granted: list[Grant]
+    pe: str
+
+
+def windows(granting: Granting, timeline: Timeline, first: float, latest: float, duration: float) -> Iterator[Window]:
+    """The windows of this duration (s) that begin at `first` or later, but not after `latest`, the earliest first."""
+    for start in moments(timeline, granting.zone, first, latest)[:MOST_LOOKS]:
+        granting.window(start, start + duration)
+        granted, pe = granting.place()
+        if granted:
+            yield Window(start, start + duration, granted, pe)
+
+
+def moments(timeline: Timeline, zone: tzinfo, first: float, latest: float) -> list[float]:
+    """`first`, and every whole second after it at which something may be free that was not before."""
+    found = {first}
+    found.update(float(-(-end // 1)) for end in timeline.ends() if first < end <= latest)
+    found.update(_openings(timeline.state, zone, first, latest))
+    return sorted(found)
+
+
+def _openings(state: State, zone: tzinfo, first: float, latest: float) -> Iterator[float]:
+    """When calendars of queues open."""
+    used = {text["calendar"] for text in state.kind("cluster_queue").values()} & state.kind("calendar").keys()
+    for name in used:
+        moment = datetime.fromtimestamp(first, zone).replace(tzinfo=None) - timedelta(seconds=1)
+        for _ in range(_CALENDAR_CHANGES):
+            change = next_change(state.typed("calendar", name), moment)
+            if change is None:
+                break
+            moment = change[0]
+            opening = moment.replace(tzinfo=zone).timestamp()
+            if opening > latest:
+                break
+            if change[1] == ON and opening > first:
+                yield opening

@@ -1,0 +1,205 @@
+"""Spread: the places of one task, serial or parallel, out of the instances that suit it.
+
+Owns how rooms of cluster, PE, hosts and queues, the master's queue and the allocation rule come together. Called by
+the scheduler and by verify; neither changes the ledger: the caller charges what is granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from gridengine.placement.access import users_allowed
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.match import master_lacks, room_of_host, room_of_instance
+from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Site
+from gridengine.ranges import MAX_SLOTS
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.compiled import ParallelEnvironment
+from gridengine.state.jobs import Grant
+
+NO_PE = ParallelEnvironment("", MAX_SLOTS, (), (), "$pe_slots", False, True, "min", False)
+"""What a job is placed by that asks for slots by an allocation rule alone (-alloc; AR-126)."""
+
+OfHost = Callable[[str], list[str]]
+SiteOrder = Callable[[ParallelEnvironment, Request, list[str]], list[str]]
+
+
+class Candidates:
+    """Instances that suit a request and are open, in order of preference; `of_host` gives those of one host.
+
+    site_order: the order of a PE that has one of its own (PE-16).
+    """
+
+    __slots__ = ("order", "of_host", "site_order")
+
+    def __init__(
+        self, order: Callable[[], Iterable[str]], of_host: OfHost, site_order: SiteOrder | None = None
+    ) -> None:
+        self.order = order
+        self.of_host = of_host
+        self.site_order = site_order
+
+    @classmethod
+    def of(cls, instances: list[str]) -> Candidates:
+        """Candidates from a list that is at hand."""
+        hosts: dict[str, list[str]] = {}
+        for name in instances:
+            hosts.setdefault(name.partition("@")[2], []).append(name)
+        return cls(lambda: instances, lambda host: hosts.get(host, []))
+
+    def for_pe(self, pe: ParallelEnvironment, request: Request) -> Candidates:
+        """The same in the order of a PE."""
+        if self.site_order is None or not pe.qsort_args:
+            return self
+        return Candidates.of(self.site_order(pe, request, list(self.order())))
+
+
+def place_parallel(site: Site, ledger: Ledger, request: Request, candidates: Candidates) -> tuple[list[Grant], str]:
+    """Grants, the master's first, and the PE; no grants if none of the PEs can take the job.
+
+    Of several PEs that a wildcard means the one with most free slots is tried first (PE-8).
+    """
+    for pe in _usable_pes(site, ledger, request):
+        limit = _limit(site, ledger, request, pe)
+        rooms = _Rooms(site, ledger, request, candidates.for_pe(pe, request), pe.name)
+        granted = _allocate(rooms, request.rule or pe.allocation_rule, limit)
+        if granted:
+            return granted, pe.name
+    return [], ""
+
+
+def parallel_refusals(site: Site, ledger: Ledger, request: Request, candidates: Candidates) -> list[Reason]:
+    """Why each PE cannot take a job that `place_parallel` has no grants for."""
+    usable = _usable_pes(site, ledger, request)
+    names = {pe.name for pe in usable}
+    refusals = [Reason("pe_permission", (name,)) for name in request.pes if name not in names]
+    for pe in usable:
+        rooms = _Rooms(site, ledger, request, candidates, pe.name)
+        most = str(max(0, min(_limit(site, ledger, request, pe), offered(rooms.all(), request.rule or pe.allocation_rule))))
+        refusals.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (request.rule, most)))
+    return refusals
+
+
+def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
+    """The PEs that the job's owner may use, those with most free slots first."""
+    if not request.pe:
+        return [NO_PE]
+    pes: list[ParallelEnvironment] = [site.state.typed("parallel_environment", name) for name in request.pes]
+    usable = [pe for pe in pes if users_allowed(request.sets, pe.user_lists, pe.xuser_lists)]
+    return sorted(usable, key=lambda pe: (ledger.of_pe(pe.name) - pe.slots, pe.name))
+
+
+def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
+    """Slots that PE and cluster leave to the job (PE-2, CX-39)."""
+    left = pe.slots - ledger.of_pe(pe.name) - ledger.pe_ahead(pe.name, request.duration)
+    return min(left, room_of_host(site, ledger, request, GLOBAL, master=False)[0])
+
+
+def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant], pe: str) -> bool:
+    """Whether grants that were computed earlier still find room in the ledger: consumables, slots, the PE.
+
+    States and static rules are not looked at. The caller charges what it takes before it asks for the next.
+    """
+    held = ledger.of_pe(pe) + ledger.pe_ahead(pe, request.duration) if pe else 0
+    if pe and held + _slots(granted) > site.state.typed("parallel_environment", pe).slots:
+        return False
+    hosts: dict[str, int] = {}
+    for position, grant in enumerate(granted):
+        hosts[grant.host] = hosts.get(grant.host, 0) + grant.slots
+        instance, config = site.state.instances[grant.instance], site.state.configs[grant.instance]
+        if room_of_instance(site, ledger, request, instance, config, master=position == 0)[0] < grant.slots:
+            return False
+    if room_of_host(site, ledger, request, GLOBAL)[0] < _slots(granted):
+        return False
+    master = granted[0].host
+    return all(room_of_host(site, ledger, request, host, host == master)[0] >= n for host, n in hosts.items())
+
+
+def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
+    """Allocate, from each possible master's place in turn where the job is particular about it."""
+    ranges = rooms.request.slot_ranges
+    if not rooms.master_matters:
+        return allocate(rooms.all(), rule, ranges, limit)
+    best: list[Grant] = []
+    wanted = largest_count(ranges, limit)
+    tried: set[str] = set()
+    for master in rooms.masters():
+        host = master.partition("@")[2]
+        if host in tried:
+            continue
+        tried.add(host)
+        first = rooms.room(host, master)
+        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
+        granted = allocate(chain((first,), others), rule, ranges, limit)
+        if granted and granted[0].instance == master and _slots(granted) > _slots(best):
+            best = granted
+        if best and (rule != "$pe_slots" or _slots(best) >= wanted):
+            break
+    return best
+
+
+def _slots(granted: list[Grant]) -> int:
+    return sum(grant.slots for grant in granted)
+
+
+class _Rooms:
+    """What each host can take of one job in one PE, in order of preference."""
+
+    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters")
+
+    def __init__(self, site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
+        self.site, self.ledger, self.request = site, ledger, request
+        self.candidates, self.pe = candidates, pe
+        self.master_matters = request.master_queues is not None or any(once for _, once in request.consumed.values())
+
+    def all(self) -> Iterator[HostRoom]:
+        """Rooms of all hosts that have one, each host once, at its best instance's place in the order."""
+        seen: set[str] = set()
+        for name in self.candidates.order():
+            host = name.partition("@")[2]
+            if host not in seen:
+                seen.add(host)
+                room = self.room(host)
+                if room.slots > 0:
+                    yield room
+
+    def room(self, host: str, master: str = "") -> HostRoom:
+        """The room of a host; with `master`, the place of the master task comes first."""
+        names = self.candidates.of_host(host)
+        if master:
+            names = [master, *(name for name in names if name != master)]
+        places = [(name, slots) for name in names if (slots := self._slots(name, name == master)) > 0]
+        most = room_of_host(self.site, self.ledger, self.request, host, master=False)[0]
+        return HostRoom(host, min(most, sum(slots for _, slots in places)), places)
+
+    def _slots(self, name: str, master: bool) -> int:
+        """Slots of an instance; an instance that only -masterq names takes the master task alone (SO -masterq)."""
+        instance, config = self.site.state.instances[name], self.site.state.configs[name]
+        if self.pe and self.pe not in config.pe_list:
+            return 0
+        slots = room_of_instance(self.site, self.ledger, self.request, instance, config, master=False)[0]
+        queues = self.request.hard_queues
+        if queues is not None and not queues.matches(instance.queue, instance.host, self.site.groups(instance.host)):
+            return min(slots, 1) if master else 0
+        return slots
+
+    def masters(self) -> Iterator[str]:
+        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38)."""
+        site, ledger, request = self.site, self.ledger, self.request
+        if not room_of_host(site, ledger, request, GLOBAL)[0]:
+            return
+        for name in self.candidates.order():
+            instance, config = site.state.instances[name], site.state.configs[name]
+            queues = request.master_queues
+            if queues is not None and not queues.matches(instance.queue, instance.host, site.groups(instance.host)):
+                continue
+            if room_of_host(site, ledger, request, instance.host)[0] and (
+                self._slots(name, True)
+                and not master_lacks(site, ledger, request, instance)
+                and room_of_instance(site, ledger, request, instance, config)[0]
+            ):
+                yield name

@@ -1,0 +1,233 @@
+"""The resource time line: how much of a consumable is in use at an object at any moment from now on.
+
+Owns what running jobs and advance reservations hold, and for how long: jobs until their run time limit or for ever,
+reservations for their window. Objects are queue instances, hosts, the cluster ("global") and parallel environments.
+Must not know capacities. Called by the qmaster when it grants reservations, and through the ledger wherever a job is
+placed, so that both keep away from each other in both directions. Source: AR-38 … AR-43; sge_sched_conf(5)
+DURATION_OFFSET, default_duration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.values import typed_value
+from gridengine.state.bookings import GLOBAL, Bookings
+from gridengine.state.jobs import Job, Task
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from gridengine.units import INFINITY, parse_time
+
+DEFAULT_OFFSET_S = 60.0
+LINGER_S = 60.0
+"""How long a reservation that is ending is taken to hold its slots yet: its jobs are being killed."""
+
+Span = tuple[float, float, float]
+"""(begin, end, amount); the end is not part of it."""
+
+_NOTHING: dict[str, float] = {}
+
+
+def duration_offset(scheduler: Mapping[str, str]) -> float:
+    """Seconds that starting and ending a job may take beyond its run time. Source: sge_sched_conf(5) DURATION_OFFSET."""
+    for item in scheduler.get("params", "").replace(",", " ").split():
+        name, _, value = item.partition("=")
+        if name.upper() == "DURATION_OFFSET" and value:
+            return float(parse_time(value))
+    return DEFAULT_OFFSET_S
+
+
+def run_time_limit(hard: Mapping[str, str]) -> float:
+    """Seconds that a job may run by its own -l h_rt or s_rt; infinite without them."""
+    limits = [float(typed_value("TIME", hard[name])) for name in ("h_rt", "s_rt") if hard.get(name)]
+    return min(limits, default=INFINITY)
+
+
+def run_time(hard: Mapping[str, str], scheduler: Mapping[str, str]) -> float:
+    """Seconds after which a job with these requests has surely ended: its limit, else default_duration (AR-42)."""
+    limit = run_time_limit(hard)
+    if limit != INFINITY:
+        return limit
+    default = scheduler.get("default_duration", "INFINITY")
+    return INFINITY if default.upper() in ("INFINITY", "NONE") else float(parse_time(default))
+
+
+class Timeline:
+    """What is in use from `now` on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out."""
+
+    def __init__(self, state: State, now: float, tasks: bool = True, without: int = 0) -> None:
+        self.state = state
+        self.now = now
+        self.offset = duration_offset(state.scheduler)
+        self._tasks = tasks
+        self._without = without
+        self._spans: dict[str, dict[str, list[Span]]] = {}
+        self._names: frozenset[str] | None = None
+
+    def peak(self, where: str, name: str, start: float, end: float) -> float:
+        """The most that is in use of a consumable at an object at any moment from `start` until before `end`."""
+        return peak(self._at(where).get(name, ()), start, end)
+
+    def pe_peak(self, pe: str, start: float, end: float) -> float:
+        """The same for the slots of a parallel environment."""
+        return self.peak(pe_key(pe), "slots", start, end)
+
+    def ahead(self, where: str, name: str, duration: float, used: float) -> float:
+        """How much more than `used` now a job of this duration has to leave alone while it would run."""
+        if not (self.touches(where) if where != GLOBAL else name in self._held_of_cluster()):
+            return 0.0  # running jobs only ever give back
+        return max(0.0, self.peak(where, name, self.now, self.now + duration + self.offset) - used)
+
+    def pe_ahead(self, pe: str, duration: float, used: float) -> float:
+        """The same for the slots of a parallel environment."""
+        if pe not in self.state.reserved.of_pe:
+            return 0.0
+        return max(0.0, self.pe_peak(pe, self.now, self.now + duration + self.offset) - used)
+
+    def touches(self, where: str) -> bool:
+        """Whether a reservation holds anything at an instance or a host."""
+        index = self.state.reserved
+        return where in (index.of_instance if "@" in where else index.of_host)
+
+    def _held_of_cluster(self) -> frozenset[str]:
+        """The consumables of which any reservation holds something."""
+        if self._names is None:
+            self._names = frozenset(name for held in self.state.reserved.held.values() for name in held.cluster)
+        return self._names
+
+    def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
+        """When a reservation holds its slots."""
+        end = self.now + LINGER_S if reservation.ending else reservation.end_time
+        return reservation.start_time, end
+
+    def end_of(self, job: Job, task: Task) -> float:
+        """When a running task has surely given back its slots; infinite without a limit. Overdue ones end next."""
+        end = task.start_time + run_time(job.hard, self.state.scheduler) + self.offset
+        return max(end, self.now + 1.0)
+
+    def ends(self) -> Iterator[float]:
+        """When running jobs with a limit and reservations end."""
+        state = self.state
+        for reservation in state.reservations.values():
+            yield self.window(reservation)[1]
+        for job in state.jobs.values():
+            if job.ar not in state.reservations:
+                yield from (self.end_of(job, task) for task in job.tasks.values() if task.granted)
+
+    def holders(self, where: str, start: float, end: float) -> list[tuple[str, float]]:
+        """Who holds anything at an instance within a window, and until when (epoch s, infinite for no limit)."""
+        state, found = self.state, list[tuple[str, float]]()
+        for number in sorted(state.reserved.of_instance.get(where, ())):
+            begin, over = self.window(state.reservations[number])
+            if begin < end and over > start:
+                found.append((f"advance reservation {number}", over))
+        for job_id, task_id in sorted(state.tasks_in.get(where, ())):
+            job = state.jobs[job_id]
+            over = self.end_of(job, job.tasks[task_id])
+            if job.ar not in state.reservations and over > start:
+                found.append((f"job {job.label(task_id)}", over))
+        return found
+
+    # --- spans -------------------------------------------------------------------------------------------
+
+    def _at(self, where: str) -> dict[str, list[Span]]:
+        found = self._spans.get(where)
+        if found is None:
+            found = self._spans[where] = {}
+            for begin, end, amounts in (*self._held(where), *(self._running(where) if self._tasks else ())):
+                for name, amount in amounts.items():
+                    found.setdefault(name, []).append((begin, end, amount))
+        return found
+
+    def _held(self, where: str) -> Iterator[tuple[float, float, Mapping[str, float]]]:
+        index = self.state.reserved
+        if where == GLOBAL:
+            numbers: Iterable[int] = self.state.reservations
+        elif where.startswith(_PE):
+            numbers = index.of_pe.get(where.removeprefix(_PE), ())
+        else:
+            numbers = (index.of_instance if "@" in where else index.of_host).get(where, ())
+        for number in numbers:
+            if number != self._without:
+                yield *self.window(self.state.reservations[number]), _amounts(index.held[number], where)
+
+    def _running(self, where: str) -> Iterator[tuple[float, float, Mapping[str, float]]]:
+        """Tasks outside of reservations: those inside are covered by what the reservation holds."""
+        state = self.state
+        if where == GLOBAL or where.startswith(_PE):
+            pe = where.removeprefix(_PE) if where.startswith(_PE) else ""
+            keys: Iterable[tuple[int, int]] = (
+                (job.id, task.id)
+                for job in state.jobs.values()
+                for task in job.tasks.values()
+                if task.granted and (not pe or task.pe == pe)
+            )
+        else:
+            keys = (state.tasks_in if "@" in where else state.tasks_on).get(where, ())
+        for job_id, task_id in keys:
+            job = state.jobs[job_id]
+            if job.ar in state.reservations:
+                continue
+            task = job.tasks[task_id]
+            held = Bookings()
+            held.charge(task, state.per_job)
+            yield self.now, self.end_of(job, task), _amounts(held, where)
+
+
+_PE = "pe "
+
+
+def pe_key(name: str) -> str:
+    """The key of a parallel environment: no instance, host or group may contain a blank."""
+    return _PE + name
+
+
+def _amounts(held: Bookings, where: str) -> Mapping[str, float]:
+    if where == GLOBAL:
+        return held.cluster
+    if where.startswith(_PE):
+        return {"slots": float(held.pes.get(where.removeprefix(_PE), 0))}
+    return (held.instances if "@" in where else held.hosts).get(where, _NOTHING)
+
+
+def peak(spans: Iterable[Span], start: float, end: float) -> float:
+    """The largest sum of amounts at any moment from `start` until before `end`."""
+    level = 0.0
+    steps: list[tuple[float, float]] = []
+    for begin, over, amount in spans:
+        if begin >= end or over <= start:
+            continue
+        if begin <= start:
+            level += amount
+        else:
+            steps.append((begin, amount))
+        if over < end:
+            steps.append((over, -amount))
+    most = level
+    for _, change in sorted(steps):  # at one moment what ends goes before what begins: its amount is negative
+        level += change
+        most = max(most, level)
+    return most
+
+
+class WindowLedger(Ledger):
+    """A ledger of a time to come: in use is the most that is in use at any moment of the window.
+
+    Of load values it knows those alone that never change, since nobody knows the load of a time to come (AR-35).
+    """
+
+    __slots__ = ("line", "start", "end")
+
+    def __init__(self, timeline: Timeline, start: float, end: float) -> None:
+        super().__init__(timeline.state, empty=True)
+        self.line, self.start, self.end = timeline, start, end
+
+    def of_instance(self, instance: str, name: str) -> float:
+        return self.line.peak(instance, name, self.start, self.end)
+
+    def of_host(self, host: str, name: str) -> float:
+        return self.line.peak(host, name, self.start, self.end)
+
+    def of_pe(self, pe: str) -> int:
+        return int(self.line.pe_peak(pe, self.start, self.end))

@@ -1,0 +1,56 @@
+"""Urgency: how much a job presses by what it asks for, how long it waits and its deadline.
+
+Owns the contributions of sge_priority(5). Called by the scheduler for its order and by the views that show them
+(`qstat -urg`, CX-67), and for the slots that a pending parallel job is shown with.
+"""
+
+from __future__ import annotations
+
+from gridengine.placement.requests import Request
+from gridengine.placement.values import STRING_TYPES
+from gridengine.ranges import MAX_SLOTS
+from gridengine.state.state import State
+
+
+def assumed_slots(state: State, request: Request) -> float:
+    """Slots that a pending job is expected to get: 1, or as urgency_slots of its PE says. Source: sge_pe(5), PE-11."""
+    if not request.parallel or (request.pe and not request.pes):
+        return 1
+    if not request.pe:
+        return request.slot_ranges[0][0]
+    pe = state.typed("parallel_environment", request.pes[0])
+    low, high = request.slot_ranges[0][0], request.slot_ranges[-1][1]
+    if high >= MAX_SLOTS:
+        high = max(low, pe.slots)
+    if pe.urgency_slots == "max":
+        return high
+    if pe.urgency_slots == "avg":
+        pairs = [(first, min(last, high)) for first, last in request.slot_ranges]
+        count = sum(last - first + 1 for first, last in pairs)
+        return sum((first + last) * (last - first + 1) / 2 for first, last in pairs) / count
+    return int(pe.urgency_slots) if pe.urgency_slots.isdigit() else low
+
+
+def resource_urgency(state: State, request: Request, granted: int | None = None) -> float:
+    """rrcontr: numeric requests count urgency x assumed slots x amount, strings their urgency once; slots always count.
+
+    granted: slots of a job that runs. Source: sge_priority(5), CX-66.
+    """
+    slots = assumed_slots(state, request) if granted is None else granted
+    entry = state.typed("complex", "slots")
+    total = entry.urgency * slots if entry is not None else 0.0
+    for demand in (*request.hard, *request.hosts):
+        if demand.name == "slots" or not demand.entry.urgency:
+            continue
+        total += demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount)
+    return total
+
+
+def waiting_urgency(weight: float, submit_time: float, now: float) -> float:
+    """wtcontr: weight_waiting_time for each second since submission."""
+    return weight * (now - submit_time)
+
+
+def deadline_urgency(weight: float, deadline: float, now: float) -> float:
+    """dlcontr: grows as the deadline comes near, constant after it; 0 without one. Source: sge_priority(5)."""
+    return weight / max(1.0, deadline - now) if deadline else 0.0

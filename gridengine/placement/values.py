@@ -1,0 +1,105 @@
+"""Values of complex attributes: typed from their text, compared by relational operator, printed.
+
+Owns the rules per type. Must not know levels, hosts or jobs. Called by the other modules of placement and by the
+views that print resources.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import lru_cache
+
+from gridengine.errors import SyntaxFault
+from gridengine.state.compiled import ComplexEntry
+from gridengine.units import (
+    format_double,
+    format_memory,
+    format_time,
+    parse_bool,
+    parse_double,
+    parse_memory,
+    parse_time,
+)
+
+Value = float | str
+"""Numbers for INT DOUBLE TIME (s) MEMORY (bytes) BOOL (0 or 1); text for STRING CSTRING RESTRING HOST."""
+
+STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
+CASELESS_TYPES = frozenset(("CSTRING", "HOST"))
+
+RELATIONS: dict[str, Callable[[float, float], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+"""`request RELATION offered` must hold. Source: complex(5) relop, CX-24."""
+
+LOW_IS_STRICT = frozenset(("<", "<="))
+HIGH_IS_STRICT = frozenset((">", ">="))
+
+
+def typed_value(kind: str, text: str) -> Value:
+    """The value that a text means for a complex type. Raises SyntaxFault. Source: CX-4."""
+    if kind in STRING_TYPES:
+        return text
+    if kind == "TIME":
+        return float(parse_time(text))
+    if kind == "MEMORY":
+        return float(parse_memory(text))
+    if kind == "BOOL":
+        return 1.0 if parse_bool(text or "TRUE") else 0.0
+    return float(parse_double(text))
+
+
+def requested_amount(entry: ComplexEntry, text: str) -> float:
+    """The amount that a request for a numeric attribute means; `1/2` of a consumable is shared by two slots (AR-126).
+
+    Raises SyntaxFault.
+    """
+    top, slash, bottom = text.partition("/")
+    if not slash or not entry.is_consumable:
+        value = typed_value(entry.type, text)
+        return value if not isinstance(value, str) else 0.0
+    if not bottom.isdigit() or not int(bottom):
+        raise SyntaxFault(f'"{bottom}" is not a number of slots that share {top}')
+    value = typed_value(entry.type, top)
+    return value / int(bottom) if not isinstance(value, str) else 0.0
+
+
+@lru_cache(maxsize=65536)
+def reported_value(kind: str, text: str) -> Value | None:
+    """As `typed_value` for what a load sensor reported: None for what is not of the type (CX-18).
+
+    Kept, because a cycle reads the same report many times.
+    """
+    try:
+        return typed_value(kind, text)
+    except SyntaxFault:
+        return None
+
+
+def stricter(relop: str, first: float, second: float) -> bool:
+    """Whether `first` leaves room for fewer requests than `second`. Never for == and != (CX-29, CX-31)."""
+    if relop in LOW_IS_STRICT:
+        return first < second
+    return relop in HIGH_IS_STRICT and first > second
+
+
+def format_value(kind: str, value: Value, whole: bool = True) -> str:
+    """As `qstat -F` prints it: 23.346G, 00:05:00, 0.170410, infinity; INT as 2, or 2.000000 if not `whole`.
+
+    `qhost -F` and the scheduler's reasons print INT with decimals; BOOL always has them. Source: O.
+    """
+    if isinstance(value, str):
+        return value
+    if kind == "MEMORY":
+        return format_memory(value)
+    if kind == "TIME":
+        return f"-{format_time(-value)}" if value < 0 else format_time(value)
+    if kind == "INT" and whole and float(value).is_integer():
+        return str(int(value))
+    return format_double(value)

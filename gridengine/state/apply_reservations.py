@@ -1,0 +1,106 @@
+"""The part of `apply` that writes advance reservations and their index.
+
+Owns those handlers, and which bookings a job is charged to: those of the cluster, or those inside its reservation
+(AR-92). Called by `gridengine.state.apply` only. It never decides and reads no clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gridengine.state import events as ev
+from gridengine.state.bookings import Bookings
+from gridengine.state.instances import remove_instance
+from gridengine.state.jobs import Job
+from gridengine.state.reservations import typed_changes
+from gridengine.state.state import State
+
+
+def index_reservations(state: State) -> None:
+    """Build the index of a state that came from a snapshot."""
+    for reservation in state.reservations.values():
+        state.reserved.add(reservation, state.per_job, state.revision)
+
+
+def index_job(state: State, job: Job) -> None:
+    """Note which reservation a job asks for."""
+    if job.ar in state.reserved.jobs:
+        state.reserved.jobs[job.ar].add(job.id)
+
+
+def forget_job(state: State, job: Job) -> None:
+    """The job is gone, or is about to ask for another reservation."""
+    if job.ar in state.reserved.jobs:
+        state.reserved.jobs[job.ar].discard(job.id)
+
+
+def bookings_of(state: State, job: Job) -> Bookings:
+    """Where the places of a job are booked."""
+    return state.reserved.used.get(job.ar, state.bookings) if job.ar else state.bookings
+
+
+def note_use(state: State, job: Job, time: float) -> None:
+    """A task of the job began or ended at `time`: since when its reservation has been without any."""
+    reservation = state.reservations.get(job.ar)
+    if reservation is not None:
+        reservation.idle_since = 0.0 if state.reserved.used[job.ar].cluster else time
+
+
+def _granted(state: State, event: ev.ReservationGranted) -> None:
+    # a copy: a mirror in the same process must not share what apply changes
+    reservation = msgspec.structs.replace(event.reservation)
+    state.reservations[reservation.id] = reservation
+    state.next_ar_id = reservation.id + 1
+    state.reserved.add(reservation, state.per_job, state.revision)
+
+
+def _changed(state: State, event: ev.ReservationChanged) -> None:
+    reservation = state.reservations[event.ar_id]
+    before = list(reservation.granted)
+    state.reserved.take_out(reservation)
+    for name, value in typed_changes(event.changes).items():
+        setattr(reservation, name, value)
+    state.reserved.add(reservation, state.per_job, state.revision)
+    for grant in before:
+        drop_orphan(state, grant.instance)
+
+
+def _started(state: State, event: ev.ReservationStarted) -> None:
+    reservation = state.reservations[event.ar_id]
+    reservation.started = True
+    reservation.idle_since = event.time
+
+
+def _errors_set(state: State, event: ev.ReservationErrorsSet) -> None:
+    state.reservations[event.ar_id].errors = list(event.errors)
+
+
+def _ending(state: State, event: ev.ReservationEnding) -> None:
+    state.reservations[event.ar_id].ending = event.state
+
+
+def _removed(state: State, event: ev.ReservationRemoved) -> None:
+    reservation = state.reservations.pop(event.ar_id)
+    state.reserved.forget(reservation)
+    for grant in reservation.granted:
+        drop_orphan(state, grant.instance)
+
+
+def drop_orphan(state: State, name: str) -> None:
+    """Remove an orphaned instance that neither a task nor a reservation needs any more (CQ-31, AR-80)."""
+    instance = state.instances.get(name)
+    if instance is not None and instance.orphaned and not state.needed(name):
+        remove_instance(state, name)
+
+
+RESERVATION_HANDLERS: dict[type, Callable[[State, Any], None]] = {
+    ev.ReservationGranted: _granted,
+    ev.ReservationChanged: _changed,
+    ev.ReservationStarted: _started,
+    ev.ReservationErrorsSet: _errors_set,
+    ev.ReservationEnding: _ending,
+    ev.ReservationRemoved: _removed,
+}

@@ -1,0 +1,64 @@
+"""Array dependencies: which tasks of a job wait for which tasks of another one (-hold_jid_ad).
+
+Owns the arithmetic alone: both arrays cover the same range of ids, a task covers the ids from its own up to the next
+task, and a task waits for every unfinished task that covers an id of its own. With equal steps that is task by task;
+with different ones many to one or one to many. Must not look at single tasks where ranges say as much.
+Called by `gridengine.state.letters` and `gridengine.placement.pending`. Source: DP-4, sge_submit(1) -hold_jid_ad; O.
+"""
+
+from __future__ import annotations
+
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+
+
+def unfinished(job: Job) -> Ranges:
+    """Tasks of a job that have not ended."""
+    return job.pending | Ranges.of(job.tasks) if job.tasks else job.pending
+
+
+def blocked_tasks(state: State, job: Job) -> Ranges:
+    """Tasks of a job that array dependencies hold; they may contain ids that are no tasks of the job."""
+    blocked = Ranges()
+    for other_id in job.array_predecessors:
+        other = state.jobs.get(other_id)
+        if other is not None:
+            blocked = blocked | _blocked_by(job, other)
+    return blocked
+
+
+def _blocked_by(job: Job, other: Job) -> Ranges:
+    left = unfinished(other)
+    own, width = job.task_step, other.task_step
+    if own == width or job.array is None:
+        return left
+    found = Ranges()
+    for run in left.runs:
+        whole = len(run) == 1 or run.step == width
+        for low, high in [(run.start, run[-1])] if whole else [(task, task) for task in run]:
+            found = found | _covering(job.array.first, own, low, high + width - 1)
+    return found
+
+
+def _covering(first: int, step: int, low: int, high: int) -> Ranges:
+    """Tasks of an array from `first` on that cover an id within low … high."""
+    start = first + max(0, (low - first) // step) * step
+    return Ranges((range(start, high + 1, step),)) if start <= high else Ranges()
+
+
+def task_waits(state: State, job: Job, task_id: int) -> bool:
+    """Whether an array dependency still holds this task."""
+    for other_id in job.array_predecessors:
+        other = state.jobs.get(other_id)
+        if other is not None and any(t in other.pending or t in other.tasks for t in waited_for(job, other, task_id)):
+            return True
+    return False
+
+
+def waited_for(job: Job, other: Job, task_id: int) -> range:
+    """Ids of the other array's tasks that a task waits for."""
+    if other.array is None or job.task_step == other.task_step:
+        return range(task_id, task_id + 1)
+    first, width = other.array.first, other.task_step
+    return range(first + max(0, (task_id - first) // width) * width, task_id + job.task_step, width)

@@ -1,0 +1,24 @@
+"""What is known of an execution host at run time: load values, when it was heard, whether it answers."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+
+class Host(Struct, omit_defaults=True):
+    """Runtime state of an exec host; its configuration is the object of kind `exec_host`.
+
+    `load`: load values as reported (text, GE's names; LS-1). `up`: reports arrive and its node is alive;
+    False gives its queue instances the state `u` (QI-3). `last_heard`: epoch seconds.
+    `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
+    `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
+    `execd`: the process of sge_execd that last said hello (QC-38).
+    """
+
+    name: str
+    up: bool = False
+    last_heard: float = 0.0
+    load: dict[str, str] = field(default_factory=dict)
+    sensed_by: dict[str, str] = field(default_factory=dict)
+    incarnation: str = ""
+    execd: str = ""

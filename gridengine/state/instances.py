@@ -1,0 +1,140 @@
+"""Queue instances follow the cluster queues and host groups: created, resolved, orphaned, revived, removed.
+
+Owns that rule (statements CQ-1, CQ-28 … CQ-32, HG-6, HG-7); called by `gridengine.state.apply` only. A change touches
+the instances that it concerns: the one of a host whose tuple changed, those of hosts that are in other groups now.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gridengine.config.queue_resolution import ResolvableQueue
+from gridengine.state.groups import HostGroups
+from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config, names
+from gridengine.state.state import State, Unsettled
+
+_EVERY: frozenset[str] | None = None
+"""Stands for "all hosts" where a set of concerned hosts or identifiers is expected."""
+
+
+def rebuild_instances(state: State) -> None:
+    """Derive groups and every queue from the objects; instances keep their flags."""
+    state.groups = _groups(state)
+    for queue in sorted({*state.kind("cluster_queue"), *(instance.queue for instance in state.instances.values())}):
+        _reconcile(state, queue, frozenset())
+
+
+def settle(state: State, unsettled: Unsettled) -> None:
+    """Make the instances fit after a change of these queues, or of host groups."""
+    moved: frozenset[str] = frozenset()
+    queues = unsettled.queues
+    if unsettled.groups:
+        before, state.groups = state.groups, _groups(state)
+        moved = frozenset(host for host, _ in before.by_host.items() ^ state.groups.by_host.items())
+        queues = queues | state.kind("cluster_queue").keys()
+    for queue in sorted(queues):
+        _reconcile(state, queue, moved)
+
+
+def _groups(state: State) -> HostGroups:
+    """Members of every host group: those that it lists and those that match its rule (HG-12)."""
+    members = {}
+    for name, text in state.kind("host_group").items():
+        members[name] = (*names(text["hostlist"]), *state.rule_members.get(name, ()))
+    return HostGroups(members)
+
+
+def _reconcile(state: State, queue: str, moved: frozenset[str]) -> None:
+    """Make the instances of a queue what its configuration says. An instance with tasks is orphaned, not removed.
+
+    `moved`: hosts that are in other groups than before.
+    """
+    text = state.kind("cluster_queue").get(queue)
+    if queue not in state.instances_of:
+        state.instances_of[queue] = {name for name, instance in state.instances.items() if instance.queue == queue}
+    present = state.instances_of[queue]
+    hosts: list[str] = []
+    if text is None:
+        state.queues.pop(queue, None)
+    else:
+        hosts = state.groups.flatten(names(text["hostlist"]))
+        _resolve(state, queue, hosts, _concerned(state, queue, text), moved)
+    listed = {f"{queue}@{host}" for host in hosts}
+    for name in sorted(present - listed):
+        if state.needed(name):
+            _orphan(state, name)
+        else:
+            remove_instance(state, name)
+    if text is None and not state.instances_of[queue]:
+        del state.instances_of[queue]
+
+
+def _concerned(state: State, queue: str, text: dict[str, str]) -> frozenset[str] | None:
+    """Hosts and groups for which the queue says something else than before; None for all hosts."""
+    before = state.queues.get(queue)
+    now = state.queues[queue] = ResolvableQueue(text)
+    return now.differs(before) if before is not None else _EVERY
+
+
+def _resolve(
+    state: State, queue: str, hosts: list[str], concerned: frozenset[str] | None, moved: frozenset[str]
+) -> None:
+    """Resolve the instances of these hosts that are new or concerned; equal ones share what was compiled."""
+    resolvable = state.queues[queue]
+    compiled: dict[tuple[str, ...], InstanceConfig] = {}
+    for host in hosts:
+        name = f"{queue}@{host}"
+        groups = state.groups.groups_of(host)
+        known = name in state.configs and host not in moved and concerned is not _EVERY
+        if not known or host in concerned or not groups.isdisjoint(concerned):  # type: ignore[operator,arg-type]
+            resolved, ambiguous = resolvable.resolve(host, groups)
+            key = tuple(value for attribute, value in resolved.items() if attribute != "hostlist")
+            if key not in compiled:
+                compiled[key] = compile_config(resolved)
+            state.configs[name] = msgspec.structs.replace(compiled[key], text=resolved)
+            _note_superior(state, name)
+            if ambiguous:
+                state.ambiguous[name] = ambiguous
+            else:
+                state.ambiguous.pop(name, None)
+        instance = state.instances.get(name)
+        if instance is None:
+            disabled = state.configs[name].text["initial_state"] == "disabled"
+            state.instances[name] = QueueInstance(queue, host, disabled=disabled)
+            state.instances_of[queue].add(name)
+        else:
+            instance.orphaned = False
+            instance.last_text = {}
+
+
+def _orphan(state: State, name: str) -> None:
+    """Keep an instance that is no longer configured, with its last configuration, for what is in it."""
+    instance = state.instances[name]
+    instance.orphaned = True
+    if name in state.configs:
+        instance.last_text = state.configs[name].text
+    elif instance.last_text:
+        state.configs[name] = compile_config(instance.last_text)
+        _note_superior(state, name)
+
+
+def _note_superior(state: State, name: str) -> None:
+    """Keep the index of the instances that have subordinates."""
+    host = name.partition("@")[2]
+    config = state.configs.get(name)
+    if config is not None and config.subordinates.queues:
+        state.superiors.setdefault(host, set()).add(name)
+    elif host in state.superiors:
+        state.superiors[host].discard(name)
+        if not state.superiors[host]:
+            del state.superiors[host]
+
+
+def remove_instance(state: State, name: str) -> None:
+    """Take an instance out of the state and of every index."""
+    instance = state.instances.pop(name)
+    state.instances_of.get(instance.queue, set()).discard(name)
+    state.configs.pop(name, None)
+    _note_superior(state, name)
+    state.ambiguous.pop(name, None)
+    state.tasks_in.pop(name, None)

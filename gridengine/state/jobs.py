@@ -1,0 +1,211 @@
+"""Jobs, their tasks and what they were granted: the part of the state that a submission creates.
+
+Owns the shapes alone. Who may change them is decided in `daemons.qmaster`; they are written by
+`gridengine.state.apply` only. A job keeps its pending tasks as ranges and only those tasks as objects that
+have a life of their own (running, in error, rescheduled), so a million pending tasks cost what one costs.
+The script and the environment are not here: they are payload (see `daemons.qmaster.spool`).
+"""
+
+from __future__ import annotations
+
+from enum import IntFlag
+from typing import Literal
+
+from msgspec import Struct, field
+
+from gridengine.ranges import Ranges
+
+TaskKey = tuple[int, int, int]
+"""(job id, task id, attempt): names one try to run a task. Serial jobs have the task id 1."""
+
+PathOnHost = tuple[str, str]
+"""(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" stands for every host not named."""
+
+
+class Hold(IntFlag):
+    """Hold types of `qhold -h` (statement SO-49) plus the ones that the system keeps."""
+
+    USER = 1
+    OPERATOR = 2
+    SYSTEM = 4
+
+
+class Grant(Struct, array_like=True):
+    """Slots of one queue instance given to a task. The first of a task's grants is its master's."""
+
+    instance: str
+    slots: int
+
+    @property
+    def queue(self) -> str:
+        return self.instance.partition("@")[0]
+
+    @property
+    def host(self) -> str:
+        return self.instance.partition("@")[2]
+
+
+class Usage(Struct, omit_defaults=True):
+    """Online usage of a running task: cpu s, mem GB s, io GB, iow s, vmem and maxvmem bytes."""
+
+    cpu: float = 0.0
+    mem: float = 0.0
+    io: float = 0.0
+    iow: float = 0.0
+    vmem: float = 0.0
+    maxvmem: float = 0.0
+
+
+class Task(Struct, omit_defaults=True):
+    """One task that has left the pending ranges of its job.
+
+    `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
+    `running`. Ended tasks are not kept here.
+    `applied`: the last command that the host confirmed (`run`, `suspend`, `kill`); what is wanted follows from
+    the state (see `gridengine.state.wanted`).
+    """
+
+    id: int
+    status: Literal["pending", "transferring", "running"] = "pending"
+    attempt: int = 0
+    granted: list[Grant] = field(default_factory=list)
+    pe: str = ""
+    start_time: float = 0.0
+    applied: Literal["", "run", "suspend", "kill"] = ""
+    suspended: bool = False
+    threshold_suspended: bool = False
+    subordinated: bool = False
+    deleted_by: str = ""
+    rescheduling: bool = False
+    restarts: int = 0
+    error: str = ""
+    usage: Usage | None = None
+    requeued_at: float = 0.0
+    resources: dict[str, str] = field(default_factory=dict)
+    """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
+
+    @property
+    def host(self) -> str:
+        """Host of the master task, "" while the task has no place."""
+        return self.granted[0].host if self.granted else ""
+
+    @property
+    def slots(self) -> int:
+        return sum(grant.slots for grant in self.granted)
+
+
+class Job(Struct, omit_defaults=True):
+    """A submitted job. Times are epoch seconds. Field names follow sge_submit(1) and `qstat -j`.
+
+    `hard`/`soft`: resource requests by full complex name. `rerun`: None when the user said nothing.
+    `pending`: tasks that were never started. `holds`: tasks per hold type (`Hold` value as key).
+    `task_range`: first, last and step as submitted; `array` holds the tasks that come of it.
+    `ar`, `ar_time`: its advance reservation and when that was made, 0 without one.
+    `allocation_rule`: that of -alloc, before the PE's; without a PE the slots are of none (AR-126).
+    `predecessors`: all jobs that are waited for; `conditions`: how those of them must end for which it matters (DP-2 and
+    ADR 0020). `doomed`: why the job can never run, "" if it can. `unsuccessful`: how many of its tasks did not succeed.
+    """
+
+    id: int
+    name: str
+    owner: str
+    uid: int
+    group: str
+    gid: int
+    submit_time: float
+    submit_host: str = ""
+    version: int = 0
+    project: str = ""
+    department: str = "defaultdepartment"
+    account: str = "sge"
+    kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
+    script_file: str = ""
+    binary: bool = False
+    args: list[str] = field(default_factory=list)
+    cwd: str = ""
+    submit_cwd: str = ""
+    home: str = ""
+    login_shell: str = ""
+    submit_path: str = ""
+    stdout: list[PathOnHost] = field(default_factory=list)
+    stderr: list[PathOnHost] = field(default_factory=list)
+    stdin: list[PathOnHost] = field(default_factory=list)
+    merge: bool = False
+    shells: list[PathOnHost] = field(default_factory=list)
+    no_shell: bool = False
+    environment_names: list[str] = field(default_factory=list)
+    hard: dict[str, str] = field(default_factory=dict)
+    soft: dict[str, str] = field(default_factory=dict)
+    hard_queues: list[str] = field(default_factory=list)
+    soft_queues: list[str] = field(default_factory=list)
+    master_queues: list[str] = field(default_factory=list)
+    pe: str = ""
+    pe_range: str = ""
+    allocation_rule: str = ""
+    array: Ranges | None = None
+    task_range: tuple[int, int, int] | None = None
+    task_concurrency: int = 0
+    predecessors: list[int] = field(default_factory=list)
+    predecessors_requested: list[str] = field(default_factory=list)
+    array_predecessors: list[int] = field(default_factory=list)
+    hold_jid_ok: list[str] = field(default_factory=list)
+    hold_jid_fail: list[str] = field(default_factory=list)
+    conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
+    doomed: str = ""
+    unsuccessful: int = 0
+    start_after: float = 0.0
+    deadline: float = 0.0
+    priority: int = 0
+    job_share: int = 0
+    override_tickets: int = 0
+    reserve: bool = False
+    rerun: bool | None = None
+    now: bool = False
+    notify: bool = False
+    mail_options: str = ""
+    mail_list: list[str] = field(default_factory=list)
+    checkpoint: str = ""
+    checkpoint_when: str = ""
+    context: dict[str, str] = field(default_factory=dict)
+    binding: str = ""
+    ar: int = 0
+    ar_time: float = 0.0
+    pending: Ranges = field(default_factory=Ranges)
+    holds: dict[int, Ranges] = field(default_factory=dict)
+    tasks: dict[int, Task] = field(default_factory=dict)
+
+    @property
+    def is_array(self) -> bool:
+        return self.array is not None
+
+    @property
+    def task_step(self) -> int:
+        """Distance of the tasks of an array as submitted; 1 for other jobs."""
+        if self.task_range is not None:
+            return self.task_range[2]
+        return self.array.step if self.array is not None else 1
+
+    def held(self, task_id: int) -> Hold:
+        """All hold types that are set for a task."""
+        result = Hold(0)
+        for kind, tasks in self.holds.items():
+            if task_id in tasks:
+                result |= Hold(kind)
+        return result
+
+    def label(self, task_id: int | None = None) -> str:
+        """`12` or, for a task of an array, `12.3`: how messages name it."""
+        return f"{self.id}.{task_id}" if self.is_array and task_id is not None else str(self.id)
+
+
+class FinishedJob(Struct, omit_defaults=True):
+    """What is kept of an ended job for `qstat -s z` and dependencies: the last `finished_jobs` of them."""
+
+    id: int
+    name: str
+    owner: str
+    submit_time: float
+    end_time: float
+    slots: int = 1
+    priority: float = 0.0
+    unsuccessful: bool = False

@@ -1,0 +1,95 @@
+"""State letters of jobs and queue instances as qstat prints them, from one pure function each.
+
+Owns the letters and their order: d E S T h R q s t r w for jobs, a o A C D S c d s u E P for queue instances.
+Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances); O for the order.
+"""
+
+from __future__ import annotations
+
+from gridengine.ranges import Ranges
+from gridengine.state.dependencies import blocked_tasks, task_waits
+from gridengine.state.jobs import Job, Task
+from gridengine.state.queues import QueueInstance
+from gridengine.state.state import State
+
+
+def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
+    """Those of the given tasks that may not start: by a hold, or by a dependency (DP-2, DP-4)."""
+    if state.waits_for(job):
+        return tasks
+    held = Ranges()
+    for kept in job.holds.values():
+        held = held | kept
+    if job.array_predecessors:
+        held = held | blocked_tasks(state, job)
+    return tasks & held if held else held
+
+
+def pending_letters(state: State, job: Job, task_id: int, task: Task | None = None) -> str:
+    """Letters of a task that is not at a host: `qw`, `hqw`, `Eqw`, `Rq`, `hRq` …"""
+    held = bool(job.holds and job.held(task_id)) or bool(state.waits_for(job)) or task_waits(state, job, task_id)
+    return _waiting(held, task)
+
+
+def _waiting(held: bool, task: Task | None = None) -> str:
+    error = "E" if task is not None and task.error else ""
+    return f"{error}{'h' if held else ''}{'Rq' if task is not None and task.restarts else 'qw'}"
+
+
+def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
+    """The pending tasks of a job by letters: (letters, tasks), in the order of the first task of each (ST-17)."""
+    groups: dict[str, Ranges] = {}
+    tasks = job.pending
+    if tasks:
+        held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
+        for letters, part in ((_waiting(True), held), (_waiting(False), tasks - held if held else tasks)):
+            if part:
+                groups[letters] = part
+    for task in job.tasks.values():
+        if task.status == "pending":
+            letters = pending_letters(state, job, task.id, task)
+            groups[letters] = groups.get(letters, Ranges()) | Ranges.of((task.id,))
+    return sorted(groups.items(), key=lambda group: group[1].first) if len(groups) > 1 else list(groups.items())
+
+
+def running_letters(state: State, job: Job, task: Task) -> str:
+    """Letters of a task at a host: `r`, `t`, `s`, `S`, `Ss`, `dr`, `Rr`, `hr` …"""
+    letters = "d" if task.deleted_by else ""
+    instances = [state.instances[grant.instance] for grant in task.granted if grant.instance in state.instances]
+    suspension = ""
+    if task.status == "running":
+        if task.subordinated or any(i.stops_jobs for i in instances):
+            letters += "S"
+            suspension = "S"
+        if task.threshold_suspended:
+            letters += "T"
+            suspension = "T"
+    if job.holds and job.held(task.id):
+        letters += "h"
+    if task.restarts:
+        letters += "R"
+    if task.status == "transferring":
+        return letters + "t"
+    if task.suspended:
+        return letters + "s"
+    return letters if suspension else letters + "r"
+
+
+def instance_letters(state: State, instance: QueueInstance, alarm: bool = False, suspend_alarm: bool = False) -> str:
+    """Letters of a queue instance. `alarm`, `suspend_alarm`: load and suspend thresholds, which placement computes."""
+    host = state.hosts.get(instance.host)
+    flags = (
+        ("a", alarm),
+        ("o", instance.orphaned),
+        ("A", suspend_alarm),
+        ("C", instance.calendar_suspended),
+        ("D", instance.calendar_disabled),
+        ("S", instance.subordinated),
+        ("c", instance.name in state.ambiguous),
+        ("d", instance.disabled),
+        ("s", instance.suspended),
+        ("u", host is None or not host.up),
+        ("E", bool(instance.errors)),
+        ("P", instance.preempted),
+    )
+    return "".join(letter for letter, on in flags if on)

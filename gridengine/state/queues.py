@@ -1,0 +1,114 @@
+"""Queue instances: the runtime state of `queue@host` and its resolved configuration.
+
+Owns the shapes and the compilation of a resolved configuration (text) into typed values. Written by
+`gridengine.state.apply`; configuration texts come from the objects of kind `cluster_queue`.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from gridengine.syntax.subordinate import SubordinateList, parse_subordinates
+from gridengine.units import INFINITY, parse_memory, parse_time
+
+LIMITS_TIME = ("rt", "cpu")
+LIMITS_MEMORY = ("fsize", "data", "stack", "core", "rss", "vmem")
+
+
+class InstanceConfig(Struct, frozen=True):
+    """Typed view of a resolved queue configuration; `text` holds every attribute as printed.
+
+    Limits: seconds or bytes, `INFINITY` (math.inf) for none. Source: queue_conf(5), statements QC-1 … QC-43.
+    """
+
+    text: dict[str, str]
+    slots: int
+    seq_no: int
+    batch: bool
+    interactive: bool
+    pe_list: frozenset[str]
+    ckpt_list: frozenset[str]
+    complex_values: dict[str, str]
+    load_thresholds: dict[str, str]
+    suspend_thresholds: dict[str, str]
+    user_lists: tuple[str, ...]
+    xuser_lists: tuple[str, ...]
+    projects: tuple[str, ...]
+    xprojects: tuple[str, ...]
+    owner_list: tuple[str, ...]
+    rerun: bool
+    limits: dict[str, float]
+    subordinates: SubordinateList
+
+
+class QueueInstance(Struct, omit_defaults=True):
+    """State of one queue instance. `config` and `ambiguous` are derived and never spooled.
+
+    Flags are those of statement section QI: `disabled` d, `suspended` s, `calendar_disabled` D,
+    `calendar_suspended` C, `subordinated` S, `preempted` P, `errors` E (reasons), `orphaned` o. The letters u, a, A, c
+    follow from hosts, load and configuration (`gridengine.state.letters`). `last_text`: the configuration that an
+    orphaned one had, by which it goes on for the jobs and reservations in it (AR-80).
+    """
+
+    queue: str
+    host: str
+    disabled: bool = False
+    suspended: bool = False
+    calendar_disabled: bool = False
+    calendar_suspended: bool = False
+    subordinated: bool = False
+    preempted: bool = False
+    orphaned: bool = False
+    errors: list[str] = field(default_factory=list)
+    version: int = 0
+    last_text: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.queue}@{self.host}"
+
+    @property
+    def stops_jobs(self) -> bool:
+        """Whether the instance as a whole suspends the jobs in it (s, S or C)."""
+        return self.suspended or self.subordinated or self.calendar_suspended
+
+
+def names(value: str) -> tuple[str, ...]:
+    """A list attribute as names: blanks or commas divide, NONE is empty."""
+    found = value.replace(",", " ").split()
+    return () if [name.upper() for name in found] == ["NONE"] else tuple(found)
+
+
+def settings(value: str) -> dict[str, str]:
+    """A `name=value,…` attribute as a dict in order; a bare name gets "" (user_lists are `names`)."""
+    return {name: setting for name, _, setting in (item.partition("=") for item in names(value))}
+
+
+def compile_config(text: dict[str, str]) -> InstanceConfig:
+    """Typed view of resolved attribute texts. The texts were validated at the gate (`gridengine.config`)."""
+    limits = {}
+    for kinds, parse in ((LIMITS_TIME, parse_time), (LIMITS_MEMORY, parse_memory)):
+        for kind in kinds:
+            for limit in (f"s_{kind}", f"h_{kind}"):
+                limits[limit] = INFINITY if text[limit].upper() == "INFINITY" else float(parse(text[limit]))
+    qtype = text["qtype"].upper().replace(",", " ").split()
+    return InstanceConfig(
+        text=text,
+        slots=int(text["slots"]),
+        seq_no=int(text["seq_no"]),
+        batch="BATCH" in qtype,
+        interactive="INTERACTIVE" in qtype,
+        pe_list=frozenset(names(text["pe_list"])),
+        ckpt_list=frozenset(names(text["ckpt_list"])),
+        complex_values=settings(text["complex_values"]),
+        load_thresholds=settings(text["load_thresholds"]),
+        suspend_thresholds=settings(text["suspend_thresholds"]),
+        user_lists=names(text["user_lists"]),
+        xuser_lists=names(text["xuser_lists"]),
+        projects=names(text["projects"]),
+        xprojects=names(text["xprojects"]),
+        owner_list=names(text["owner_list"]),
+        rerun=text["rerun"].upper() in ("TRUE", "1"),
+        limits=limits,
+        subordinates=parse_subordinates(text["subordinate_list"]),
+    )

@@ -1,0 +1,145 @@
+"""Advance reservations: the shape of one, its letter, what is wrong with it, and the index over all of them.
+
+Owns the shapes and the upkeep of the index; written by `gridengine.state.apply` only. Who may make one and where it gets
+its slots is decided in `daemons.qmaster.decide`. Source: qrsub(1), qrstat(1); statements AR-28, AR-53 … AR-64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from gridengine.state.bookings import Bookings
+from gridengine.state.jobs import Grant
+
+
+class AdvanceReservation(Struct, omit_defaults=True):
+    """A granted reservation. Times are epoch seconds; texts as in `gridengine.state.jobs.Job`.
+
+    `allowed`, `denied`: users and `@lists` of -u. `hard_errors`: -he y. `resources`: amounts for each granted slot, or
+    once for JOB consumables, as in `Task.resources`. `started`: its start has come. `ending`: `x` its end has come, `d` it
+    was deleted; it is there until the last of its jobs is gone. `errors`: what is wrong with its instances, a text each.
+    `series`: the first one's number for the occurrences of a recurring reservation, 0 otherwise. `heal`: -heal y.
+    `idle_limit`: seconds without a job after which it is given back, 0 for never; `idle_since`: when it was last used.
+    """
+
+    id: int
+    owner: str
+    group: str
+    submit_time: float
+    start_time: float
+    end_time: float
+    name: str = ""
+    account: str = "sge"
+    hard: dict[str, str] = field(default_factory=dict)
+    hard_queues: list[str] = field(default_factory=list)
+    master_queues: list[str] = field(default_factory=list)
+    pe: str = ""
+    pe_range: str = ""
+    allocation_rule: str = ""
+    checkpoint: str = ""
+    immediate: bool = False
+    hard_errors: bool = False
+    allowed: list[str] = field(default_factory=list)
+    denied: list[str] = field(default_factory=list)
+    mail_options: str = ""
+    mail_list: list[str] = field(default_factory=list)
+    granted: list[Grant] = field(default_factory=list)
+    granted_pe: str = ""
+    resources: dict[str, str] = field(default_factory=dict)
+    started: bool = False
+    ending: Literal["", "x", "d"] = ""
+    errors: list[str] = field(default_factory=list)
+    series: int = 0
+    heal: bool = False
+    idle_limit: float = 0.0
+    idle_since: float = 0.0
+
+    @property
+    def slots(self) -> int:
+        return sum(grant.slots for grant in self.granted)
+
+    @property
+    def state(self) -> str:
+        """The letter of qrstat: w W r E x d. Source: AR-53."""
+        if self.ending:
+            return self.ending
+        if self.errors:
+            return "E" if self.started else "W"
+        return "r" if self.started else "w"
+
+    @property
+    def usable(self) -> bool:
+        """Whether jobs may be started in it now; with -he y only while nothing is wrong (AR-60, AR-61)."""
+        return self.started and not self.ending and not (self.hard_errors and self.errors)
+
+
+_KINDS = {field.name: field.type for field in msgspec.structs.fields(AdvanceReservation)}
+
+
+def typed_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes of a reservation as an event carries them (plain JSON values) as values of its fields."""
+    return {name: msgspec.convert(value, _KINDS[name]) for name, value in changes.items()}
+
+
+PerJob = Callable[[str], bool]
+
+
+class ReservationIndex:
+    """What follows from all reservations: who holds what where, and what their jobs use of it.
+
+    `of_instance`, `of_host`, `of_pe`: numbers of the reservations that hold something there. `held[id]`: all that a
+    reservation holds; `used[id]`: what its running jobs are charged with. `jobs[id]`: the jobs that ask for it.
+    `granted_at[id]`: revision of the state before it was granted or moved.
+    """
+
+    def __init__(self) -> None:
+        self.of_instance: dict[str, set[int]] = {}
+        self.of_host: dict[str, set[int]] = {}
+        self.of_pe: dict[str, set[int]] = {}
+        self.held: dict[int, Bookings] = {}
+        self.used: dict[int, Bookings] = {}
+        self.jobs: dict[int, set[int]] = {}
+        self.granted_at: dict[int, int] = {}
+
+    def add(self, reservation: AdvanceReservation, per_job: PerJob, revision: int) -> None:
+        """Note what a reservation holds."""
+        number = reservation.id
+        for index, key in _places(self, reservation):
+            index.setdefault(key, set()).add(number)
+        held = self.held[number] = Bookings()
+        held.book(reservation.granted, reservation.resources, reservation.granted_pe, per_job)
+        self.used.setdefault(number, Bookings())
+        self.jobs.setdefault(number, set())
+        self.granted_at[number] = revision
+
+    def take_out(self, reservation: AdvanceReservation) -> None:
+        """Forget what it holds: it is gone, or about to be noted anew with other grants."""
+        for index, key in _places(self, reservation):
+            numbers = index.get(key, set())
+            numbers.discard(reservation.id)
+            if not numbers:
+                index.pop(key, None)
+        self.held.pop(reservation.id, None)
+        self.granted_at.pop(reservation.id, None)
+
+    def forget(self, reservation: AdvanceReservation) -> None:
+        """It is gone for good."""
+        self.take_out(reservation)
+        self.used.pop(reservation.id, None)
+        self.jobs.pop(reservation.id, None)
+
+    def slots_used(self, instance: str) -> int:
+        """Slots of an instance that jobs in reservations use."""
+        return sum(self.used[number].slots(instance) for number in self.of_instance.get(instance, ()))
+
+
+def _places(index: ReservationIndex, reservation: AdvanceReservation) -> Iterator[tuple[dict[str, set[int]], str]]:
+    for grant in reservation.granted:
+        yield index.of_instance, grant.instance
+        yield index.of_host, grant.host
+    if reservation.granted_pe:
+        yield index.of_pe, reservation.granted_pe

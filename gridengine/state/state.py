@@ -1,0 +1,173 @@
+"""The state of the cluster: one plain data structure, and what is derived from it.
+
+Owns the primary data (spooled and mirrored as a snapshot) and the indexes derived from them. Written by
+`gridengine.state.apply` alone; everybody else reads. No clock, no files, no sockets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from gridengine.config.queue_resolution import ResolvableQueue
+from gridengine.state.bookings import Bookings
+from gridengine.state.compiled import COMPILERS
+from gridengine.state.events import decode_hook, encode_hook
+from gridengine.state.groups import HostGroups
+from gridengine.state.hosts import Host
+from gridengine.state.jobs import FinishedJob, Job, Task
+from gridengine.state.queues import InstanceConfig, QueueInstance
+from gridengine.state.reservations import AdvanceReservation, ReservationIndex
+
+Attributes = dict[str, str]
+
+
+class Snapshot(Struct, omit_defaults=True):
+    """The primary data, as spooled and as sent to a mirror."""
+
+    revision: int = 0
+    next_job_id: int = 1
+    objects: dict[str, dict[str, Attributes]] = field(default_factory=dict)
+    instances: dict[str, QueueInstance] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
+    finished: list[FinishedJob] = field(default_factory=list)
+    rule_members: dict[str, list[str]] = field(default_factory=dict)
+    next_ar_id: int = 1
+    reservations: dict[int, AdvanceReservation] = field(default_factory=dict)
+
+
+class Unsettled(Struct):
+    """Changes of configuration that queue instances do not follow yet: host groups, and the queues named."""
+
+    groups: bool = False
+    queues: set[str] = field(default_factory=set)
+
+
+_encoder = msgspec.json.Encoder(enc_hook=encode_hook)
+_decoder = msgspec.json.Decoder(Snapshot, dec_hook=decode_hook)
+
+
+class State:
+    """The cluster. Primary: `objects` (kind -> name -> attribute texts), `instances`, `hosts`, `jobs`, `finished`,
+    `rule_members` (host group -> hosts that match its rule), `reservations`. `unsettled` is empty between transactions.
+
+    Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
+    instances that have subordinates), `bookings`, `tasks_on` (host ->
+    (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
+    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `reasons`.
+    """
+
+    def __init__(self, snapshot: Snapshot | None = None) -> None:
+        data = snapshot or Snapshot()
+        self.revision = data.revision
+        self.next_job_id = data.next_job_id
+        self.objects = data.objects
+        self.instances = data.instances
+        self.hosts = data.hosts
+        self.jobs = data.jobs
+        self.finished = data.finished
+        self.rule_members = data.rule_members
+        self.next_ar_id = data.next_ar_id
+        self.reservations = data.reservations
+        self.reserved = ReservationIndex()
+        self.unsettled = Unsettled()
+        self.priorities: dict[int, tuple[float, float, float, float]] = {}
+        self.reasons: dict[int, list[list[str]]] = {}
+        self._compiled: dict[tuple[str, str], Any] = {}
+        self.queues: dict[str, ResolvableQueue] = {}
+        self.groups = HostGroups({})
+        self.configs: dict[str, InstanceConfig] = {}
+        self.ambiguous: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+        self.superiors: dict[str, set[str]] = {}
+        self.instances_of: dict[str, set[str]] = {}
+        self.bookings = Bookings()
+        self.tasks_on: dict[str, set[tuple[int, int]]] = {}
+        self.tasks_in: dict[str, set[tuple[int, int]]] = {}
+        self.dependents: dict[int, set[int]] = {}
+        self.doomed: set[int] = set()
+
+    # --- configuration ---------------------------------------------------------------------------------
+
+    def kind(self, kind: str) -> dict[str, Attributes]:
+        """All objects of a kind by name; empty when there is none."""
+        return self.objects.get(kind, {})
+
+    def has(self, kind: str, name: str) -> bool:
+        return name in self.objects.get(kind, {})
+
+    def typed(self, kind: str, name: str) -> Any:
+        """The compiled view of an object (see `gridengine.state.compiled`), None when there is no such object."""
+        key = (kind, name)
+        found = self._compiled.get(key)
+        if found is None and self.has(kind, name):
+            found = self._compiled[key] = COMPILERS[kind](name, self.objects[kind][name])
+        return found
+
+    def forget_compiled(self, kind: str, name: str) -> None:
+        self._compiled.pop((kind, name), None)
+
+    def configuration(self, host: str = "") -> Attributes:
+        """sge_conf(5) in force: the global one, overlaid by the local one of the host."""
+        configurations = self.kind("configuration")
+        return {**configurations.get("global", {}), **configurations.get(host, {})}
+
+    @property
+    def scheduler(self) -> Attributes:
+        return self.kind("scheduler").get("", {})
+
+    def per_job(self, name: str) -> bool:
+        """Whether a complex is a consumable that is booked once a job (JOB)."""
+        entry = self.typed("complex", name)
+        return entry is not None and bool(entry.per_job)
+
+    # --- jobs ------------------------------------------------------------------------------------------
+
+    def task(self, job_id: int, task_id: int, attempt: int | None = None) -> Task | None:
+        """The task object, None when there is none or when it is at another attempt."""
+        job = self.jobs.get(job_id)
+        task = job.tasks.get(task_id) if job else None
+        return task if task is not None and attempt in (None, task.attempt) else None
+
+    def waits_for(self, job: Job) -> list[int]:
+        """Predecessors of `-hold_jid` that have not ended, or not as they had to (DP-2, DP-3)."""
+        return [other for other in job.predecessors if other in self.jobs or other in job.conditions]
+
+    # --- instances -------------------------------------------------------------------------------------
+
+    def slots_used(self, instance: str) -> int:
+        """Slots of an instance that jobs use, those in reservations included: what qstat -f shows."""
+        return self.bookings.slots(instance) + self.reserved.slots_used(instance)
+
+    def slots_reserved(self, instance: str) -> int:
+        """Slots that reservations hold there whose start has come. Source: O (qstat -f), AR-38."""
+        numbers = self.reserved.of_instance.get(instance, ())
+        return sum(self.reserved.held[number].slots(instance) for number in numbers if self.reservations[number].started)
+
+    def needed(self, instance: str) -> bool:
+        """Whether a task or a reservation is in an instance, so that it stays as an orphan (CQ-29, AR-80)."""
+        return bool(self.tasks_in.get(instance)) or instance in self.reserved.of_instance
+
+    # --- snapshots -------------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        return _encoder.encode(
+            Snapshot(
+                self.revision,
+                self.next_job_id,
+                self.objects,
+                self.instances,
+                self.hosts,
+                self.jobs,
+                self.finished,
+                self.rule_members,
+                self.next_ar_id,
+                self.reservations,
+            )
+        )
+
+
+def decode_snapshot(data: bytes) -> Snapshot:
+    return _decoder.decode(data)

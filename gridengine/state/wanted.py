@@ -1,0 +1,34 @@
+"""What a task's host should be doing with it: one pure function over the state.
+
+Owns the rule alone; `daemons.qmaster.effects` turns the difference between wanted and applied into
+instructions, `gridengine.state.letters` shows it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from gridengine.state.jobs import Task
+from gridengine.state.state import State
+
+
+def wanted(state: State, task: Task) -> Literal["run", "suspend", "kill"]:
+    """`kill` wins over `suspend` wins over `run`. A task is suspended as long as one cause is left:
+    by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one of its instances
+    (QI-6, QI-7, QI-8).
+    """
+    if task.deleted_by or task.rescheduling:
+        return "kill"
+    if task.suspended or task.threshold_suspended or task.subordinated or suspending_instances(state, task):
+        return "suspend"
+    return "run"
+
+
+def suspending_instances(state: State, task: Task) -> list[str]:
+    """The granted instances that suspend their jobs."""
+    found = []
+    for grant in task.granted:
+        instance = state.instances.get(grant.instance)
+        if instance is not None and instance.stops_jobs:
+            found.append(grant.instance)
+    return found

@@ -1,0 +1,239 @@
+"""The year and week fields of calendars, the state that they give at a time, and when it changes next.
+
+Owns the grammar and its meaning. Called by the calendar's model, by the qmaster's timers and by the scheduler.
+Times are naive local times: which zone that is, is the caller's business.
+
+Grammar (sge_calendar_conf(5); CA-1, CA-2, CA-5), entries divided by blanks:
+    year = NONE | {year_days ["=" hours] ["=" state] | state}          year_days = day ["-" day] {"," ...}
+    week = NONE | {[week_days "="] [hours "="] [state]}                week_days = weekday ["-" weekday] {"," ...}
+    day = D.M.Y        hours = clock "-" clock {"," ...}        clock = h[:m[:s]]        state = on | off | suspended
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, time, timedelta
+from functools import cache
+from typing import NamedTuple
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedInput
+
+from gridengine.errors import SyntaxFault
+from gridengine.syntax.lists import is_none
+
+ON, OFF, SUSPENDED = "on", "off", "suspended"
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY_SECONDS = 86400
+_WEEK = 7
+
+_GRAMMAR = r"""
+year: year_days ["=" hours] ["=" STATE] | STATE
+week: week_days ["=" hours] ["=" STATE] | hours ["=" STATE] | STATE
+year_days: year_range ("," year_range)*
+year_range: day ["-" day]
+day: NUMBER "." (NUMBER | NAME) "." NUMBER
+week_days: week_range ("," week_range)*
+week_range: NAME ["-" NAME]
+hours: hour_range ("," hour_range)*
+hour_range: clock "-" clock
+clock: NUMBER [":" NUMBER [":" NUMBER]]
+STATE.2: /(on|off|suspended)(?![a-z])/i
+NAME: /[a-z]+/i
+NUMBER: /[0-9]{1,9}/
+"""
+
+
+class Entry(NamedTuple):
+    """Days, hours and the state in them. days: (first, last) dates of the year field, both included; weekdays: 0 is
+    Monday; hours: (start, end) in seconds of the day, end excluded. None stands for all."""
+
+    days: tuple[tuple[date, date], ...] | None
+    weekdays: frozenset[int] | None
+    hours: tuple[tuple[int, int], ...] | None
+    state: str
+
+    def covers_day(self, day: date) -> bool:
+        """Whether it says anything of this day."""
+        if self.days is not None:
+            return any(first <= day <= last for first, last in self.days)
+        return self.weekdays is None or day.weekday() in self.weekdays
+
+    def covers(self, second: int) -> bool:
+        """Whether it says anything of this second of a day that it covers."""
+        return self.hours is None or any(start <= second < end for start, end in self.hours)
+
+
+class Calendar(NamedTuple):
+    """The entries of both fields."""
+
+    year: tuple[Entry, ...]
+    week: tuple[Entry, ...]
+
+
+def parse_calendar(year: str, week: str) -> Calendar:
+    """Read both fields. Raises SyntaxFault."""
+    return Calendar(parse_year(year), parse_week(week))
+
+
+def parse_year(text: str) -> tuple[Entry, ...]:
+    """Read the year field."""
+    return _parse("year", text)
+
+
+def parse_week(text: str) -> tuple[Entry, ...]:
+    """Read the week field."""
+    return _parse("week", text)
+
+
+@cache
+def _grammar() -> Lark:
+    return Lark(_GRAMMAR, parser="lalr", start=["year", "week"], maybe_placeholders=True)
+
+
+def _parse(field: str, text: str) -> tuple[Entry, ...]:
+    if is_none(text):
+        return ()
+    entries = []
+    for part in text.split():
+        try:
+            entries.append(_entry(_grammar().parse(part, start=field)))
+        except UnexpectedInput as error:
+            column = error.pos_in_stream
+            place = f"at position {column + 1}" if column is not None and 0 <= column < len(part) else "at its end"
+            raise SyntaxFault(f'the entry "{part}" is wrong {place}') from None
+        except SyntaxFault as fault:
+            raise SyntaxFault(f'the entry "{part}" is wrong: {fault}') from None
+    return tuple(entries)
+
+
+def _entry(tree: Tree[Token]) -> Entry:
+    days: tuple[tuple[date, date], ...] | None = None
+    weekdays: frozenset[int] | None = None
+    hours: tuple[tuple[int, int], ...] | None = None
+    state = OFF
+    for child in tree.children:
+        if isinstance(child, Tree):
+            if child.data == "year_days":
+                days = tuple(_year_range(part) for part in _trees(child))
+            elif child.data == "week_days":
+                weekdays = frozenset(day for part in _trees(child) for day in _week_range(part))
+            else:
+                hours = tuple(span for part in _trees(child) for span in _hour_range(part))
+        elif child is not None:
+            state = str(child).lower()
+    return Entry(days, weekdays, hours, state)
+
+
+def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
+    return [child for child in tree.children if isinstance(child, Tree)]
+
+
+def _words(tree: Tree[Token]) -> list[str]:
+    return [str(child) for child in tree.children if child is not None]
+
+
+def _within(text: str, low: int, high: int, what: str) -> int:
+    if not low <= int(text) <= high:
+        raise SyntaxFault(f"{int(text)} is not within {low} and {high}, the range of a {what}")
+    return int(text)
+
+
+def _name_index(text: str, names: Sequence[str], what: str) -> int:
+    """Full names and any abbreviation of three letters or more."""
+    for index, name in enumerate(names):
+        if text.lower().startswith(name):
+            return index
+    raise SyntaxFault(f'"{text}" is not a {what}')
+
+
+def _day(tree: Tree[Token]) -> date:
+    day, month, year = _words(tree)
+    number = _within(month, 1, 12, "month") if month.isdigit() else _name_index(month, _MONTHS, "month") + 1
+    try:
+        return date(_within(year, 1970, 2037, "year"), number, _within(day, 1, 31, "day"))
+    except SyntaxFault:
+        raise
+    except ValueError:
+        raise SyntaxFault(f"there is no {day}.{month}.{year}") from None
+
+
+def _year_range(tree: Tree[Token]) -> tuple[date, date]:
+    days = [_day(part) for part in _trees(tree)]
+    if days[0] > days[-1]:
+        raise SyntaxFault("the first day of a range must not be after the second")
+    return days[0], days[-1]
+
+
+def _week_range(tree: Tree[Token]) -> Iterable[int]:
+    days = [_name_index(word, _WEEKDAYS, "weekday") for word in _words(tree)]
+    if len(days) == 1:
+        return days
+    first, last = days
+    if first == last:
+        raise SyntaxFault("the days of a range must differ")
+    return [day % _WEEK for day in range(first, (last if last > first else last + _WEEK) + 1)]
+
+
+def _clock(tree: Tree[Token]) -> int:
+    words = _words(tree)
+    hour = _within(words[0], 0, 24, "hour")
+    minute = _within(words[1], 0, 59, "minute") if len(words) > 1 else 0
+    second = _within(words[2], 0, 59, "second") if len(words) > 2 else 0
+    seconds = hour * 3600 + minute * 60 + second
+    if seconds > _DAY_SECONDS:
+        raise SyntaxFault("a day ends at 24:00:00")
+    return seconds
+
+
+def _hour_range(tree: Tree[Token]) -> list[tuple[int, int]]:
+    """One span, or two of the same day where the end is before the start (CA-5)."""
+    start, end = (_clock(part) for part in _trees(tree))
+    if start == end:
+        raise SyntaxFault("a range of hours must not end where it begins, 0-24 is the whole day")
+    if start < end:
+        return [(start, end)]
+    return [span for span in ((0, end), (start, _DAY_SECONDS)) if span[0] < span[1]]
+
+
+def _entries_of(calendar: Calendar, day: date) -> list[Entry]:
+    """The entries that count on a day: an entry of the year field hides the week field (CA-4)."""
+    year = [entry for entry in calendar.year if entry.covers_day(day)]
+    return year or [entry for entry in calendar.week if entry.covers_day(day)]
+
+
+def _state(entries: Iterable[Entry], second: int) -> str:
+    """on beats suspended beats off; what nobody mentions is on (CA-3)."""
+    states = {entry.state for entry in entries if entry.covers(second)}
+    return next((state for state in (ON, SUSPENDED, OFF) if state in states), ON)
+
+
+def state_at(calendar: Calendar, now: datetime) -> str:
+    """`on`, `off` or `suspended` at a local time. Source: CA-2..6."""
+    return _state(_entries_of(calendar, now.date()), now.hour * 3600 + now.minute * 60 + now.second)
+
+
+def next_change(calendar: Calendar, now: datetime) -> tuple[datetime, str] | None:
+    """The next local time, after now, at which the state is another one, and that state; None if it stays for good."""
+    current = state_at(calendar, now)
+    for day in _days_to_look_at(calendar, now.date()):
+        entries = _entries_of(calendar, day)
+        bounds = {0} | {second for entry in entries for span in entry.hours or () for second in span}
+        for second in sorted(bound for bound in bounds if bound < _DAY_SECONDS):
+            moment = datetime.combine(day, time()) + timedelta(seconds=second)
+            if moment > now and (state := _state(entries, second)) != current:
+                return moment, state
+    return None
+
+
+def _days_to_look_at(calendar: Calendar, today: date) -> list[date]:
+    """Days on which the state can change for the first time: a week from now, and around the days of the year field.
+
+    Behind each range of the year field the week field may count again, so the week after it is looked at, too.
+    """
+    days = {today + timedelta(days=number) for number in range(_WEEK + 2)}
+    for entry in calendar.year:
+        for first, last in entry.days or ():
+            days.add(first)
+            days.update(last + timedelta(days=number) for number in range(_WEEK + 2))
+            days.update(max(first, today) + timedelta(days=number) for number in range(2))
+    return sorted(day for day in days if day >= today)

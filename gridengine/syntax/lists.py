@@ -1,0 +1,106 @@
+"""Names, lists of names and lists of `name=value` as they stand in configuration files and requests.
+
+Owns which characters a name may have and how lists are cut. Must not import anything slow: clients load it.
+Called by `gridengine.config`, the request list and the option table. Readers raise SyntaxFault.
+Source: sge_types(5) object_name, host_name; CQ-5, CQ-24, CQ-36, QC-4, QC-30.
+"""
+
+from collections.abc import Iterable
+
+from gridengine.errors import SyntaxFault
+
+#: characters that no object name may have, besides blanks and what does not print
+FORBIDDEN_IN_NAMES = frozenset("/:'´\\[]{}|()@%,\"")
+RESERVED_HOST_NAMES = frozenset(("global", "template", "all", "default", "unknown", "none"))
+_LONGEST_NAME = 512
+_LONGEST_HOST_NAME = 255
+
+
+def is_none(text: str) -> bool:
+    """Whether a value says that there is nothing: NONE in any case, or no text at all."""
+    return text == "" or text.lower() == "none"
+
+
+def check_object_name(text: str) -> str:
+    """The name itself. Source: CQ-36."""
+    if not text:
+        raise SyntaxFault("a name is missing")
+    if len(text) > _LONGEST_NAME:
+        raise SyntaxFault(f"a name may have up to {_LONGEST_NAME} characters, this one has {len(text)}")
+    for character in text:
+        if character in FORBIDDEN_IN_NAMES or not "!" <= character <= "~":
+            raise SyntaxFault(f'"{text}" is not a valid name: the character "{character}" is not allowed in it')
+    if is_none(text) or text.lower() == "template":
+        raise SyntaxFault(f'"{text}" is reserved and cannot be a name')
+    return text
+
+
+def check_host_name(text: str) -> str:
+    """A host name in lower case; reserved words and forbidden characters are refused."""
+    if len(text) > _LONGEST_HOST_NAME:
+        raise SyntaxFault(f"a host name may have up to {_LONGEST_HOST_NAME} characters, this one has {len(text)}")
+    allowed = text.isascii() and text.replace("-", "").replace(".", "").replace("_", "").isalnum()
+    if not allowed or text[0] in "-.":
+        raise SyntaxFault(f'"{text}" is not a valid host name')
+    if text.lower() in RESERVED_HOST_NAMES:
+        raise SyntaxFault(f'"{text}" is reserved and cannot be the name of a host')
+    return text.lower()
+
+
+def check_group_name(text: str) -> str:
+    """The name of a host group, which begins with @. Source: HG-2."""
+    if not text.startswith("@"):
+        raise SyntaxFault(f'the name of a host group must begin with "@", "{text}" does not')
+    try:
+        check_object_name(text[1:])
+    except SyntaxFault as fault:
+        raise SyntaxFault(f'"{text}" is not a valid name of a host group: {fault}') from None
+    return text
+
+
+def check_host_identifier(text: str) -> str:
+    """A host name, or a host group name with its @."""
+    return check_group_name(text) if text.startswith("@") else check_host_name(text)
+
+
+def split_names(text: str) -> list[str]:
+    """The names of a list divided by blanks or commas, in order, without repetitions; [] for NONE."""
+    if is_none(text):
+        return []
+    return list(dict.fromkeys(text.replace(",", " ").split()))
+
+
+def join_names(names: Iterable[str], separator: str = " ") -> str:
+    """A list as it is printed, NONE if empty."""
+    return separator.join(names) or "NONE"
+
+
+def split_pairs(text: str, value_required: bool = True) -> list[tuple[str, str]]:
+    """The `name=value` elements of a list divided by commas or blanks, in order; [] for NONE.
+
+    A name without `=value` is refused, or gets "" where value_required is False. A name that comes twice is refused.
+    """
+    if is_none(text):
+        return []
+    pairs: dict[str, str] = {}
+    for element in text.replace(",", " , ").split():
+        if element == ",":
+            continue
+        name, equal, value = element.partition("=")
+        if not name:
+            raise SyntaxFault(f'"{element}" has no name before the equal sign')
+        if "=" in value:
+            raise SyntaxFault(f'"{element}" has more than one equal sign')
+        if value_required and not value:
+            raise SyntaxFault(f'"{name}" has no value, name=value is expected')
+        if equal and not value:
+            raise SyntaxFault(f'"{name}" has no value behind its equal sign')
+        if name in pairs:
+            raise SyntaxFault(f'"{name}" is given twice')
+        pairs[name] = value
+    return list(pairs.items())
+
+
+def join_pairs(pairs: Iterable[tuple[str, str]]) -> str:
+    """`a=1,b=2`, a bare name where the value is "", NONE if empty."""
+    return ",".join(f"{name}={value}" if value else name for name, value in pairs) or "NONE"

@@ -1,0 +1,204 @@
+"""Configuration files as `qconf` prints and reads them.
+
+Owns lines, continuation, comments, columns and line breaking of every kind of object; knows nothing of what an
+attribute means. Must not import anything slow: clients load it. Called by the q* commands, by `gridengine.config`
+and by whatever loads a sample cell.
+
+Grammar:
+    file      = {line}               line  = attribute blank value | comment | ""       (one object a file)
+    complex   = {name shortcut type relop requestable consumable default urgency}       (a table, one object a line)
+    quotas    = {"{" {line} "}"}     (several objects a file)
+    tree      = {attribute "=" value}                                                   (nodes, each opened by id=)
+A backslash before a newline is replaced by one blank (CQ-26, OB-1), behind a comma by nothing, since that is where
+qconf breaks lines itself. A line whose first character is `#` is a comment.
+Source: queue_conf(5), complex(5), sge_resource_quota(5), share_tree(5); O for columns and breaks.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from gridengine.errors import ConfigError
+
+#: (attribute, value, number of the line on which the attribute stands)
+Entry = tuple[str, str, int]
+
+#: width of the name column by kind; kinds that are not here have one blank between name and value
+NAME_WIDTHS = {
+    "cluster_queue": 22,
+    "exec_host": 22,
+    "parallel_environment": 19,
+    "checkpoint": 19,
+    "calendar": 17,
+    "scheduler": 34,
+    "configuration": 29,
+    "userset": 8,
+}
+COMPLEX_COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
+TREE_ATTRIBUTES = ("id", "name", "type", "shares", "childnodes")
+QUOTA_ATTRIBUTES = ("name", "description", "enabled", "limit")
+_COMPLEX_WIDTHS = (16, 7, 6, 2, 8, 7, 5, 0)
+_COMPLEX_HEADER = (
+    "#name               shortcut   type      relop requestable consumable default  urgency \n"
+    "#--------------------------------------------------------------------------------------\n"
+)
+_COMPLEX_FOOTER = "# >#< starts a comment but comments are not saved across edits --------\n"
+_LINE_WIDTH = 80
+_CONTINUED = " \\"
+
+
+def logical_lines(text: str) -> list[tuple[str, int]]:
+    """Lines without comments and empty ones, continuations joined, each with the number of its first line."""
+    lines: list[tuple[str, int]] = []
+    held, start = "", 0
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip()
+        start = start or number
+        if line.endswith("\\"):
+            part = line[:-1].strip()
+            held += part if part.endswith(",") or not part else part + " "
+            continue
+        line, held, first, start = held + line.strip(), "", start, 0
+        if line.strip() and not line.lstrip().startswith("#"):
+            lines.append((line.strip(), first))
+    if held.strip() and not held.startswith("#"):
+        lines.append((held.strip(), start))
+    return lines
+
+
+def parse(text: str) -> list[Entry]:
+    """The attributes of one object in the order of the file. A line without a value gives the value ""."""
+    entries: list[Entry] = []
+    for line, number in logical_lines(text):
+        attribute, *rest = line.split(None, 1)
+        entries.append((attribute, rest[0] if rest else "", number))
+    return entries
+
+
+def parse_complex_table(text: str) -> list[list[Entry]]:
+    """One list of entries for each line of the complex table. Raises ConfigError unless a line has eight columns."""
+    rows: list[list[Entry]] = []
+    for line, number in logical_lines(text):
+        cells = line.split()
+        if len(cells) != len(COMPLEX_COLUMNS):
+            wanted = f"{len(COMPLEX_COLUMNS)} columns ({' '.join(COMPLEX_COLUMNS)})"
+            raise ConfigError("complex", cells[0], "", f"the line has {len(cells)} instead of {wanted}", number)
+        rows.append([(column, cell, number) for column, cell in zip(COMPLEX_COLUMNS, cells, strict=True)])
+    return rows
+
+
+def parse_quota_sets(text: str) -> list[list[Entry]]:
+    """One list of entries for each `{ ... }` block of resource quota sets. Raises ConfigError on a wrong brace."""
+    blocks: list[list[Entry]] = []
+    block: list[Entry] | None = None
+    opened = 0
+    for line, number in logical_lines(text):
+        if block is None:
+            if line != "{":
+                raise ConfigError("resource_quota", "", "", 'a resource quota set must begin with a line "{"', number)
+            block, opened = [], number
+        elif line == "}":
+            blocks.append(block)
+            block = None
+        else:
+            attribute, *rest = line.split(None, 1)
+            block.append((attribute, rest[0] if rest else "", number))
+    if block is not None:
+        raise ConfigError("resource_quota", "", "", 'the resource quota set lacks its closing line "}"', opened)
+    return blocks
+
+
+def parse_share_tree(text: str) -> list[Entry]:
+    """The `attribute=value` lines of a share tree. Raises ConfigError for a line without an equal sign."""
+    entries: list[Entry] = []
+    for line, number in logical_lines(text):
+        attribute, equal, value = line.partition("=")
+        if not equal:
+            raise ConfigError("share_tree", "", "", f'"{line}" is not of the form attribute=value', number)
+        entries.append((attribute.strip(), value.strip(), number))
+    return entries
+
+
+def parse_objects(kind: str, text: str) -> list[list[Entry]]:
+    """The objects of a file of this kind: several for `complex` and `resource_quota`, one for any other kind."""
+    if kind == "complex":
+        return parse_complex_table(text)
+    if kind == "resource_quota":
+        return parse_quota_sets(text)
+    if kind == "share_tree":
+        return [parse_share_tree(text)]
+    return [parse(text)]
+
+
+def break_line(head: str, value: str, indent: str, single_line: bool) -> str:
+    """`head` and `value`, the value broken at commas and blanks so that no part is longer than 80 columns.
+
+    A part that is continued ends in ` \\`, the next one starts with `indent`; a word that is longer stays whole.
+    Reading gives the same value again: only single blanks are broken at, and commas that no blank follows.
+    Source: CQ-27; O for the columns.
+    """
+    if single_line or len(head) + len(value) <= _LINE_WIDTH:
+        return head + value
+    parts: list[str] = []
+    start, prefix = 0, head
+    while len(prefix) + len(value) - start > _LINE_WIDTH:
+        cut = _cut(value, start, _LINE_WIDTH - len(_CONTINUED) - len(prefix))
+        if cut is None:
+            break
+        parts.append(prefix + value[start:cut].rstrip(" "))
+        start, prefix = cut, indent
+    parts.append(prefix + value[start:])
+    return f"{_CONTINUED}\n".join(parts)
+
+
+def _cut(value: str, start: int, room: int) -> int | None:
+    """Where the next part begins: the last place to break within `room` columns, else the first one of all."""
+    best = None
+    for position in range(start, len(value) - 1):
+        comma = value[position] == ","
+        if not comma and value[position] != " ":
+            continue
+        if value[position + 1] == " " or (not comma and value[position - 1 : position] in ("", " ", ",")):
+            continue
+        if best is not None and position + comma - start > room:
+            break
+        best = position + 1
+        if position + comma - start > room:
+            break
+    return best
+
+
+def _format_quota_set(attributes: Mapping[str, str], single_line: bool) -> str:
+    lines = ["{"]
+    for name in QUOTA_ATTRIBUTES:
+        for value in attributes[name].split("\n"):
+            lines.append(break_line(f"   {name:<13}", value, "   ", single_line))
+    return "\n".join((*lines, "}\n"))
+
+
+def format_complex_table(rows: Iterable[Mapping[str, str]]) -> str:
+    """The whole complex table with its comment lines, rows in the order given."""
+    lines = []
+    for row in rows:
+        cells = [f"{row[column]:<{width}}" for column, width in zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, strict=True)]
+        lines.append("    ".join(cells) + "\n")
+    return _COMPLEX_HEADER + "".join(lines) + _COMPLEX_FOOTER
+
+
+def format_object(kind: str, attributes: Mapping[str, str], single_line: bool = False, name: str = "") -> str:
+    """The file of one object as `qconf -sX` prints it, with its last newline.
+
+    attributes: name to text in print order; single_line: SGE_SINGLE_LINE, no line is broken; name: the host of a
+    `configuration` ("global" or a host), printed as a comment in front.
+    """
+    if kind == "resource_quota":
+        return _format_quota_set(attributes, single_line)
+    if kind == "share_tree":
+        return attributes["nodes"] + "\n" if attributes["nodes"] else ""
+    if kind == "complex":
+        return format_complex_table([attributes])
+    width = NAME_WIDTHS.get(kind, 1)
+    lines = [f"#{name}:"] if name else []
+    for attribute, value in attributes.items():
+        head = f"{attribute:<{width - 1}} "
+        lines.append(break_line(head, value, " " * len(head), single_line))
+    end = "\n\n" if kind == "configuration" else "\n"
+    return "\n".join(lines) + end

@@ -1,0 +1,197 @@
+"""The value types of complex(5) and sge_types(5): TIME, MEMORY, INT, DOUBLE, BOOL and date_time.
+
+Owns how these are read and printed. Must not import anything slow: clients load it. Called by everything that
+reads a request, a load value or a configuration. All readers raise SyntaxFault with a reason.
+"""
+
+from gridengine.errors import SyntaxFault
+
+# typing and re are left out on purpose: together they cost more than all else that a command imports here.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+INFINITY = float("inf")
+#: largest unsigned number that a configuration may hold
+MAX_NUMBER = 4294967295
+
+_INFINITE = frozenset(("infinity", "inf"))
+_MULTIPLIERS = {"k": 10**3, "K": 2**10, "m": 10**6, "M": 2**20, "g": 10**9, "G": 2**30, "t": 10**12, "T": 2**40}
+_TRUE = frozenset(("true", "1", "y", "yes"))
+_FALSE = frozenset(("false", "0", "n", "no"))
+_HEX_DIGITS = frozenset("0123456789abcdefABCDEF")
+_OCTAL_DIGITS = frozenset("01234567")
+_DECIMAL_CHARACTERS = frozenset("0123456789.eE+-")
+
+
+def _based(text: str) -> int | None:
+    """The value of a hexadecimal (0x) or octal (leading 0) constant, None if it is neither."""
+    if text[:2] in ("0x", "0X") and 2 < len(text) < 20 and _HEX_DIGITS.issuperset(text[2:]):
+        return int(text, 16)
+    if text[:1] == "0" and 1 < len(text) < 25 and _OCTAL_DIGITS.issuperset(text):
+        return int(text, 8)
+    return None
+
+
+def _is_plain(text: str) -> bool:
+    """Whether it is digits that are not meant as octal."""
+    return text.isascii() and text.isdigit() and len(text) < 19 and (text[0] != "0" or text == "0")
+
+
+def _decimal(text: str) -> float | None:
+    """The value of an unsigned decimal number, also in scientific notation, None if it is not one."""
+    if text[:1] in ("", "+", "-", "e", "E") or len(text) > 400 or not _DECIMAL_CHARACTERS.issuperset(text):
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _constant(text: str, what: str) -> float:
+    """A positive decimal (also fractional), hexadecimal (0x) or octal (leading 0) constant."""
+    based = _based(text)
+    if based is not None:
+        return based
+    if _is_plain(text):
+        return int(text)
+    value = None if text.isdigit() and text.startswith("0") else _decimal(text)
+    if value is not None:
+        return value
+    if text.startswith("-") and _decimal(text[1:]) is not None:
+        raise SyntaxFault(f'"{text}" is negative, {what} must not be')
+    raise SyntaxFault(f'"{text}" is not {what}')
+
+
+def parse_time(text: str) -> float:
+    """Seconds of a time specifier: a constant, `h:m:s` with empty fields for zero, or INFINITY.
+
+    Source: CQ-34, sge_types(5) time_specifier. Infinite gives `INFINITY`.
+    """
+    if text.lower() in _INFINITE:
+        return INFINITY
+    if ":" not in text:
+        return _constant(text, "a time")
+    fields = text.split(":")
+    if len(fields) != 3 or not all(field == "" or (field.isascii() and field.isdigit()) for field in fields):
+        raise SyntaxFault(f'"{text}" is not a time: seconds, hours:minutes:seconds or INFINITY is expected')
+    if max(map(len, fields)) > 15:
+        raise SyntaxFault(f'"{text}" is too long for a time')
+    hours, minutes, seconds = (int(field or "0") for field in fields)
+    return hours * 3600 + minutes * 60 + seconds
+
+
+def parse_memory(text: str) -> float:
+    """Bytes of a memory specifier: a constant with an optional multiplier k K m M g G t T, or INFINITY.
+
+    Source: CQ-35, sge_types(5) memory_specifier (lower case: powers of 1000, upper case: of 1024).
+    """
+    if text.lower() in _INFINITE:
+        return INFINITY
+    multiplier = _MULTIPLIERS.get(text[-1:], 1)
+    number = text[:-1] if multiplier != 1 else text
+    try:
+        return _constant(number, "a memory size") * multiplier
+    except SyntaxFault:
+        if number.startswith("-"):
+            raise SyntaxFault(f'"{text}" is negative, a memory size must not be') from None
+        raise SyntaxFault(
+            f'"{text}" is not a memory size: a number with at most one letter of kKmMgGtT, or INFINITY is expected'
+        ) from None
+
+
+def parse_int(text: str) -> int:
+    """A raw integer, with an optional sign. Source: CX-4."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if digits.isascii() and digits.isdigit() and len(digits) < 19:
+        return int(text)
+    raise SyntaxFault(f'"{text}" is not an integer')
+
+
+def parse_number(text: str, low: int = 0, high: int = MAX_NUMBER) -> int:
+    """An integer of a configuration: decimal, hexadecimal or octal, within low..high (both included)."""
+    sign = -1 if text.startswith("-") else 1
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    value = _based(digits)
+    if value is None:
+        if not _is_plain(digits):
+            raise SyntaxFault(f'"{text}" is not an integer')
+        value = int(digits)
+    if not low <= sign * value <= high:
+        raise SyntaxFault(f"{text} is not within {low} and {high}")
+    return sign * value
+
+
+def parse_double(text: str) -> float:
+    """A real number in decimal or scientific notation, with an optional sign; INFINITY is accepted. Source: CX-4."""
+    bare = text[1:] if text[:1] in ("-", "+") else text
+    if bare.lower() in _INFINITE:
+        return -INFINITY if text[0] == "-" else INFINITY
+    value = _decimal(bare)
+    if value is None:
+        raise SyntaxFault(f'"{text}" is not a number')
+    return -value if text[0] == "-" else value
+
+
+def parse_bool(text: str) -> bool:
+    """TRUE/FALSE in any case, 1/0, y/n, yes/no."""
+    word = text.lower()
+    if word in _TRUE:
+        return True
+    if word in _FALSE:
+        return False
+    raise SyntaxFault(f'"{text}" is neither TRUE nor FALSE')
+
+
+def format_bool(value: bool) -> str:
+    """TRUE or FALSE."""
+    return "TRUE" if value else "FALSE"
+
+
+def format_time(seconds: float) -> str:
+    """`hh:mm:ss`, hours growing beyond two digits instead of a field for days (X-16); `infinity` if infinite."""
+    if seconds == INFINITY:
+        return "infinity"
+    whole = int(seconds)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+def format_memory(size: float) -> str:
+    """Bytes as `4.000G`: three decimals and the largest fitting letter of K M G T, none below 1024."""
+    if size == INFINITY:
+        return "infinity"
+    for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):
+        if abs(size) >= unit:
+            return f"{size / unit:.3f}{letter}"
+    return f"{size:.3f}"
+
+
+def format_double(value: float) -> str:
+    """Six decimals, `infinity` if infinite."""
+    return "infinity" if value == INFINITY else f"{value:f}"
+
+
+def parse_date_time(text: str, now: float, tz: "tzinfo | None" = None) -> int:
+    """Epoch seconds of `[[CC]YY]MMDDhhmm[.SS]`.
+
+    now: epoch seconds, gives the year (and century) if left out; tz: time zone, None for the process's own.
+    A year below 70 without a century is 20YY, else 19YY. Source: sge_types(5) date_time.
+    """
+    from datetime import datetime
+
+    digits, dot, seconds = text.partition(".")
+    if not (digits.isascii() and digits.isdigit() and len(digits) in (8, 10, 12)) or (
+        dot and not (seconds.isascii() and seconds.isdigit() and len(seconds) == 2)
+    ):
+        raise SyntaxFault(f'"{text}" is not a date and time of the form [[CC]YY]MMDDhhmm[.SS]')
+    if len(digits) == 12:
+        year = int(digits[:4])
+    elif len(digits) == 10:
+        year = int(digits[:2]) + (2000 if int(digits[:2]) < 70 else 1900)
+    else:
+        year = datetime.fromtimestamp(now, tz).year
+    month, day, hour, minute = (int(digits[-8:][i : i + 2]) for i in (0, 2, 4, 6))
+    try:
+        return int(datetime(year, month, day, hour, minute, int(seconds or "0"), tzinfo=tz).timestamp())
+    except (ValueError, OverflowError) as error:
+        raise SyntaxFault(f'"{text}" is not a date and time: {error}') from None

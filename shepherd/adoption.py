@@ -1,0 +1,135 @@
+"""Tasks whose shepherd this launcher did not fork, and tasks whose shepherd died before its time.
+
+Owns finding them in the spool directory, and burying the dead: what is left of the job is ended, and the `exit` file
+that the shepherd could not write is written. Called by `launcher`, never by a shepherd.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+from shepherd import containment, process_tree, task_files
+from shepherd.config import ConfigError, read_config
+from shepherd.outcome import AFTER_JOB, HOST_CRASHED, SHEPHERD_ERROR
+from shepherd.usage import JobUsage
+
+_ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
+
+
+def task_directories(spool: Path) -> list[Path]:
+    """Directories of tasks whose shepherd was started and has not written `exit`."""
+    active = spool / "active_jobs"
+    if not active.is_dir():
+        return []
+    return sorted(each for each in active.iterdir() if is_started(each) and not is_finished(each))
+
+
+def is_started(directory: Path) -> bool:
+    return (directory / task_files.PID).exists()
+
+
+def is_finished(directory: Path) -> bool:
+    return (directory / task_files.EXIT).exists()
+
+
+def bury(directory: Path, shepherds: set[int]) -> None:
+    """End what is left of a job whose shepherd is dead, and write `exit` for it.
+
+    `shepherds`: the living ones that are children of this process; any other child is an orphan of a dead shepherd.
+    `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18
+    (sge_status(5)). The job is not run again from here: whether it may is for the qmaster to say.
+    """
+    _kill_orphans(shepherds)
+    _kill_recorded(directory)
+    had_started = (directory / task_files.JOB_PID).exists()
+    exit_status, number = (128 + signal.SIGKILL, int(signal.SIGKILL)) if had_started else (0, 0)
+    now = time.time()
+    start = (directory / task_files.JOB_PID).stat().st_mtime if had_started else 0.0
+    record = {
+        "failed": _failed(directory, had_started),
+        "exit_status": exit_status,
+        "signal": number,
+        "reason": task_files.stamped("the shepherd died before it could report the end of the job"),
+        "start_time": start,
+        "end_time": now,
+        "usage": JobUsage().final(now - start if had_started else 0.0),
+    }
+    task_files.write_exit(directory, record)
+
+
+def _failed(directory: Path, had_started: bool) -> int:
+    if (directory / task_files.PID).stat().st_mtime < process_tree.boot_time():
+        return HOST_CRASHED
+    return AFTER_JOB if had_started else SHEPHERD_ERROR
+
+
+def _kill_orphans(shepherds: set[int]) -> None:
+    """Kill the children that this process, a subreaper, has inherited from dead shepherds."""
+    process_tree.kill_tree(os.getpid(), shepherds)
+
+
+def _kill_recorded(directory: Path) -> None:
+    """Kill what the task's files lead to, for shepherds that were forked by an earlier launcher.
+
+    The job's own process, everything below it, its cgroup, and orphans that bear one of its marks.
+    """
+    held = containment.recorded(directory)
+    held.kill()
+    pid = task_files.running(directory / task_files.JOB_PID)
+    if pid is not None:
+        process_tree.signal_tree(pid, signal.SIGSTOP)
+        process_tree.signal_tree(pid, signal.SIGKILL)
+        process_tree.send(pid, {process_tree.parent(pid) or 0}, signal.SIGKILL)
+    uid = _owner_of(directory)
+    if uid is not None:
+        _kill_marked(directory, held.gid, uid)
+    for _ in range(_ROUNDS):
+        if held.release(directory):
+            return
+        time.sleep(_ROUND_S)
+
+
+def _owner_of(directory: Path) -> int | None:
+    try:
+        return read_config(directory / task_files.CONFIG).uid
+    except ConfigError:
+        return None
+
+
+def _kill_marked(directory: Path, gid: int | None, uid: int) -> None:
+    """Kill the marked processes of user `uid` that have lost their shepherd.
+
+    Lost means: climbing through marked parents ends at init or at a subreaper above this launcher. A job of another
+    cell with the same group id ends at its own, living shepherd and is left alone.
+    """
+    reapers = process_tree.reapers()
+    while True:
+        marked = {pid: process_tree.parent(pid) or 0 for pid in _marked(directory, gid, uid)}
+        killed = 0
+        for pid, above in marked.items():
+            top = pid
+            while marked[top] in marked:
+                top = marked[top]
+            if marked[top] in reapers and process_tree.send(pid, {above}, signal.SIGKILL):
+                killed += 1
+        if not killed:
+            return
+
+
+def _marked(directory: Path, gid: int | None, uid: int) -> list[int]:
+    """Live processes of real user `uid` that have the job's additional group, or its SGE_JOB_SPOOL_DIR."""
+    found = []
+    variable = f"SGE_JOB_SPOOL_DIR={directory}".encode()
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            status = dict(line.split(":", 1) for line in (process / "status").read_text().splitlines() if ":" in line)
+            if status["Uid"].split()[0] != str(uid) or "Z" in status["State"]:
+                continue
+            if str(gid) in status["Groups"].split() or variable in (process / "environ").read_bytes().split(b"\0"):
+                found.append(int(process.name))
+        except OSError:
+            continue  # ended meanwhile, or not ours to look at
+    return found

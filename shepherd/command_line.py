@@ -1,0 +1,98 @@
+"""How the job itself is called: shell_start_mode, login shells, -S, -shell n, binaries, starter_method.
+
+Pure: configuration in, argument list out. Called by `plan`; nothing here looks at the disk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shepherd.config import TaskConfig
+from shepherd.methods import expand, split
+
+_PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-")
+_C_SHELLS = ("csh", "tcsh")
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """`executable` is looked up in PATH when it has no slash. `script_on_stdin`: file that becomes standard input.
+
+    `fallback`: argument list for a file that the kernel does not know how to execute (a script without #!).
+    `interpreter`: `executable` is a command interpreter that the job asked for, so its absence is a missing shell.
+    """
+
+    executable: str
+    argv: list[str]
+    script_on_stdin: str | None = None
+    fallback: list[str] | None = None
+    interpreter: bool = False
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def job_command_line(config: TaskConfig) -> CommandLine:
+    """The call of the job. Raises ValueError when starter_method cannot be read.
+
+    Source: queue_conf(5) shell, shell_start_mode, starter_method (QC-20 to QC-23, QC-26), SO-33.
+    """
+    what = config.command if config.binary else config.script
+    assert what is not None  # parse_config has checked it
+    if config.starter_method is not None:
+        return _through_starter(config, what)
+    if config.binary:
+        return CommandLine(what, [what, *config.args]) if config.no_shell else _binary_in_shell(config, what)
+    if config.shell_start_mode == "unix_behavior":
+        return CommandLine(what, [what, *config.args], fallback=["/bin/sh", what, *config.args])
+    name = shell_argv0(config)
+    if config.shell_start_mode == "script_from_stdin":
+        return CommandLine(config.shell, [name, "-s", *config.args], script_on_stdin=what, interpreter=True)
+    return CommandLine(config.shell, [name, what, *config.args], interpreter=True)
+
+
+def is_login_shell(config: TaskConfig) -> bool:
+    """Source: sge_conf(5) login_shells (QC-22): the shell's base name is in the list."""
+    return _base_name(config.shell) in config.login_shells
+
+
+def shell_argv0(config: TaskConfig) -> str:
+    """Base name of the shell, with a dash before it when it is to be a login shell."""
+    return ("-" if is_login_shell(config) else "") + _base_name(config.shell)
+
+
+def _binary_in_shell(config: TaskConfig, command: str) -> CommandLine:
+    """A binary in the job's shell: `command` as the user wrote it, arguments as positional parameters.
+
+    Deviation: 8.1.9 joins command and arguments with spaces and lets the shell split them again, so that arguments with
+    spaces, quotes or `$` change on the way. Here they arrive as given. A command that is more than a plain word (`-b y
+    'a; b'`) is text for the shell, as in 8.1.9.
+    """
+    plain = _PLAIN.issuperset(command)
+    words = [command, *config.args] if plain else list(config.args)
+    is_c_shell = _base_name(config.shell) in _C_SHELLS
+    text = _c_shell_parameters(words) if is_c_shell else '"$@"'
+    if not plain:
+        text = f"{command} {text}" if words else command
+    name = shell_argv0(config)
+    if not is_c_shell:
+        words.insert(0, name)  # `sh -c text` takes the next word as $0
+    return CommandLine(config.shell, [name, "-c", text, *words], interpreter=True)
+
+
+def _c_shell_parameters(words: list[str]) -> str:
+    """All arguments of a C shell as they are; it would drop the empty ones from `$argv:q`."""
+    return " ".join(f"$argv[{number}]:q" if word else '""' for number, word in enumerate(words, 1))
+
+
+def _through_starter(config: TaskConfig, what: str) -> CommandLine:
+    starter = expand(split(config.starter_method or ""), config.variables)
+    environment = {
+        "SGE_STARTER_SHELL_PATH": config.shell,
+        "SGE_STARTER_SHELL_START_MODE": config.shell_start_mode,
+    }
+    if is_login_shell(config):
+        environment["SGE_STARTER_USE_LOGIN_SHELL"] = "true"
+    return CommandLine(starter[0], [*starter, what, *config.args], interpreter=True, environment=environment)
+
+
+def _base_name(path: str) -> str:
+    return path.rpartition("/")[2]

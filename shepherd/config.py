@@ -1,0 +1,146 @@
+"""The `config` file of a task: its keys, their types and defaults (docs/architecture.md section 5.2).
+
+Owns reading and checking; the execd writes the file. Called once by each shepherd. Opens nothing but that file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+Number = int | float
+
+
+class ConfigError(ValueError):
+    """The `config` of a task cannot be used; the text says which key and why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """All that a shepherd knows about its task. Times in seconds, sizes in bytes, paths already expanded.
+
+    `task_id`: 1 for a job that is not an array. `stdout`/`stderr` may be directories: then `default_stdout`/
+    `default_stderr` names the file in it. `limits`: names of queue_conf(5) RESOURCE LIMITS and of execd_params
+    (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those (as `h_vmem`) that the slots do not multiply.
+    `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
+    asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
+    `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
+    """
+
+    job_id: int
+    owner: str
+    cwd: str
+    stdout: str
+    task_id: int = 1
+    attempt: int = 0
+    job_name: str = ""
+    uid: int | None = None
+    gid: int | None = None
+    groups: list[int] | None = None
+    group_name: str = ""
+    queue: str = ""
+    host: str = ""
+    cell: str = "default"
+    root: str = ""
+    binary: bool = False
+    shell_start_mode: str = "posix_compliant"
+    shell: str = "/bin/sh"
+    login_shells: list[str] = field(default_factory=list)
+    no_shell: bool = False
+    script: str | None = None
+    command: str | None = None
+    args: list[str] = field(default_factory=list)
+    stdin: str | None = None
+    stderr: str | None = None
+    merge: bool = False
+    default_stdout: str | None = None
+    default_stderr: str | None = None
+    pe_stdout: str | None = None
+    pe_stderr: str | None = None
+    default_pe_stdout: str | None = None
+    default_pe_stderr: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    tmpdir: str | None = None
+    limits: dict[str, Number | None] = field(default_factory=dict)
+    per_job_limits: list[str] = field(default_factory=list)
+    slots: int = 1
+    nice: int = 0
+    umask: int = 0o022
+    prolog: str | None = None
+    epilog: str | None = None
+    pe_start: str | None = None
+    pe_stop: str | None = None
+    starter_method: str | None = None
+    suspend_method: str | None = None
+    resume_method: str | None = None
+    terminate_method: str | None = None
+    notify_s: Number | None = None
+    queue_notify_s: Number = 60
+    notify_kill: str = "SIGUSR2"
+    notify_susp: str = "SIGUSR1"
+    variables: dict[str, str] = field(default_factory=dict)
+    use_cgroups: bool = False
+    kill_addgrp: bool = True
+    gid_range: str | None = None
+    min_uid: int = 0
+    min_gid: int = 0
+    forbid_reschedule: bool = False
+    forbid_apperror: bool = False
+    pdc_interval_s: Number = 1
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+# What each annotation above accepts. The annotations are strings (PEP 563), so this table is keyed by their text.
+_ACCEPTS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda v: isinstance(v, str),
+    "str | None": lambda v: v is None or isinstance(v, str),
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "int | None": lambda v: v is None or (isinstance(v, int) and not isinstance(v, bool)),
+    "bool": lambda v: isinstance(v, bool),
+    "Number": _is_number,
+    "Number | None": lambda v: v is None or _is_number(v),
+    "list[str]": lambda v: isinstance(v, list) and all(isinstance(e, str) for e in v),
+    "list[int] | None": lambda v: v is None or (isinstance(v, list) and all(isinstance(e, int) for e in v)),
+    "dict[str, str]": lambda v: isinstance(v, dict) and all(isinstance(e, str) for e in v.values()),
+    "dict[str, Number | None]": lambda v: isinstance(v, dict) and all(e is None or _is_number(e) for e in v.values()),
+}
+_FIELDS = {f.name: (str(f.type), _ACCEPTS[str(f.type)]) for f in fields(TaskConfig)}
+_REQUIRED = ("job_id", "owner", "cwd", "stdout")
+SHELL_START_MODES = ("posix_compliant", "unix_behavior", "script_from_stdin")
+
+
+def parse_config(data: object) -> TaskConfig:
+    """Check a decoded `config`. Unknown keys are left alone: newer execds may write more. Raises ConfigError."""
+    if not isinstance(data, dict):
+        raise ConfigError("config is not a JSON object")
+    for name in _REQUIRED:
+        if name not in data:
+            raise ConfigError(f'config has no "{name}"')
+    values = {}
+    for name, (kind, accepts) in _FIELDS.items():
+        if name in data:
+            if not accepts(data[name]):
+                raise ConfigError(f'config: "{name}" is not of type {kind}')
+            values[name] = data[name]
+    config = TaskConfig(**values)
+    if config.shell_start_mode not in SHELL_START_MODES:
+        raise ConfigError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')
+    if (config.command if config.binary else config.script) is None:
+        raise ConfigError(f'config has no "{"command" if config.binary else "script"}"')
+    return config
+
+
+def read_config(path: Path) -> TaskConfig:
+    """Read the `config` at `path`. Raises ConfigError for anything that is wrong with it."""
+    try:
+        return parse_config(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise ConfigError(f"can't read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise error if isinstance(error, ConfigError) else ConfigError(f"{path} is not JSON: {error}") from error

@@ -1,0 +1,234 @@
+"""When to signal, warn, stop, continue or kill the job: commands, notification, time limits, usage limits.
+
+A pure state machine: monotonic times and measurements come in as arguments, actions go out; `run` carries them out.
+Source: queue_conf(5) suspend_method ..., notify, RESOURCE LIMITS (QC-27, QC-29, RL-2 to RL-5, RL-9), EX-6.
+"""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+
+from shepherd.config import TaskConfig
+from shepherd.methods import Method, MethodError, parse_control_method, parse_signal
+
+_METHODS = ("suspend_method", "resume_method", "terminate_method")
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """Send `number` to every process of the job."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End every process of the job at once, for the reason `why`."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunMethod:
+    """Start the configured command of suspend_method, resume_method or terminate_method."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteUsage:
+    """Measure the job and write the `usage` file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Measure the job and hand the values to `measured`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A line for the trace."""
+
+    text: str
+
+
+Action = Signal | Kill | RunMethod | WriteUsage | Measure | Note
+
+
+class Control:
+    """The state of one job's suspension, termination and limits."""
+
+    def __init__(self, config: TaskConfig) -> None:
+        self._config = config
+        self._deadlines: dict[str, float] = {}
+        self._notes: list[Action] = []
+        self._methods = {name: self._parse(name, getattr(config, name)) for name in _METHODS}
+        self._notify_kill = self._parse_notify("notify_kill", config.notify_kill)
+        self._notify_susp = self._parse_notify("notify_susp", config.notify_susp)
+        self._warned: set[str] = set()
+        self.suspended = False
+        self.why = ""  # what the job was ended for; "" as long as it may run
+
+    @property
+    def measures(self) -> bool:
+        """Whether a limit needs the sum over all processes."""
+        limits = self._config.limits
+        return any(limits.get(name) is not None for name in ("h_cpu", "s_cpu", "h_vmem", "s_vmem"))
+
+    def method(self, name: str) -> Method | None:
+        """The command of a `RunMethod`."""
+        found = self._methods[name]
+        return found if isinstance(found, Method) else None
+
+    def started(self, now: float) -> list[Action]:
+        """The job's process exists since `now`."""
+        for name in ("h_rt", "s_rt"):
+            limit = self._config.limits.get(name)
+            if limit is not None:
+                self._deadlines[name] = now + limit
+        if self.measures:
+            self._deadlines["measure"] = now + self._config.pdc_interval_s
+        notes, self._notes = self._notes, []
+        return [*notes, Signal(signal.SIGSTOP)] if self.suspended else notes
+
+    def ended(self) -> None:
+        """The job's process has ended: no limit, stop or pending kill is for what follows."""
+        self._deadlines.clear()
+        self.suspended = False
+
+    def deadline(self) -> float | None:
+        """When `due` is to be called next, monotonic time; None: never."""
+        return min(self._deadlines.values(), default=None)
+
+    def command(self, text: str, now: float) -> list[Action]:
+        """Carry out a command of the execd. A command that is not known is noted and left alone."""
+        match text:
+            case "suspend":
+                return self._suspend(now)
+            case "resume":
+                return self._resume()
+            case "terminate":
+                return self._terminate(now, "the job was to be deleted")
+            case "kill":
+                return self._kill("the job was killed on request")
+            case "usage":
+                return [WriteUsage()]
+        try:
+            return [Signal(parse_signal(text))]
+        except MethodError as error:
+            return [Note(f"command {text!r} left alone: {error}")]
+
+    def due(self, now: float) -> list[Action]:
+        """What is to happen at monotonic time `now`."""
+        actions: list[Action] = []
+        for name in [name for name, at in self._deadlines.items() if at <= now]:
+            del self._deadlines[name]
+            match name:
+                case "h_rt":
+                    actions += self._terminate(now, self._exceeded("h_rt", "s"), insist=True)
+                case "s_rt":
+                    actions += [*self._awaken(), Signal(signal.SIGUSR1)]
+                    self._deadlines["s_rt kill"] = now + self._config.queue_notify_s
+                case "s_rt kill":
+                    actions += self._kill(self._exceeded("s_rt", "s"))
+                case "stop":
+                    actions += self._stop()
+                case "end":
+                    actions += self._end()
+                case "insist":
+                    actions += self._kill(self.why)
+                case "measure":
+                    actions.append(Measure())
+                    self._deadlines["measure"] = now + self._config.pdc_interval_s
+        return actions
+
+    def measured(self, cpu_s: float, vmem: int) -> list[Action]:
+        """Compare a measurement with the limits on sums over all processes, which the slots multiply (RL-4, RL-5)."""
+        actions: list[Action] = []
+        for name, value, unit in (("cpu", cpu_s, "s"), ("vmem", vmem, "bytes")):
+            hard, soft = self._summed_limit(f"h_{name}"), self._summed_limit(f"s_{name}")
+            if hard is not None and value > hard:
+                return self._kill(self._exceeded(f"h_{name}", unit))
+            if soft is not None and value > soft and name not in self._warned:
+                self._warned.add(name)
+                actions += [Note(self._exceeded(f"s_{name}", unit)), Signal(signal.SIGXCPU)]
+        return actions
+
+    def _summed_limit(self, name: str) -> float | None:
+        limit = self._config.limits.get(name)
+        if limit is None:
+            return None
+        return limit * (1 if name in self._config.per_job_limits else self._config.slots)
+
+    def _exceeded(self, name: str, unit: str) -> str:
+        return f"limit {name} of {self._config.limits[name]} {unit} exceeded"
+
+    def _suspend(self, now: float) -> list[Action]:
+        if self.suspended or "stop" in self._deadlines:
+            return []
+        if self._config.notify_s is not None and self._notify_susp is not None:
+            self._deadlines["stop"] = now + self._config.notify_s
+            return [Signal(self._notify_susp)]
+        return self._stop()
+
+    def _stop(self) -> list[Action]:
+        self.suspended = True
+        return [self._default_or_method("suspend_method", signal.SIGSTOP)]
+
+    def _resume(self) -> list[Action]:
+        self._deadlines.pop("stop", None)
+        self.suspended = False
+        return [self._default_or_method("resume_method", signal.SIGCONT)]
+
+    def _terminate(self, now: float, why: str, insist: bool = False) -> list[Action]:
+        """Warn if the job asked for it, then end it. `insist`: a terminate_method in vain is not the last word."""
+        if "end" in self._deadlines:
+            return []
+        self.why = self.why or why
+        if insist:
+            self._deadlines["insist"] = now + (self._config.notify_s or 0) + self._config.queue_notify_s
+        if self._config.notify_s is not None and self._notify_kill is not None:
+            self._deadlines["end"] = now + self._config.notify_s
+            return [*self._awaken(), Signal(self._notify_kill)]
+        return self._end()
+
+    def _end(self) -> list[Action]:
+        action = self._default_or_method("terminate_method", signal.SIGKILL)
+        if action == Signal(signal.SIGKILL):
+            return self._kill(self.why)
+        return [*self._awaken(), action]
+
+    def _kill(self, why: str) -> list[Action]:
+        self._deadlines.clear()
+        self.why = self.why or why
+        return [Kill(self.why)]
+
+    def _awaken(self) -> list[Action]:
+        """A stopped process handles no signal but SIGKILL."""
+        if not self.suspended:
+            return []
+        self.suspended = False
+        return [Signal(signal.SIGCONT)]
+
+    def _default_or_method(self, name: str, default: int) -> Action:
+        method = self._methods[name]
+        if isinstance(method, Method):
+            return RunMethod(name)
+        return Signal(default if method is None else method)
+
+    def _parse(self, name: str, text: str | None) -> Method | int | None:
+        try:
+            return parse_control_method(text)
+        except MethodError as error:
+            self._notes.append(Note(f"{name} left alone: {error}"))
+            return None
+
+    def _parse_notify(self, name: str, text: str) -> int | None:
+        if text.lower() == "none":
+            return None
+        try:
+            return parse_signal(text)
+        except MethodError as error:
+            self._notes.append(Note(f"{name} left alone: {error}"))
+            return signal.SIGUSR2 if name == "notify_kill" else signal.SIGUSR1

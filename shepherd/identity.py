@@ -1,0 +1,84 @@
+"""Becoming the job's owner, or the user that a method names: user id, group ids, additional group id.
+
+Runs in processes of the shepherd that are root, for good (`become`) or for a while (`as_user`); without root both do
+nothing, for then only the own user's jobs may run (EX-19).
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from shepherd.config import TaskConfig
+
+
+class IdentityError(Exception):
+    """The user cannot be had on this host, or may not run jobs here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Ids of a process. `groups`: supplementary group ids, without the additional one of the job."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+
+
+def owner(config: TaskConfig) -> Identity:
+    """The job's owner as the execd found him. Raises IdentityError (sge_conf(5) min_uid, min_gid, EX-14, EX-19)."""
+    if config.uid is None or config.gid is None:
+        raise IdentityError(f'user "{config.owner}" is unknown on this host')
+    if os.geteuid() != 0 and config.uid != os.geteuid():
+        raise IdentityError(f'a shepherd without root cannot run jobs of user "{config.owner}"')
+    if config.uid < config.min_uid:
+        raise IdentityError(f'user id {config.uid} of "{config.owner}" is below min_uid {config.min_uid}')
+    if config.gid < config.min_gid:
+        raise IdentityError(f'group id {config.gid} of "{config.owner}" is below min_gid {config.min_gid}')
+    groups = config.groups
+    if groups is None:
+        groups = os.getgrouplist(config.owner, config.gid)
+    return Identity(config.owner, config.uid, config.gid, tuple(groups))
+
+
+def named(user: str) -> Identity:
+    """The user of a method's `user@` prefix. Raises IdentityError."""
+    try:
+        entry = pwd.getpwnam(user)
+    except KeyError as error:
+        raise IdentityError(f'user "{user}" is unknown on this host') from error
+    if os.geteuid() != 0 and entry.pw_uid != os.geteuid():
+        raise IdentityError(f'a shepherd without root cannot run a method as user "{user}"')
+    return Identity(user, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(user, entry.pw_gid)))
+
+
+@contextmanager
+def as_user(identity: Identity) -> Iterator[None]:
+    """Effective ids of `identity` inside the block, so that the kernel checks file access as for that user."""
+    if os.geteuid() != 0:
+        yield
+        return
+    gid, groups = os.getegid(), os.getgroups()
+    os.setgroups(identity.groups)
+    os.setegid(identity.gid)
+    os.seteuid(identity.uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(gid)
+        os.setgroups(groups)
+
+
+def become(identity: Identity, additional_gid: int | None = None) -> None:
+    """Take the ids for good. `additional_gid` marks the processes of a job (sge_conf(5) gid_range)."""
+    if os.geteuid() != 0:
+        return
+    groups = identity.groups if additional_gid is None else (*identity.groups, additional_gid)
+    os.setgroups(groups)
+    os.setresgid(identity.gid, identity.gid, identity.gid)
+    os.setresuid(identity.uid, identity.uid, identity.uid)

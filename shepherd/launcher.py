@@ -1,0 +1,332 @@
+"""The launcher: `python -m shepherd.launcher SPOOL_DIR` forks one shepherd per task (docs/architecture.md section 5.1).
+
+One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own ones) or pidfd (adopted ones). It
+keeps nothing that is not in the tasks' directories, so that it may die at any moment: shepherds go on, and the next
+launcher adopts them. A client that connects looks first which tasks have an `exit` file: it hears of later ends only.
+Called by sge_execd's supervisor; it must stay small, for every shepherd is a copy of it.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import gc
+import json
+import os
+import re
+import select
+import signal
+import socket
+import sys
+from pathlib import Path
+
+from shepherd import adoption, containment, process_tree, task_files
+from shepherd.run import COMMAND_SIGNAL, shepherd
+
+SOCKET = "launcher.sock"
+LOCK = "launcher.lock"
+_RECEIVE_BYTES = 65536
+_LINE_LIMIT = 65536
+_UNSENT_LIMIT = 4 * 2**20
+_COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}")
+Message = dict[str, object]
+
+
+class _Connection:
+    """One client: bytes that are not a whole line yet, and bytes that it has not taken yet."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.socket = sock
+        self.received = b""
+        self.unsent = b""
+
+
+class Launcher:
+    """The state of the running launcher: its connections and the shepherds that it watches."""
+
+    def __init__(self, spool: Path) -> None:
+        self._spool = spool
+        self._active = spool / "active_jobs"
+        self._poll = select.epoll()
+        self._connections: dict[int, _Connection] = {}
+        self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
+        self._own: dict[int, str] = {}  # shepherds that are children of this process
+        self._adopted: dict[int, str] = {}  # pidfds of the others
+        self._stopping = False
+        reading, self._writing = os.pipe()
+        os.set_blocking(reading, False)
+        os.set_blocking(self._writing, False)
+        self._wakeup = reading
+        self._poll.register(reading, select.EPOLLIN)
+        self._adopt_all()
+        self._listener = self._listen(spool / SOCKET)
+        self._poll.register(self._listener, select.EPOLLIN)
+
+    def _adopt_all(self) -> None:
+        """Before the first connection, so that a client finds `exit` for every end that it was not told of."""
+        for directory in adoption.task_directories(self._spool):
+            self._find(str(directory))
+        containment.drop_claims(self._spool)
+
+    def _listen(self, path: Path) -> socket.socket:
+        """Bind the socket, in place of that of an earlier launcher."""
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        before = os.umask(0o177)
+        try:
+            listener.bind(str(path))
+        finally:
+            os.umask(before)
+        listener.listen(64)
+        return listener
+
+    def run(self) -> None:
+        """Serve until SIGTERM or SIGINT. Running shepherds are left alone."""
+        signal.set_wakeup_fd(self._writing, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._stop)
+        while not self._stopping:
+            for descriptor, events in self._poll.poll():
+                self._ready(descriptor, events)
+        (self._spool / SOCKET).unlink(missing_ok=True)
+
+    def _stop(self, *_: object) -> None:
+        self._stopping = True
+
+    def _ready(self, descriptor: int, events: int) -> None:
+        if descriptor == self._wakeup:
+            os.read(self._wakeup, _RECEIVE_BYTES)
+            self._reap()
+        elif descriptor == self._listener.fileno():
+            self._accept()
+        elif descriptor in self._adopted:
+            self._poll.unregister(descriptor)
+            directory = self._adopted.pop(descriptor)
+            os.close(descriptor)
+            self._ended(directory)
+        elif descriptor in self._connections:
+            self._serve(self._connections[descriptor], events)
+
+    # --- clients --------------------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        try:
+            sock, _ = self._listener.accept()
+        except OSError:  # the client has left, or there is no descriptor for it
+            return
+        sock.setblocking(False)
+        self._connections[sock.fileno()] = _Connection(sock)
+        self._poll.register(sock, select.EPOLLIN)
+
+    def _serve(self, connection: _Connection, events: int) -> None:
+        if events & select.EPOLLOUT:
+            self._send(connection)
+        if not events & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
+            return
+        try:
+            data = connection.socket.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data or len(connection.received) > _LINE_LIMIT:
+            self._close(connection)
+            return
+        *lines, connection.received = (connection.received + data).split(b"\n")
+        for line in lines:
+            self._answer(connection, self._request(line))
+
+    def _answer(self, connection: _Connection, message: Message) -> None:
+        connection.unsent += json.dumps(message).encode() + b"\n"
+        self._send(connection)
+        if len(connection.unsent) > _UNSENT_LIMIT:
+            self._close(connection)  # it does not listen; a client that comes back asks for the list
+
+    def _send(self, connection: _Connection) -> None:
+        if connection.socket.fileno() < 0:
+            return
+        try:
+            sent = connection.socket.send(connection.unsent)
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._close(connection)
+            return
+        connection.unsent = connection.unsent[sent:]
+        wanted = select.EPOLLIN | (select.EPOLLOUT if connection.unsent else 0)
+        self._poll.modify(connection.socket, wanted)
+
+    def _close(self, connection: _Connection) -> None:
+        if connection.socket.fileno() < 0:
+            return
+        self._poll.unregister(connection.socket)
+        del self._connections[connection.socket.fileno()]
+        connection.socket.close()
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def _request(self, line: bytes) -> Message:
+        try:
+            request = json.loads(line)
+            op, directory = request["op"], str(request.get("directory", ""))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            return {"op": "failed", "directory": "", "reason": 'the request is not a JSON object with "op"'}
+        if op == "list":
+            return {"op": "list", "running": sorted(self._pids)}
+        if Path(directory).parent != self._active or not os.path.isdir(directory):
+            return _failed(directory, f"not a task's directory below {self._active}")
+        if op == "start":
+            return self._start(directory)
+        if op == "signal":
+            return self._signal(directory, str(request.get("command", "")))
+        return _failed(directory, f'unknown request "{op}"')
+
+    def _start(self, directory: str) -> Message:
+        """Fork the shepherd, unless the task has or had one: a task is started once, however often it is asked for."""
+        path = Path(directory)
+        if directory not in self._pids and not adoption.is_finished(path):
+            if adoption.is_started(path):
+                self._find(directory)
+            else:
+                try:
+                    self._fork(directory)
+                except OSError as error:
+                    return _failed(directory, f"can't fork a shepherd: {error.strerror}")
+        process = task_files.read_process(path / task_files.PID)
+        pid = self._pids.get(directory) or (process[0] if process else 0)
+        return {"op": "started", "directory": directory, "pid": pid}
+
+    def _fork(self, directory: str) -> None:
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                _detach()
+                shepherd(Path(directory))
+                status = 0
+            finally:
+                os._exit(status)
+        self._own[pid] = directory
+        self._pids[directory] = pid
+
+    def _signal(self, directory: str, command: str) -> Message:
+        if not _COMMAND.fullmatch(command):
+            return _failed(directory, f'"{command}" is no command')
+        if directory not in self._pids:
+            return _failed(directory, "its shepherd does not run")
+        try:
+            task_files.add_command(Path(directory), command)
+            self._alert(directory)
+        except ProcessLookupError:
+            return _failed(directory, "its shepherd does not run")
+        except OSError as error:
+            return _failed(directory, f"can't pass the command on: {error.strerror}")
+        return {"op": "signalled", "directory": directory, "command": command}
+
+    def _alert(self, directory: str) -> None:
+        """Tell the shepherd to read its commands. Neither an own child nor a pidfd can mean another process."""
+        for descriptor, adopted in self._adopted.items():
+            if adopted == directory:
+                signal.pidfd_send_signal(descriptor, COMMAND_SIGNAL)
+                return
+        os.kill(self._pids[directory], COMMAND_SIGNAL)
+
+    # --- shepherds ------------------------------------------------------------------------------------------------
+
+    def _find(self, directory: str) -> None:
+        """Adopt the shepherd of a task that was started by an earlier launcher, or bury it."""
+        pid = task_files.running(Path(directory) / task_files.PID)
+        try:
+            descriptor = os.pidfd_open(pid) if pid is not None else -1
+        except OSError as error:
+            if error.errno != errno.ESRCH:
+                raise
+            descriptor = -1
+        if pid is None or descriptor < 0 or task_files.running(Path(directory) / task_files.PID) != pid:
+            self._ended(directory)
+            return
+        self._pids[directory] = pid
+        self._adopted[descriptor] = directory
+        self._poll.register(descriptor, select.EPOLLIN)
+
+    def _reap(self) -> None:
+        """Collect ended children: own shepherds, and processes of jobs whose shepherd had died."""
+        while True:
+            try:
+                pid, _ = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            directory = self._own.pop(pid, None)
+            if directory is not None:
+                self._ended(directory)
+
+    def _ended(self, directory: str) -> None:
+        """A shepherd has ended: tell everybody, after the burial if it left no `exit`."""
+        self._pids.pop(directory, None)
+        path = Path(directory)
+        if path.is_dir() and not adoption.is_finished(path):
+            if task_files.running(path / task_files.PID) is not None:
+                self._find(directory)  # ours gave way to one of an earlier launcher
+                return
+            try:
+                adoption.bury(path, set(self._own))
+            except OSError as error:
+                print(f"launcher: can't write the end of {directory}: {error}", file=sys.stderr, flush=True)
+        for connection in list(self._connections.values()):
+            self._answer(connection, {"op": "exited", "directory": directory})
+
+
+def _failed(directory: str, reason: str) -> Message:
+    return {"op": "failed", "directory": directory, "reason": reason}
+
+
+def _detach() -> None:
+    """Leave everything of the launcher behind: its descriptors and its wake-up pipe."""
+    signal.set_wakeup_fd(-1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.chdir("/")
+
+
+def _lock(spool: Path) -> int:
+    """Be the only launcher of this spool directory as long as this process lives; -1 when there is one already."""
+    descriptor = os.open(spool / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        return -1
+    return descriptor
+
+
+def main(arguments: list[str]) -> int:
+    """Command line. Exit 0 after SIGTERM, 1 when the spool directory cannot be used, 2 for wrong usage."""
+    if len(arguments) != 1:
+        print("usage: python -m shepherd.launcher SPOOL_DIR", file=sys.stderr)
+        return 2
+    spool = Path(arguments[0]).absolute()
+    try:
+        if _lock(spool) < 0:
+            print(f"launcher: another launcher serves {spool}", file=sys.stderr)
+            return 1
+        signal.pthread_sigmask(signal.SIG_BLOCK, {COMMAND_SIGNAL})  # a shepherd may get a command before it is ready
+        process_tree.become_subreaper()
+        process_tree.set_name("sge_launcher")
+        launcher = Launcher(spool)
+    except OSError as error:
+        print(f"launcher: can't use {spool}: {error}", file=sys.stderr)
+        return 1
+    gc.collect()
+    gc.freeze()  # shared pages stay shared: no collection writes into them
+    gc.disable()
+    launcher.run()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,92 @@
+"""Resource limits that the kernel enforces: which ones, their values, and setting them.
+
+`resource_limits` is pure and read in the plan; `apply` runs in the job's process before it gives up root. The limits
+that the shepherd enforces itself (h_rt, s_rt and sums over processes) are in `control`.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+_LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
+
+# name -> (resource, multiplied by the slots, inherited when unset). 8.1.9 multiplies these four.
+# Source: queue_conf(5) RESOURCE LIMITS (QC-39, RL-4 to RL-7), sge_conf(5) execd_params S_DESCRIPTORS ... (RL-10).
+_LIMITS = {
+    "cpu": (resource.RLIMIT_CPU, True, False),
+    "fsize": (resource.RLIMIT_FSIZE, False, False),
+    "data": (resource.RLIMIT_DATA, True, False),
+    "stack": (resource.RLIMIT_STACK, True, False),
+    "core": (resource.RLIMIT_CORE, False, False),
+    "rss": (resource.RLIMIT_RSS, False, False),
+    "vmem": (resource.RLIMIT_AS, True, False),
+    "descriptors": (resource.RLIMIT_NOFILE, False, True),
+    "maxproc": (resource.RLIMIT_NPROC, False, True),
+    "memorylocked": (resource.RLIMIT_MEMLOCK, False, True),
+    "locks": (_LOCKS, False, True),
+}
+_MEMORY = ("data", "stack", "rss", "vmem")
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceLimit:
+    """One setrlimit(2) call; `soft` and `hard` None are unlimited, else whole seconds or bytes."""
+
+    name: str
+    soft: int | None
+    hard: int | None
+
+
+def resource_limits(
+    limits: Mapping[str, int | float | None], slots: int, per_job: Collection[str] = ()
+) -> list[ResourceLimit]:
+    """The calls for a job with `slots` slots on this host.
+
+    A name that is absent is INFINITY for queue limits, and for those of execd_params the same as its partner: a lone
+    one is set for both (RL-10). A soft limit above the hard one becomes the hard one.
+    """
+    result = []
+    for name, (_, multiplied, inherited) in _LIMITS.items():
+        given = {side: limits[f"{side}_{name}"] for side in "sh" if f"{side}_{name}" in limits}
+        if not given:
+            continue
+        values = {}
+        for side in "sh":
+            value = given.get(side, next(iter(given.values())) if inherited else None)
+            factor = slots if multiplied and f"{side}_{name}" not in per_job else 1
+            values[side] = None if value is None else _whole(value * factor)
+        if values["h"] is not None and (values["s"] is None or values["s"] > values["h"]):
+            values["s"] = values["h"]
+        result.append(ResourceLimit(name, values["s"], values["h"]))
+    return result
+
+
+def apply(limits: list[ResourceLimit], memory: bool) -> None:
+    """Set the limits on memory, or all others, on this process. What the kernel refuses is set as near as it allows.
+
+    Those on memory come last before exec: the interpreter that sets them may need more than the job is allowed.
+    """
+    for limit in limits:
+        if (limit.name in _MEMORY) != memory:
+            continue
+        kind = _LIMITS[limit.name][0]
+        soft = resource.RLIM_INFINITY if limit.soft is None else limit.soft
+        hard = resource.RLIM_INFINITY if limit.hard is None else limit.hard
+        try:
+            resource.setrlimit(kind, (soft, hard))
+        except (ValueError, OSError):  # raising a hard limit needs root, and descriptors end at fs.nr_open even then
+            present = resource.getrlimit(kind)[1]
+            resource.setrlimit(kind, (_lower(soft, present), _lower(hard, present)))
+
+
+def _lower(wanted: int, ceiling: int) -> int:
+    if ceiling == resource.RLIM_INFINITY:
+        return wanted
+    return ceiling if wanted == resource.RLIM_INFINITY else min(wanted, ceiling)
+
+
+def _whole(value: int | float) -> int:
+    """Whole seconds or bytes, never rounded down to nothing."""
+    return -int(-value // 1)

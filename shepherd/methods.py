@@ -1,0 +1,114 @@
+"""Command lines of the methods (prolog, epilog, pe_start, suspend_method, ...) and their environment.
+
+Pure text work: splitting without a shell, the `user@` prefix, `$variables`, the variables that must not reach a method
+of another user. Called by `plan`, `command_line` and `control`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_USER_PREFIX = re.compile(r"([^/\s@]+)@(?=/)")
+
+# Variables through which a user could run code in a method of somebody else: dynamic linker, C library, shells,
+# interpreters. Source: sge_conf(5) SECURITY (EX-20), ld.so(8) secure-execution mode, sudo(8).
+_DANGEROUS_PREFIXES = ("LD_", "_RLD", "DYLD_", "MALLOC_", "BASH_FUNC_", "PYTHON", "PERL", "RUBY", "NIS_")
+_DANGEROUS = frozenset(
+    "GCONV_PATH GETCONF_DIR GLIBC_TUNABLES HOSTALIASES LOCALDOMAIN LOCPATH NLSPATH RESOLV_HOST_CONF RES_OPTIONS TMPDIR "
+    "TZDIR IFS CDPATH ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND ZDOTDIR TERMINFO TERMINFO_DIRS TERMPATH "
+    "TERMCAP JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH NODE_OPTIONS LUA_INIT TCLLIBPATH "
+    "KRB5_CONFIG KRB5_KTNAME OPENSSL_CONF OPENSSL_MODULES".split()
+)
+_SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class MethodError(ValueError):
+    """A method's text cannot be understood; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method as configured: who runs it (None: the job's owner) and its words, `$variables` not yet expanded."""
+
+    user: str | None
+    words: list[str]
+
+
+def split(text: str) -> list[str]:
+    """Words of a command line, quotes as in a shell, nothing else as in a shell. Raises MethodError."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise MethodError(f"can't split {text!r} into words: {str(error).lower()}") from error
+    if not words:
+        raise MethodError("empty command line")
+    return words
+
+
+def parse_method(text: str) -> Method:
+    """`[user@]/path [argument ...]`. Source: sge_conf(5) prolog (QC-25). Raises MethodError."""
+    prefix = _USER_PREFIX.match(text)
+    return Method(prefix[1], split(text[prefix.end() :])) if prefix else Method(None, split(text))
+
+
+def expand(words: list[str], variables: Mapping[str, str]) -> list[str]:
+    """Replace `$name` and `${name}` inside each word, after splitting: values with spaces stay one word.
+
+    Source: queue_conf(5) suspend_method (QC-27). As in 8.1.9 an unknown name is an error: raises MethodError.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        if name not in variables:
+            raise MethodError(f'unknown variable "${name}"')
+        return variables[name]
+
+    return [_VARIABLE.sub(value, word) for word in words]
+
+
+def parse_signal(text: str) -> int:
+    """Number of a signal given as number, `SIGTERM` or `TERM`. Raises MethodError."""
+    if text.isascii() and text.isdecimal():
+        number = int(text)
+    else:
+        name = text.upper()
+        number = getattr(signal.Signals, name if name.startswith("SIG") else f"SIG{name}", 0)
+    if 0 < number < signal.NSIG:
+        return int(number)
+    raise MethodError(f'"{text}" is no signal')
+
+
+def parse_control_method(text: str | None) -> Method | int | None:
+    """suspend_method and its like: None for the default, a signal's number, or a command.
+
+    Source: queue_conf(5) suspend_method (QC-27). Raises MethodError.
+    """
+    if text is None or text.upper() in ("NONE", ""):
+        return None
+    if text.startswith("/") or _USER_PREFIX.match(text):
+        return parse_method(text)
+    return parse_signal(text)
+
+
+def safe_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of a job's environment may reach a method that runs as another user (EX-20).
+
+    Deviation: 8.1.9 passes the user's PATH on, whose first entry the user can write to; here PATH is a fixed one.
+    """
+    kept = {
+        name: value
+        for name, value in environment.items()
+        if name not in _DANGEROUS and not name.startswith(_DANGEROUS_PREFIXES) and not _names_a_locale_file(name, value)
+    }
+    kept["PATH"] = _SAFE_PATH
+    return kept
+
+
+def _names_a_locale_file(name: str, value: str) -> bool:
+    is_locale = name in ("LANG", "LANGUAGE") or name.startswith("LC_")
+    return (is_locale and ("/" in value or "%" in value)) or value.startswith("() {")

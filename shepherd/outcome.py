@@ -1,0 +1,87 @@
+"""What the ends of the steps mean for the task: the `failed` codes of sge_status(5) and the content of `exit`.
+
+Pure bookkeeping, fed by `run`. Source: sge_shepherd(8) exit values (EX-2, EX-3), sge_status(5) (EX-4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from signal import SIGKILL
+
+AFTERWARDS = ("pe_stop", "epilog")
+BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, "pe_stop": 12, "epilog": 14}
+IN = {"prolog": 8, "pe_start": 10, "job": 0, "pe_stop": 13, "epilog": 15}
+FAILED_EARLY = 1
+BEFORE_PID = 4
+SHEPHERD_ERROR = 18
+HOST_CRASHED = 19
+RESCHEDULE = 25
+OPENING_OUTPUT = 26
+SEARCHING_SHELL = 27
+CHANGING_DIRECTORY = 28
+APPLICATION_ERROR = 30
+ADDING_GROUP = 38
+AFTER_JOB = 100
+
+EXIT_RESCHEDULE = 99
+EXIT_APPLICATION_ERROR = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a process ended. `exit_status` by the shell's convention: 128 + `signal` when one ended it.
+
+    `setup_failed`: not 0 when the program was never reached, with its `reason`.
+    """
+
+    exit_status: int = 0
+    signal: int = 0
+    setup_failed: int = 0
+    reason: str = ""
+
+
+class Outcome:
+    """Collects how the steps ended; the last failure decides, since a later one says more about the queue's state."""
+
+    def __init__(self, forbid_reschedule: bool, forbid_apperror: bool) -> None:
+        self.failed = 0
+        self.reason = ""
+        self.exit_status = 0
+        self.signal = 0
+        self.unsuccessful: set[str] = set()
+        self._special = {}
+        if not forbid_reschedule:
+            self._special[EXIT_RESCHEDULE] = RESCHEDULE
+        if not forbid_apperror:
+            self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
+
+    def fail(self, step: str, failed: int, reason: str) -> None:
+        """Step `step` could not be done, or failed with this code."""
+        self.unsuccessful.add(step)
+        self.failed = failed
+        self.reason = reason
+
+    def method_ended(self, name: str, ended: Ended) -> None:
+        """A prolog, pe_start, pe_stop or epilog has ended."""
+        if ended.setup_failed:
+            self.fail(name, ended.setup_failed, ended.reason)
+        elif ended.exit_status:
+            reason = f"{name} ended with exit status {ended.exit_status}"
+            self.fail(name, self._special.get(ended.exit_status, IN[name]), reason)
+
+    def job_ended(self, ended: Ended, why_killed: str) -> None:
+        """The job itself has ended. `why_killed`: what the shepherd killed it for, "" if it did not."""
+        if ended.setup_failed:
+            self.fail("job", ended.setup_failed, ended.reason)
+            return
+        self.exit_status, self.signal = ended.exit_status, ended.signal
+        if ended.signal:
+            self.fail("job", AFTER_JOB, why_killed or f"job died through signal {ended.signal}")
+        elif ended.exit_status in self._special:
+            self.fail("job", self._special[ended.exit_status], f"job ended with exit status {ended.exit_status}")
+
+    def killed(self, name: str, why: str) -> None:
+        """A method was killed because the task was to end; before the job this is the job's end too."""
+        if name not in AFTERWARDS:
+            self.job_ended(Ended(128 + SIGKILL, SIGKILL), why)
+        self.fail(name, AFTER_JOB, why)

@@ -1,0 +1,164 @@
+"""The steps of one task, in order, with all that each needs: `plan(config)` is pure and its list is what tests read.
+
+Source: sge_shepherd(8) DESCRIPTION (EX-1). `run` carries the steps out; no step looks back into the configuration for
+what to do. Interactive starts and checkpointing are further kinds of `Run` in this list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shepherd.command_line import CommandLine, job_command_line
+from shepherd.config import TaskConfig
+from shepherd.limits import ResourceLimit, resource_limits
+from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment
+from shepherd.outcome import BEFORE, IN
+
+PREPARATION = "preparation"  # what `Contain` and `MakeDirectory` are, as far as others need them
+
+
+@dataclass(frozen=True, slots=True)
+class Contain:
+    """Find what will hold the job's processes together: a cgroup, else an additional group id, else their descent."""
+
+    use_cgroups: bool
+    gid_range: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class MakeDirectory:
+    """Make the scratch directory, as the job's owner."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a process reads and writes. A path that is a directory gets the default name added."""
+
+    stdin: str
+    stdout: str
+    stderr: str | None  # None: the same as stdout
+    default_stdout: str | None = None
+    default_stderr: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
+
+    `user`: None for the job's owner. `error`: why it cannot even be tried. `before`/`within`: codes of sge_status(5).
+    """
+
+    name: str
+    command: CommandLine
+    output: Output
+    before: int
+    within: int
+    environment: dict[str, str]
+    needs: tuple[str, ...] = ()
+    user: str | None = None
+    limits: list[ResourceLimit] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """End every process that the job (not the methods before it) has left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDirectory:
+    """Remove the scratch directory and all in it, whatever happened before."""
+
+    path: str
+
+
+Step = Contain | MakeDirectory | Run | Sweep | RemoveDirectory
+
+
+def plan(config: TaskConfig) -> list[Step]:
+    """All steps of the task in their order. Never raises: what cannot be run is a `Run` with an `error`."""
+    steps: list[Step] = [Contain(config.use_cgroups, config.gid_range)]
+    if config.tmpdir is not None:
+        steps.append(MakeDirectory(config.tmpdir))
+    if config.prolog is not None:
+        steps.append(_method_step(config, "prolog", config.prolog))
+    if config.pe_start is not None:
+        steps.append(_method_step(config, "pe_start", config.pe_start, needs=(PREPARATION, "prolog")))
+    steps += [_job_step(config), Sweep()]
+    if config.pe_stop is not None:
+        steps.append(_method_step(config, "pe_stop", config.pe_stop, needs=(PREPARATION, "prolog")))
+    if config.epilog is not None:
+        steps.append(_method_step(config, "epilog", config.epilog))
+    if config.tmpdir is not None:
+        steps.append(RemoveDirectory(config.tmpdir))
+    return steps
+
+
+def control_method_step(config: TaskConfig, name: str, method: Method, variables: dict[str, str]) -> Run:
+    """The process of a suspend_method, resume_method or terminate_method; `variables` with job_pid in it (QC-27).
+
+    It runs in the environment of the job, and only where the job itself is (QC-28). Raises MethodError.
+    """
+    return _method_run(config, name, method, expand(method.words, variables), _output(config, "/dev/null"))
+
+
+def _method_step(config: TaskConfig, name: str, text: str, needs: tuple[str, ...] = (PREPARATION,)) -> Run:
+    """The step of a method; its `error` is set when its text cannot be used.
+
+    Methods read /dev/null and write into the job's files, those of the PE into its own (sge_conf(5) prolog, sge_pe(5)).
+    """
+    output = _pe_output(config) if name in ("pe_start", "pe_stop") else _output(config, "/dev/null")
+    try:
+        method = parse_method(text)
+        words = expand(method.words, config.variables)
+    except MethodError as error:
+        command = CommandLine("", [])
+        return Run(name, command, output, BEFORE[name], IN[name], {}, needs, error=str(error))
+    return _method_run(config, name, method, words, output, needs)
+
+
+def _method_run(
+    config: TaskConfig, name: str, method: Method, words: list[str], output: Output, needs: tuple[str, ...] = ()
+) -> Run:
+    environment = config.environment
+    if method.user is not None and method.user != config.owner:
+        environment = safe_environment(environment)
+    command = CommandLine(words[0], words)
+    return Run(name, command, output, BEFORE.get(name, 0), IN.get(name, 0), environment, needs, method.user)
+
+
+def _job_step(config: TaskConfig) -> Run:
+    command, error = CommandLine("", []), None
+    try:
+        command = job_command_line(config)
+    except MethodError as reason:
+        error = f"starter_method: {reason}"
+    return Run(
+        "job",
+        command,
+        _output(config, config.stdin or "/dev/null"),
+        BEFORE["job"],
+        IN["job"],
+        config.environment | command.environment,
+        needs=(PREPARATION, "prolog", "pe_start"),
+        limits=resource_limits(config.limits, config.slots, config.per_job_limits),
+        error=error,
+    )
+
+
+def _output(config: TaskConfig, stdin: str) -> Output:
+    stderr = None if config.merge else config.stderr
+    return Output(stdin, config.stdout, stderr, config.default_stdout, config.default_stderr)
+
+
+def _pe_output(config: TaskConfig) -> Output:
+    stderr = None if config.merge else config.pe_stderr or config.stderr
+    return Output(
+        "/dev/null",
+        config.pe_stdout or config.stdout,
+        stderr,
+        config.default_pe_stdout if config.pe_stdout else config.default_stdout,
+        config.default_pe_stderr if config.pe_stderr else config.default_stderr,
+    )

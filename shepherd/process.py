@@ -1,0 +1,164 @@
+"""Starting one process of the task: everything between fork and exec, in the new process.
+
+Order: session, signals, cgroup, limits and priority (as root), then as the owner: working directory and files, then for
+good the ids, then exec. What goes wrong is told to the shepherd through a pipe that a successful exec closes.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from dataclasses import dataclass
+
+from shepherd import limits
+from shepherd.containment import Containment
+from shepherd.identity import Identity, IdentityError, as_user, become, named
+from shepherd.outcome import (
+    ADDING_GROUP,
+    CHANGING_DIRECTORY,
+    FAILED_EARLY,
+    OPENING_OUTPUT,
+    SEARCHING_SHELL,
+)
+from shepherd.plan import Run
+from shepherd.standard_files import OpenError, install, open_files
+from shepherd.task_files import stamped
+
+# An ignored signal stays ignored over exec: neither what Python ignores nor what the daemon was started with (nohup,
+# a background job of a shell) may reach the job.
+_RESET = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+_REPORT_BYTES = 4096
+
+
+class SetupError(Exception):
+    """The program was not reached: failed code of sge_status(5) and reason."""
+
+    def __init__(self, failed: int, reason: str) -> None:
+        super().__init__(reason)
+        self.failed = failed
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all processes of one task share. `containment`: only the job itself enters it."""
+
+    owner: Identity
+    cwd: str
+    umask: int
+    nice: int
+    containment: Containment
+
+
+class Started:
+    """A started process and the end of the pipe through which it tells why it did not reach its program."""
+
+    def __init__(self, pid: int, report: int) -> None:
+        self.pid = pid
+        self._report = report
+
+    def setup_failure(self) -> tuple[int, str]:
+        """Code and reason if the ended process never reached its program, else (0, ""). To be called once."""
+        data = os.read(self._report, _REPORT_BYTES)
+        os.close(self._report)
+        code, _, reason = data.decode(errors="replace").partition(" ")
+        return (int(code), reason) if code else (0, "")
+
+    def forget(self) -> None:
+        """Nobody will ask how it went."""
+        os.close(self._report)
+
+
+def start(run: Run, around: Surroundings, extra_environment: dict[str, str]) -> Started:
+    """Fork the process of a step. Raises OSError when the host has no room for another process."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            _become(run, around, run.environment | extra_environment)
+        except SetupError as error:
+            _report(writing, error.failed, str(error))
+        except BaseException as error:  # nothing of this copy of the shepherd may survive
+            _report(writing, run.before, f"can't start {run.name}: {error}")
+        finally:
+            os._exit(127)
+    os.close(writing)
+    os.set_blocking(reading, False)
+    return Started(pid, reading)
+
+
+def _report(descriptor: int, failed: int, reason: str) -> None:
+    os.write(descriptor, f"{failed} {stamped(reason, uid=os.getuid())}".encode()[:_REPORT_BYTES])
+
+
+def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None:
+    is_job = run.name == "job"
+    os.setsid()
+    for number in _RESET:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    if is_job:
+        around.containment.enter()
+        _set_priority(around.nice)
+    limits.apply(run.limits, memory=False)
+    script = _open_script(run.command.script_on_stdin)
+    os.umask(around.umask)
+    try:
+        target = around.owner if run.user is None else named(run.user)
+        with as_user(around.owner):
+            _change_directory(around.cwd)
+            files = open_files(run.output, environment, script)
+        become(target, around.containment.gid if is_job else None)
+    except OpenError as error:
+        raise SetupError(OPENING_OUTPUT, str(error)) from error
+    except IdentityError as error:
+        raise SetupError(run.before if run.user else FAILED_EARLY, str(error)) from error
+    except OSError as error:
+        too_many = error.errno == errno.EINVAL and around.containment.gid is not None
+        code = ADDING_GROUP if too_many else FAILED_EARLY
+        raise SetupError(code, f"can't take the ids of the user: {error.strerror}") from error
+    install(*files)
+    limits.apply(run.limits, memory=True)
+    _execute(run, environment)
+
+
+def _set_priority(nice: int) -> None:
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, nice)
+    except PermissionError:
+        return  # without root a job can only become less important
+
+
+def _open_script(path: str | None) -> int | None:
+    """The script for standard input, opened as root: its user needs no right to read the spool (QC-23)."""
+    if path is None:
+        return None
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise SetupError(OPENING_OUTPUT, f'can\'t open script file "{path}": {error.strerror}') from error
+
+
+def _change_directory(path: str) -> None:
+    try:
+        os.chdir(path)
+    except OSError as error:
+        raise SetupError(CHANGING_DIRECTORY, f"can't chdir to {path}: {error.strerror}") from error
+
+
+def _execute(run: Run, environment: dict[str, str]) -> None:
+    command = run.command
+    try:
+        os.execvpe(command.executable, command.argv, environment)
+    except OSError as error:
+        problem = error
+    if problem.errno == errno.ENOEXEC and command.fallback is not None:
+        os.execve(command.fallback[0], command.fallback, environment)
+    code = SEARCHING_SHELL if run.name == "job" else run.before
+    if (
+        command.interpreter
+        and problem.errno in (errno.ENOENT, errno.ENOTDIR)
+        and not os.path.exists(command.executable)
+    ):
+        raise SetupError(code, f'unable to find shell "{command.executable}"')
+    raise SetupError(code, f"can't execute {run.name} {command.executable}: {problem.strerror}")

@@ -1,0 +1,154 @@
+"""Processes as /proc shows them: identity, descent, signalling without hitting a stranger.
+
+The shepherd is a child subreaper, so all processes of a job, daemonised or not, descend from it. Nothing here signals a
+process without having seen, with the process held by a pidfd, that it still has the place in the tree for which it was
+chosen: process ids are used again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+from collections.abc import Collection
+from pathlib import Path
+
+_PROC_BYTES = 4096
+_PR_SET_NAME = 15
+_PR_SET_CHILD_SUBREAPER = 36
+_prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+
+def become_subreaper() -> None:
+    """Orphaned descendants become children of this process instead of init's. Source: prctl(2)."""
+    if _prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+def set_name(name: str) -> None:
+    """What ps and pgrep call this process; cut to 15 characters by the kernel."""
+    _prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+def read_proc(path: str) -> bytes:
+    """Content of a file of /proc. Raises OSError when its process is gone."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = os.read(descriptor, _PROC_BYTES)
+        while len(data) % _PROC_BYTES == 0 and (more := os.read(descriptor, _PROC_BYTES)):
+            data += more
+        return data
+    finally:
+        os.close(descriptor)
+
+
+def stat_fields(pid: int) -> list[bytes] | None:
+    """Fields of /proc/PID/stat from the state on (state is [0], parent [1]); None when there is no such process."""
+    try:
+        data = read_proc(f"/proc/{pid}/stat")
+    except OSError:
+        return None
+    return data[data.rfind(b")") + 2 :].split()  # the name before may contain anything
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time in clock ticks since boot, which makes a process id unique; None when it does not run."""
+    fields = stat_fields(pid)
+    return None if fields is None or fields[0] in (b"Z", b"X") else int(fields[19])
+
+
+def parent(pid: int) -> int | None:
+    fields = stat_fields(pid)
+    return None if fields is None else int(fields[1])
+
+
+def children(pid: int) -> list[int]:
+    """Children of all threads of a process, zombies included."""
+    found = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            found += [int(child) for child in read_proc(f"/proc/{pid}/task/{thread}/children").split()]
+    except OSError:
+        pass  # it has ended meanwhile: its children have a new parent
+    return found
+
+
+def descendants(root: int, without: Collection[int] = ()) -> dict[int, int]:
+    """All processes below `root` with their parents, leaving out the trees of `without`."""
+    found: dict[int, int] = {}
+    waiting = [root]
+    while waiting:
+        above = waiting.pop()
+        for pid in children(above):
+            if pid not in without and pid not in found:
+                found[pid] = above
+                waiting.append(pid)
+    return found
+
+
+def send(pid: int, above: Collection[int], number: int) -> bool:
+    """Signal `pid` if its parent is one of `above`; False when it is gone or has another place now."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        if parent(pid) not in above:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def signal_tree(root: int, number: int, without: Collection[int] = ()) -> int:
+    """Signal everything below `root`, also what is forked meanwhile; returns how many processes got it.
+
+    A stop is repeated until nothing new appears; other signals go once to each process.
+    """
+    reached: set[int] = set()
+    while True:
+        tree = descendants(root, without)
+        new = tree.keys() - reached
+        if not new:
+            return len(reached)
+        above = tree.keys() | {root}
+        for pid in new:
+            send(pid, above, number)
+        reached |= new
+
+
+def kill_tree(root: int, without: Collection[int] = ()) -> int:
+    """Kill everything below `root`: first stop all, so that nothing forks faster than it is killed."""
+    count = signal_tree(root, signal.SIGSTOP, without)
+    if count:
+        signal_tree(root, signal.SIGKILL, without)
+    return count
+
+
+def send_to(pid: int, number: int) -> None:
+    """Signal a process that was just seen; nothing happens when it is gone."""
+    try:
+        os.kill(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def reapers() -> set[int]:
+    """Processes that may have inherited orphans of jobs: this one, all above it, and init."""
+    found = {1}
+    pid = os.getpid()
+    while pid > 1 and pid not in found:
+        found.add(pid)
+        pid = parent(pid) or 1
+    return found
+
+
+def boot_time() -> float:
+    """When this host, or the container that it is to us, was started: the start of process 1 in epoch seconds."""
+    since_boot = int(Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    lines = Path("/proc/stat").read_text().splitlines()
+    return next(float(line.split()[1]) for line in lines if line.startswith("btime ")) + since_boot

@@ -1,0 +1,347 @@
+"""The shepherd of one task: carries the plan out, watches over the processes, writes the `exit` file.
+
+One process, forked by the launcher, that waits in sigtimedwait(2): for its children, for a command of the execd, for
+the next deadline. It does nothing while the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+from shepherd import containment, control, directories, plan, process, process_tree, task_files
+from shepherd.config import ConfigError, TaskConfig, read_config
+from shepherd.identity import Identity, IdentityError, as_user, owner
+from shepherd.methods import MethodError
+from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.usage import JobUsage, io_bytes
+
+COMMAND_SIGNAL = signal.SIGRTMIN
+_WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
+_BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+_AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
+_PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
+
+
+def shepherd(directory: Path) -> None:
+    """Be the shepherd of the task in `directory`, from the first to the last moment. Returns when all is done.
+
+    Must run in a process of its own. Whatever happens, nothing of the job is left running and `exit` gets written.
+    """
+    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
+    os.setsid()
+    os.umask(0o022)
+    process_tree.become_subreaper()
+    process_tree.set_name("sge_shepherd")
+    if not task_files.claim(directory):
+        return  # another launcher has started this task
+    trace = task_files.Trace(directory)
+    trace("shepherd started")
+    try:
+        record = _Task(directory, read_config(directory / task_files.CONFIG), trace).run()
+    except ConfigError as error:
+        record = _record(FAILED_EARLY, task_files.stamped(str(error)))
+    except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
+        process_tree.kill_tree(os.getpid())
+        record = _record(SHEPHERD_ERROR, task_files.stamped(f"shepherd failed: {type(error).__name__}: {error}"))
+    trace(f"failed {record['failed']}, exit status {record['exit_status']}")
+    task_files.write_exit(directory, record)
+
+
+def _record(failed: int, reason: str) -> dict[str, object]:
+    times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
+    return {"failed": failed, "exit_status": 0, "signal": 0, "reason": reason} | times
+
+
+class _Task:
+    """State of one task while its steps are carried out."""
+
+    def __init__(self, directory: Path, config: TaskConfig, trace: task_files.Trace) -> None:
+        self._directory = directory
+        self._config = config
+        self._trace = trace
+        self._outcome = Outcome(config.forbid_reschedule, config.forbid_apperror)
+        self._control = control.Control(config)
+        self._usage = JobUsage()
+        self._containment = containment.Containment([], None)
+        self._owner: Identity | None = None
+        self._started: process.Started | None = None
+        self._current: plan.Run | None = None
+        self._current_status: int | None = None
+        self._not_job: set[int] = set()  # processes of methods, whose trees are not the job's
+        self._job_pid = 0
+        self._start_time = 0.0
+        self._end_time = 0.0
+        self._commands_read = 0
+        self._job_over = False
+
+    def run(self) -> dict[str, object]:
+        """Carry out all steps; returns the content of `exit`."""
+        try:
+            self._owner = owner(self._config)
+        except (IdentityError, OSError) as error:
+            return _record(FAILED_EARLY, task_files.stamped(str(error)))
+        try:
+            for step in plan.plan(self._config):
+                self._carry_out(step)
+        finally:
+            self._not_job.clear()
+            self._end_all()
+            self._containment.release(self._directory)
+        wallclock_s = self._end_time - self._start_time
+        return {
+            "failed": self._outcome.failed,
+            "exit_status": self._outcome.exit_status,
+            "signal": self._outcome.signal,
+            "reason": self._outcome.reason,
+            "start_time": self._start_time,
+            "end_time": self._end_time or time.time(),
+            "usage": self._usage.final(wallclock_s),
+        }
+
+    def _carry_out(self, step: plan.Step) -> None:
+        match step:
+            case plan.Contain():
+                self._contain(step)
+            case plan.MakeDirectory():
+                self._make_directory(step.path)
+            case plan.Run():
+                self._run_to_end(step)
+            case plan.Sweep():
+                self._sweep()
+            case plan.RemoveDirectory():
+                self._remove_directory(step.path)
+
+    def _contain(self, step: plan.Contain) -> None:
+        try:
+            self._containment = containment.establish(
+                self._directory, step.use_cgroups, step.gid_range, self._config.cell
+            )
+        except (containment.NoGroupLeft, ValueError) as error:
+            self._fail(plan.PREPARATION, ADDING_GROUP, f"can't add a supplementary group: {error}")
+
+    def _make_directory(self, path: str) -> None:
+        assert self._owner is not None
+        try:
+            with as_user(self._owner):
+                directories.make(path)
+        except OSError as error:
+            self._fail(plan.PREPARATION, BEFORE["job"], f"can't make directory {path}: {error.strerror}")
+
+    def _remove_directory(self, path: str) -> None:
+        """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
+        assert self._owner is not None
+        try:
+            with as_user(self._owner):
+                directories.remove(path)
+        except OSError:
+            try:
+                directories.remove(path)
+            except OSError as error:
+                self._trace(f"can't remove directory {path}: {error.strerror}")
+
+    def _fail(self, step: str, failed: int, reason: str) -> None:
+        self._trace(reason)
+        self._outcome.fail(step, failed, task_files.stamped(reason))
+
+    # --- one process ----------------------------------------------------------------------------------------------
+
+    def _run_to_end(self, step: plan.Run) -> None:
+        if self._outcome.unsuccessful.intersection(step.needs):
+            self._trace(f"{step.name} skipped")
+            return
+        self._read_commands()
+        if step.error is not None:
+            self._fail(step.name, step.before, f"{step.name}: {step.error}")
+            return
+        if self._control.why and step.name not in AFTERWARDS:
+            self._ended(step, Ended(128 + signal.SIGKILL, signal.SIGKILL))
+            return
+        self._current, self._current_status = step, None
+        is_job = step.name == "job"
+        if is_job:
+            self._not_job.update(process_tree.children(os.getpid()))  # daemons of pe_start outlive the job
+        self._started = self._start(step)
+        if self._started is None:
+            return
+        if is_job:
+            self._job_started(self._started.pid)
+        else:
+            self._not_job.add(self._started.pid)
+            if self._control.suspended:
+                self._signal(signal.SIGSTOP)
+        while self._current_status is None:
+            self._wait()
+        self._current = None
+        self._ended(step, self._how_ended(self._current_status))
+
+    def _start(self, step: plan.Run) -> process.Started | None:
+        assert self._owner is not None
+        config = self._config
+        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, self._containment)
+        extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
+        if step.name == "epilog":
+            extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
+        try:
+            started = process.start(step, around, extra)
+        except OSError as error:
+            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}")
+            return None
+        self._trace(f"{step.name} is process {started.pid}: {' '.join(step.command.argv)}")
+        return started
+
+    def _job_started(self, pid: int) -> None:
+        self._job_pid = pid
+        self._start_time = time.time()
+        task_files.write_process(self._directory / task_files.JOB_PID, pid)
+        self._act(self._control.started(time.monotonic()))
+
+    def _how_ended(self, status: int) -> Ended:
+        assert self._started is not None
+        setup_failed, reason = self._started.setup_failure()
+        self._started = None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason)
+
+    def _ended(self, step: plan.Run, ended: Ended) -> None:
+        self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
+        if step.name == "job":
+            self._job_over = True
+            self._control.ended()
+            if ended.setup_failed:
+                self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
+            elif self._start_time:
+                self._end_time = time.time()
+            self._outcome.job_ended(ended, self._stamped_why())
+        elif self._control.why and ended.signal == signal.SIGKILL:
+            self._outcome.killed(step.name, self._stamped_why())
+        else:
+            self._outcome.method_ended(step.name, ended)
+
+    def _stamped_why(self) -> str:
+        return task_files.stamped(self._control.why) if self._control.why else ""
+
+    # --- waiting --------------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Sleep until a child ends, a command comes or a deadline is reached, and deal with it."""
+        deadline = self._control.deadline()
+        if deadline is None:
+            received: signal.struct_siginfo | None = signal.sigwaitinfo(_WAITED_FOR)
+        else:
+            received = signal.sigtimedwait(_WAITED_FOR, max(0.0, deadline - time.monotonic()))
+        if received is not None and received.si_signo == COMMAND_SIGNAL:
+            self._read_commands()
+        elif received is not None and received.si_signo == signal.SIGTERM:
+            self._act(self._control.command("kill", time.monotonic()))
+        self._reap()
+        if deadline is not None and self._current_status is None:
+            self._act(self._control.due(time.monotonic()))
+
+    def _reap(self) -> None:
+        """Collect all ended children; what a process of the job used is added up."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return
+            if ended is None:
+                return
+            io = 0 if ended.si_pid in self._not_job else io_bytes(ended.si_pid)
+            pid, status, rusage = os.wait4(ended.si_pid, 0)
+            if self._started is not None and pid == self._started.pid:
+                self._current_status = status
+            if self._job_pid and pid not in self._not_job:
+                self._usage.reaped(rusage, io)
+            self._not_job.discard(pid)
+
+    def _read_commands(self) -> None:
+        commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
+        for command in commands:
+            if self._job_over and command not in _AFTER_JOB_COMMANDS:
+                self._trace(f"command {command} left alone: the job has ended already")
+                continue
+            self._trace(f"command {command}")
+            self._act(self._control.command(command, time.monotonic()))
+
+    # --- acting ---------------------------------------------------------------------------------------------------
+
+    def _act(self, actions: list[control.Action]) -> None:
+        for action in actions:
+            match action:
+                case control.Signal(number):
+                    self._signal(number)
+                case control.Kill(why):
+                    self._trace(why)
+                    self._kill()
+                case control.RunMethod(name):
+                    self._run_method(name)
+                case control.WriteUsage():
+                    self._measure()
+                    task_files.replace(
+                        self._directory / task_files.USAGE, json.dumps(self._usage.online()).encode() + b"\n"
+                    )
+                case control.Measure():
+                    self._measure()
+                    self._act(self._control.measured(self._usage.cpu_s, self._usage.vmem))
+                case control.Note(text):
+                    self._trace(text)
+
+    def _others(self) -> set[int]:
+        """Roots of the trees that are not the job's; a method that is waited for takes the job's place."""
+        current = self._started.pid if self._started is not None and self._current is not None else 0
+        return self._not_job - {current}
+
+    def _signal(self, number: int) -> None:
+        count = process_tree.signal_tree(os.getpid(), number, self._others())
+        self._trace(f"signal {number} to {count} processes")
+
+    def _kill(self) -> None:
+        if self._current is not None and self._current.name == "job":
+            self._containment.kill()
+        process_tree.kill_tree(os.getpid(), self._others())
+
+    def _measure(self) -> None:
+        if self._current is None or self._current.name != "job":
+            return
+        pids = process_tree.descendants(os.getpid(), self._not_job)
+        self._usage.sample(pids, time.monotonic(), self._containment.cpu_seconds())
+
+    def _run_method(self, name: str) -> None:
+        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing."""
+        method = self._control.method(name)
+        if method is None or self._current is None or self._current.name != "job":
+            return
+        variables = self._config.variables | {"job_pid": str(self._job_pid)}
+        try:
+            step = plan.control_method_step(self._config, name, method, variables)
+        except MethodError as error:
+            self._trace(f"{name}: {error}")
+            return
+        job, self._started = self._started, None
+        method_started = self._start(step)
+        self._started = job
+        if method_started is not None:
+            self._not_job.add(method_started.pid)
+            method_started.forget()
+
+    def _sweep(self) -> None:
+        """End what the job has left behind (EX-7), and collect it."""
+        if self._job_pid:
+            self._containment.kill()
+            self._end_all()
+            self._usage.cpu_s = max(self._usage.cpu_s, self._containment.cpu_seconds() or 0.0)
+
+    def _end_all(self) -> None:
+        """Kill all processes but those of `_not_job`, and wait until they are gone, though not for ever."""
+        for _ in range(_PATIENCE):
+            self._reap()
+            if all(pid in self._not_job for pid in process_tree.children(os.getpid())):
+                return
+            process_tree.kill_tree(os.getpid(), self._not_job)
+            signal.sigtimedwait({signal.SIGCHLD}, 1.0)

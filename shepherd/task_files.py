@@ -1,0 +1,122 @@
+"""The files of a task in `active_jobs/JOB.TASK/` (docs/architecture.md section 5.2): writing and reading them.
+
+Owns names and formats. Readers never see a half-written file: what others wait for appears by rename or link.
+Called by the shepherd, and by the launcher for the tasks whose shepherd it did not fork or that died.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+from shepherd.process_tree import start_ticks
+
+CONFIG = "config"
+PID = "pid"
+JOB_PID = "job_pid"
+TRACE = "trace"
+EXIT = "exit"
+USAGE = "usage"
+COMMANDS = "commands"
+ADDGRPID = "addgrpid"
+CGROUP = "cgroup"
+
+
+def claim(directory: Path) -> bool:
+    """Write `pid` for this process; False when another shepherd was first: a task has one shepherd ever."""
+    temporary = directory / f"{PID}.{os.getpid()}"
+    _write(temporary, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode())
+    try:
+        os.link(temporary, directory / PID)
+        return True
+    except FileExistsError:
+        return False
+    finally:
+        os.unlink(temporary)
+
+
+def write_process(path: Path, pid: int) -> None:
+    """Write `job_pid`: process id and its start time in clock ticks."""
+    replace(path, f"{pid} {start_ticks(pid) or 0}\n".encode())
+
+
+def read_process(path: Path) -> tuple[int, int] | None:
+    """Process id and start time in ticks from `pid` or `job_pid`; None when the file is not there."""
+    try:
+        pid, ticks = path.read_text().split()
+        return int(pid), int(ticks)
+    except (OSError, ValueError):
+        return None
+
+
+def running(path: Path) -> int | None:
+    """The process id in the file if that very process still runs (not as a zombie), else None."""
+    process = read_process(path)
+    if process is None or process[1] == 0 or start_ticks(process[0]) != process[1]:
+        return None
+    return process[0]
+
+
+def replace(path: Path, data: bytes, durable: bool = False) -> None:
+    """Write a file by rename. `durable`: it is on disk before the name appears."""
+    temporary = path.with_name(f"{path.name}.new")
+    _write(temporary, data, durable)
+    os.rename(temporary, path)
+
+
+def write_exit(directory: Path, record: dict[str, object]) -> None:
+    """Write `exit`, the last thing that happens in a task's directory."""
+    replace(directory / EXIT, json.dumps(record).encode() + b"\n", durable=True)
+
+
+def add_command(directory: Path, command: str) -> None:
+    """Append a command for the shepherd, who reads them in order when it gets COMMAND_SIGNAL."""
+    descriptor = os.open(directory / COMMANDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, f"{command}\n".encode())
+    finally:
+        os.close(descriptor)
+
+
+def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
+    """Complete commands behind `offset`, and the offset for the next time."""
+    try:
+        with open(directory / COMMANDS, "rb") as file:
+            file.seek(offset)
+            data = file.read()
+    except FileNotFoundError:
+        return [], offset
+    complete = data[: data.rfind(b"\n") + 1]
+    return complete.decode(errors="replace").split(), offset + len(complete)
+
+
+def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
+    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O)."""
+    uid = os.geteuid() if uid is None else uid
+    pid = os.getpid() if pid is None else pid
+    return f"{time.strftime('%m/%d/%Y %H:%M:%S')} [{uid}:{pid}]: {text}"
+
+
+class Trace:
+    """The `trace` file: one line for each thing that the shepherd does. Losing lines never stops a job."""
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor = os.open(directory / TRACE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def __call__(self, text: str) -> None:
+        try:
+            os.write(self._descriptor, f"{stamped(text)}\n".encode())
+        except OSError:
+            pass  # a full disk
+
+
+def _write(path: Path, data: bytes, durable: bool = False) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+    try:
+        os.write(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,48 @@
+"""What all tests share: the `statement` mark, and the fence around unit tests.
+
+A unit test must not wait, start a process or start Ray: what needs that is an integration test.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+FENCED_DIRECTORIES = {"unit", "property", "scenarios", "simulation"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the marks."""
+    config.addinivalue_line("markers", "statement(*ids): the statements of docs/statements.md that the test proves")
+
+
+@pytest.fixture(autouse=True)
+def fence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make sleeping, starting processes and starting Ray fail in the tests that must do without."""
+    if Path(request.node.path).relative_to(Path(__file__).parent).parts[0] not in FENCED_DIRECTORIES:
+        return
+    for owner, names in [
+        (time, ["sleep"]),
+        (os, ["fork", "forkpty", "posix_spawn", "posix_spawnp", "system"]),
+        (subprocess, ["Popen"]),
+    ]:
+        for name in names:
+            monkeypatch.setattr(owner, name, _refusal(f"{owner.__name__}.{name}"))
+    if "ray" in sys.modules:
+        monkeypatch.setattr(sys.modules["ray"], "init", _refusal("ray.init"))
+    else:
+        monkeypatch.setitem(sys.modules, "ray", None)
+
+
+def _refusal(what: str) -> Callable[..., NoReturn]:
+    def refuse(*_arguments: object, **_options: object) -> NoReturn:
+        raise AssertionError(f"a unit test must not call {what}")
+
+    return refuse

@@ -1,0 +1,163 @@
+"""A whole cell in one process, on a fake clock: the real master, spool, scheduler and instructions, without Ray or jobs.
+
+Owns the wiring for unit and scenario tests. Hosts are stand-ins that obey instructions at once and end a task when the
+test says so; everything that decides is the real code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.effects import pending_effects
+from daemons.qmaster.master import DAEMON, Master
+from daemons.qmaster.spool import Spool
+from daemons.schedd.cycle import schedule
+from daemons.schedd.mirror import Mirror
+from gridengine.config import KINDS
+from gridengine.delivery import Acknowledgement, Ended, Inventory, Load, Start
+from gridengine.gdi.requests import Answer, Caller, decode_request
+from gridengine.state.events import AnyEvent, ObjectSet, encode_events
+from gridengine.state.jobs import TaskKey
+from tests.default_cell import default_objects
+
+MASTER = "master"
+USERS = {"root": 0, "alice": 1001, "bob": 1002}
+LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "0.025", "mem_free": "8000.000000M"}
+
+
+class Cell:
+    """A cell with hosts h1 … hN of `slots` slots each in all.q."""
+
+    def __init__(self, directory: Path, hosts: int = 3, slots: int = 4) -> None:
+        self.now = 1_800_000_000.0
+        self.directory = directory
+        self.names = [f"h{number}" for number in range(1, hosts + 1)]
+        self.running: dict[TaskKey, str] = {}
+        self.signals: list[tuple[str, TaskKey, str]] = []
+        self.starts: list[Start] = []
+        self.master = self._open()
+        events = [ObjectSet(kind, name, text) for kind, name, text in default_objects(self.names, slots)]
+        self.master.record(Decision(events=list(events)), DAEMON)
+        self.master.flush()
+        self.mirror = self._mirror()
+        for name in self.names:
+            self.report(name, Load(self.now, dict(LOAD), full=True, incarnation="boot1"))
+
+    def _open(self) -> Master:
+        known = {MASTER, *self.names}
+        resolve = lambda name: name if name in known or name in ("h8", "h9") else None  # noqa: E731
+        return Master(
+            Spool(self.directory / "spool.db"),
+            self.directory / "accounting",
+            lambda: World(self.now, resolve, MASTER, "root"),
+        )
+
+    def _mirror(self) -> Mirror:
+        """A scheduler's mirror that follows the master by its events."""
+        mirror = Mirror()
+        mirror.load(self.master.state.snapshot())
+        self.master.subscribers.append(lambda revision, events: self._feed(revision, events))
+        return mirror
+
+    def _feed(self, revision: int, events: list[AnyEvent]) -> None:
+        assert self.mirror.advance(revision - 1, [encode_events(events)])
+
+    @property
+    def state(self) -> Any:
+        return self.master.state
+
+    def restart(self) -> None:
+        """kill -9 and start again: only what is on disk survives."""
+        self.master.spool.close()
+        self.master = self._open()
+        self.mirror = self._mirror()
+
+    # --- clients -------------------------------------------------------------------------------------------
+
+    def ask(self, name: str, user: str = "alice", host: str = "h1", /, **fields: Any) -> Answer:
+        """A changing request as it arrives from the wire."""
+        request = decode_request(name, msgspec.json.encode(fields))
+        caller = Caller(user, USERS[user], "root" if user == "root" else "users", USERS[user], host)
+        answer = self.master.handle(name, request, caller)
+        self.master.flush()
+        return answer
+
+    def undecided(self, name: str, fields: dict[str, Any]) -> None:
+        """A request that is decided but never written, as when the master dies just then."""
+        caller = Caller("alice", USERS["alice"], "users", USERS["alice"], "h1")
+        self.master.handle(name, decode_request(name, msgspec.json.encode(fields)), caller)
+
+    def admin(self, name: str, /, **fields: Any) -> Answer:
+        return self.ask(name, "root", MASTER, **fields)
+
+    def submit(self, user: str = "alice", **fields: Any) -> int:
+        """A binary job; the job's number."""
+        fields.setdefault("binary", True)
+        fields.setdefault("script_file", "/bin/sleep")
+        answer = self.ask("submit", user, **fields)
+        assert answer.status == 0, answer.answers
+        return int(answer.data["job_id"])  # type: ignore[index,call-overload]
+
+    def configure(self, kind: str, name: str, **changes: str) -> Answer:
+        """Change attributes of an object by its whole file, as qconf -Mx does."""
+        text = {**self.state.kind(kind)[name], **changes}
+        return self.admin("config_modify", kind=kind, name=name, attributes=[(a, v, 1) for a, v in text.items()])
+
+    def add(self, kind: str, name: str, **changes: str) -> Answer:
+        text = {**KINDS[kind].template(name).attributes(), **changes}
+        return self.admin("config_add", kind=kind, name=name, attributes=[(a, v, 1) for a, v in text.items()])
+
+    # --- the scheduler and the hosts -----------------------------------------------------------------------
+
+    def cycle(self) -> None:
+        """One scheduling cycle, and delivery of what came of it."""
+        self.place()
+        self.deliver()
+
+    def place(self) -> None:
+        """The orders of one cycle, taken but not delivered."""
+        assert self.mirror.view is not None
+        self.master.orders(schedule(self.mirror.view, self.now))
+        self.master.flush()
+
+    def deliver(self) -> None:
+        for host in self.names:
+            instructions = pending_effects(self.state, host, self.master.spool.payload)
+            answers = []
+            for instruction in instructions:
+                if isinstance(instruction, Start):
+                    self.starts.append(instruction)
+                    self.running[instruction.key] = host
+                else:
+                    self.signals.append((host, instruction.key, instruction.command))  # type: ignore[union-attr]
+                answers.append(Acknowledgement())
+            self.master.acknowledgements(host, instructions, answers)
+            self.master.flush()
+
+    def report(self, host: str, *reports: Any) -> list[Any]:
+        verdicts = self.master.reports(host, list(reports))
+        self.master.flush()
+        return verdicts
+
+    def end(self, job_id: int, task_id: int = 1, exit_status: int = 0, failed: int = 0, reason: str = "") -> None:
+        """The host reports the end of a task that it runs."""
+        key = next(key for key in self.running if key[:2] == (job_id, task_id))
+        host = self.running.pop(key)
+        ended = Ended(key, failed, exit_status, 0, reason, self.now, self.now, {"ru_wallclock": 1.0, "cpu": 0.5})
+        self.report(host, ended)
+
+    def inventory(self, host: str) -> list[Any]:
+        return self.report(host, Inventory([key for key, where in self.running.items() if where == host]))
+
+    # --- looking -------------------------------------------------------------------------------------------
+
+    def placed(self, job_id: int, task_id: int = 1) -> list[tuple[str, int]]:
+        task = self.state.task(job_id, task_id)
+        return [(grant.instance, grant.slots) for grant in task.granted] if task else []
+
+    def records(self, job_id: int) -> list[list[str]]:
+        return [fields for _, fields in self.master.spool.accounting([job_id])]

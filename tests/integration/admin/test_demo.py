@@ -1,0 +1,61 @@
+"""`gridengine demo`: jobs of four kinds run, and nothing is left, also when it is interrupted."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import BIN, eventually, run
+
+pytestmark = pytest.mark.usefixtures("launchers")
+
+
+def places() -> set[Path]:
+    return set(Path("/tmp").glob("ge-demo-*"))
+
+
+def processes_of(places: set[Path]) -> list[str]:
+    """Return the command lines of processes that belong to a cell in one of `places`."""
+    marks = [f"SGE_ROOT={place}".encode() for place in places]
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if any(mark in environ.read_bytes().split(b"\0") for mark in marks):
+                found.append((environ.parent / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def test_the_demo_runs_jobs_and_leaves_nothing():
+    before = places()
+    done = run([str(BIN / "gridengine"), "demo"], timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "all.q@demo3" in done.stdout and "exit_status  0" in done.stdout
+    assert "job 1 of" in done.stdout
+    assert "\x1b" not in done.stdout, "plain lines where there is no terminal"
+    assert places() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_demo_leaves_nothing(number):
+    before = places()
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(
+        [BIN / "gridengine", "demo"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+    ) as demo:
+        assert demo.stdout is not None
+        for line in demo.stdout:
+            if "starting sge_qmaster" in line:
+                break
+        ours = places() - before
+        assert ours and processes_of(ours)
+        demo.send_signal(number)
+        demo.stdout.read()
+    assert demo.returncode == 130
+    assert places() == before
+    eventually("all processes of the demo are gone", lambda: not processes_of(ours), 10)

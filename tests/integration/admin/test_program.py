@@ -1,0 +1,81 @@
+"""The program `gridengine` as it is started: wrong input is one line and exit code 1, the daemons come and go."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tests.integration.cells import BIN, DemoCell, run
+
+pytestmark = pytest.mark.usefixtures("launchers")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nosuch"],
+        ["init"],
+        ["init", "--slots", "many"],
+        ["init", "--root", "/dev/null/x"],
+        ["init", "--root", "/tmp/x", "--cell", "a/b"],
+        ["start", "--root", "/nonexistent"],
+        ["stop"],
+        ["status", "--root", "/nonexistent"],
+        ["demo", "more"],
+    ],
+)
+def test_wrong_input_is_one_line_and_exit_code_1(arguments):
+    done = run([str(BIN / "gridengine"), *arguments], env={"PATH": "/usr/bin:/bin"})
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1 and done.stderr.startswith("gridengine: ")
+
+
+@pytest.fixture
+def new_cell():
+    cell = DemoCell()
+    yield cell
+    cell.remove()
+
+
+@pytest.mark.statement("GC-5", "GC-6")
+def test_daemons_start_once_and_stop(new_cell):
+    cell = new_cell
+    assert cell.command("gridengine", "status").returncode == 1
+    cell.start()
+    assert "runs already" in cell.must("gridengine", "start", "--host-name", cell.host)
+    status = cell.must("gridengine", "status")
+    assert status.count("runs, pid") == 2
+    stopped = cell.must("gridengine", "stop")
+    assert "sge_qmaster (node0)" in stopped and "sge_execd (node1)" in stopped
+    assert "no daemon" in cell.must("gridengine", "stop")
+    done = cell.command("qstat")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+
+
+def test_the_doctor_finds_the_daemons_and_a_taken_port(new_cell):
+    cell = new_cell
+    done = cell.command("gridengine", "doctor")
+    assert done.returncode == 1
+    assert "sge_qmaster (node0) does not run" in done.stdout and "qmaster_port" in done.stdout
+    settings = dict(line.split() for line in (cell.common / "bootstrap").read_text().splitlines())
+    with socket.create_server(("127.0.0.1", int(settings["qmaster_port"]))):
+        taken = cell.command("gridengine", "doctor")
+    assert f"another program has qmaster_port {settings['qmaster_port']}" in taken.stdout
+
+
+def test_the_doctor_has_nothing_to_say_of_a_running_cell(demo_cell):
+    done = demo_cell.command("gridengine", "doctor")
+    assert done.returncode == 0, done.stdout
+
+
+def test_commands_start_without_the_site_module(launchers):
+    scripts = [path for path in launchers.glob("q*") if path.read_bytes().startswith(b"#!")]
+    assert scripts
+    for script in scripts:
+        interpreter, flags = script.read_text().splitlines()[0][2:].rsplit(None, 1)
+        source = script.read_text().replace("sys.exit(main())", "print('site' in sys.modules, 'ray' in sys.modules)")
+        done = run([interpreter, flags, "-c", source])
+        assert done.stdout.split() == ["False", "False"], f"{script}: {done.stderr}"

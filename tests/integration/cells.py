@@ -1,0 +1,190 @@
+"""Cells that integration tests run on: how they are made, driven and removed.
+
+Owns the two kinds of cells behind the fixtures of `conftest.py`. Tests use the installed commands, never the code.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(sys.prefix) / "bin"
+TESTBED = ROOT / "tests" / "testbed"
+TEST_PREFIX = Path("/opt/gridengine-test")
+
+#: A command that has not ended after this time, in seconds, hangs.
+COMMAND_S = 60.0
+
+Done = subprocess.CompletedProcess[str]
+
+
+def eventually(what: str, condition: Callable[[], object], within_s: float = 30.0) -> None:
+    """Wait until `condition` is true; AssertionError when it is not `within_s`."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {within_s:.0f} s in vain until {what}"
+        time.sleep(0.1)
+
+
+def run(command: list[str], **options: object) -> Done:
+    """Run a command and return what it said, whatever its exit code is."""
+    settings = {"capture_output": True, "text": True, "timeout": COMMAND_S, "stdin": subprocess.DEVNULL}
+    return subprocess.run(command, **{**settings, **options})  # type: ignore[call-overload]
+
+
+class DemoCell:
+    """A cell of one exec host, `node1`, on this machine as the current user; jobs' files go to `work`."""
+
+    host = "node1"
+
+    def __init__(self, slots: int = 8) -> None:
+        self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
+        self.place.chmod(0o755)
+        self.work = self.place / "work"
+        self.work.mkdir(mode=0o755)
+        self.environment = {
+            **os.environ,
+            "SGE_ROOT": str(self.place),
+            "SGE_CELL": "test",
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+        }
+        ports = free_ports(2)
+        self.must(
+            *("gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots)),
+            *("--load-thresholds", "NONE"),
+            *("--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}"),
+            *("--alias", f"{self.host}=127.0.0.21"),
+            *("--qmaster-port", str(ports[0]), "--ray-port", str(ports[1])),
+            *("--run-dir", str(self.place / "run"), "--spool-dir", str(self.place / "spool")),
+        )
+
+    @property
+    def common(self) -> Path:
+        return self.place / "test" / "common"
+
+    def command(self, *command: str, **options: object) -> Done:
+        """Run a command of the cell in `work`."""
+        return run([str(BIN / command[0]), *command[1:]], **{"env": self.environment, "cwd": self.work, **options})
+
+    def must(self, *command: str) -> str:
+        """Run a command that must succeed, and return its stdout."""
+        done = self.command(*command)
+        assert done.returncode == 0, f"{command}: exit {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
+
+    def start(self) -> None:
+        """Start both daemons and wait until the host can take jobs."""
+        self.must("gridengine", "start", "--host-name", self.host)
+        # tests load the machine: no threshold may close the queue for it
+        self.must("qconf", "-rattr", "queue", "load_thresholds", "NONE", "all.q")
+        eventually("the exec host reports", lambda: hosts_ready(self.must("qstat", "-f")) == {self.host})
+
+    def remove(self) -> None:
+        """Stop the daemons, kill whatever still belongs to the cell, and remove its files."""
+        self.command("gridengine", "stop")
+        for pid in self.processes():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        shutil.rmtree(self.place, ignore_errors=True)
+
+    def processes(self) -> list[int]:
+        """Return the processes that have this cell in their environment: daemons, shepherds, jobs."""
+        mark = f"SGE_ROOT={self.place}".encode()
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                if mark in path.read_bytes().split(b"\0"):
+                    found.append(int(path.parent.name))
+            except OSError:
+                continue
+        return found
+
+
+class TestbedCell:
+    """A master `tm` and the exec hosts `t1` to `t3`, each with a disk and network of its own; users alice, bob."""
+
+    __test__ = False  # not a class of tests
+
+    master = "tm"
+    hosts = ("t1", "t2", "t3")
+
+    def __init__(self) -> None:
+        self.environment = {
+            **os.environ,
+            "PREFIX": str(TEST_PREFIX),
+            "CELL": "test",
+            "MASTER": self.master,
+            "EXEC": "t",
+        }
+
+    def install(self) -> None:
+        """Install the code of this checkout and bring the cell up."""
+        python = getattr(sys, "_base_executable", sys.executable)
+        for command in ([str(ROOT / "tools" / "install"), str(TEST_PREFIX), python], self._cell("up", "3")):
+            done = run(command, env=self.environment, timeout=600)
+            assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+    def on(self, host: str, *command: str, **options: object) -> Done:
+        """Run a command as root, a manager."""
+        return run(self._cell("on", host, *command), **{"env": self.environment, **options})
+
+    def as_user(self, user: str, host: str, *command: str, **options: object) -> Done:
+        """Run a command as an ordinary user, in the user's home."""
+        return run(self._cell("as", user, host, *command), **{"env": self.environment, **options})
+
+    def power(self, action: str, host: str) -> None:
+        """`kill`, `boot`, `cut` or `mend` a host."""
+        done = run([str(TESTBED / "hosts"), action, host])
+        assert done.returncode == 0, done.stderr
+
+    def start(self, host: str) -> None:
+        """Start the daemon of a host that has lost it."""
+        done = self.on(host, "gridengine", "start")
+        assert done.returncode == 0, done.stderr
+
+    def remove(self) -> None:
+        """Stop the cell and remove its hosts."""
+        run(self._cell("down"), env=self.environment)
+
+    def _cell(self, *arguments: str) -> list[str]:
+        return [str(TESTBED / "cell"), *arguments]
+
+
+def why_no_testbed() -> str:
+    """Return why hosts cannot be made here, or nothing when they can."""
+    if os.geteuid() != 0:
+        return "hosts of the test bed need root"
+    for program in ("ip", "unshare", "nsenter", "setpriv"):
+        if shutil.which(program) is None:
+            return f"hosts of the test bed need {program} (Debian packages iproute2 and util-linux)"
+    done = run(["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "true"])
+    return f"namespaces cannot be made here: {done.stderr.strip()}" if done.returncode else ""
+
+
+def hosts_ready(qstat_f: str) -> set[str]:
+    """Return the hosts whose instance of all.q has no state that keeps jobs away, as `qstat -f` prints it."""
+    words = [line.split() for line in qstat_f.splitlines() if line.startswith("all.q@")]
+    return {word[0].partition("@")[2] for word in words if len(word) == 5}
+
+
+def free_ports(count: int) -> list[int]:
+    """Return TCP ports that nobody listens on now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

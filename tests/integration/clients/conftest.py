@@ -1,0 +1,94 @@
+"""Fixtures: a cell directory and a server on its Unix socket that answers as a test says."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+Respond = Callable[[str, bytes], bytes]
+
+
+class Server:
+    """Accepts connections on a Unix socket; `respond(request name, body)` gives the raw bytes of each answer."""
+
+    def __init__(self, path: Path, respond: Respond) -> None:
+        self.requests: list[tuple[str, bytes]] = []
+        self._respond = respond
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.bind(str(path))
+        self._socket.listen(16)
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the server; a second call does nothing."""
+        if self._socket.fileno() < 0:
+            return
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(5)
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:
+                return
+            with connection:
+                try:
+                    self._answer(connection)
+                except OSError:
+                    pass  # a client that went away
+
+    def _answer(self, connection: socket.socket) -> None:
+        head, _, body = self._receive(connection).partition(b"\r\n\r\n")
+        name = head.split()[1].decode().rpartition("/")[2]
+        self.requests.append((name, body))
+        connection.sendall(self._respond(name, body))
+
+    @staticmethod
+    def _receive(connection: socket.socket) -> bytes:
+        connection.settimeout(20)
+        data, length = b"", None
+        while length is None or len(data) < length:
+            got = connection.recv(65536)
+            if not got:
+                raise ConnectionError
+            data += got
+            if length is None and b"\r\n\r\n" in data:
+                head = data.partition(b"\r\n\r\n")[0]
+                length = len(head) + 4 + int(head.lower().split(b"content-length:")[1].split()[0])
+        return data
+
+
+@pytest.fixture
+def run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The run directory of a cell that SGE_ROOT names; nothing listens there yet."""
+    common = tmp_path / "default" / "common"
+    common.mkdir(parents=True)
+    run = tmp_path / "run"
+    run.mkdir()
+    (common / "bootstrap").write_text(f"admin_user root\nrun_dir {run}\n")
+    (common / "act_qmaster").write_text("master\n")
+    monkeypatch.setenv("SGE_ROOT", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("SGE_CELL", raising=False)
+    return run
+
+
+@pytest.fixture
+def serve(run_dir: Path) -> Iterator[Callable[..., Server]]:
+    """`serve(respond, socket name)` starts a server; all are closed at the end."""
+    servers: list[Server] = []
+
+    def start(respond: Respond, name: str = "gdi.sock") -> Server:
+        servers.append(Server(run_dir / name, respond))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()

@@ -1,0 +1,181 @@
+"""The road of a command: sockets, HTTP in its varieties, a qmaster that is away, and no traceback ever."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from clients import gdi
+
+ROOT = Path(__file__).parents[3]
+OK = b'{"status":0,"answers":[["info","done"]],"data":{"x":[1]}}'
+
+
+def plain(body: bytes, status: bytes = b"200 OK") -> bytes:
+    return b"HTTP/1.1 %b\r\nContent-Length: %d\r\n\r\n%b" % (status, len(body), body)
+
+
+def chunked(*pieces: bytes) -> bytes:
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n"
+    return head + b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+def command(name: str, *arguments: str, **keywords):  # type: ignore[no-untyped-def]
+    """A command as its launcher starts it."""
+    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.{name} import main\nsys.exit(main())"
+    return subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, **keywords)
+
+
+@pytest.mark.parametrize("answer", [plain(OK), chunked(OK), chunked(OK[:10], OK[10:11], OK[11:])])
+@pytest.mark.parametrize("name", ["gdi.sock", "gateway.sock"])
+def test_an_answer_is_read(serve, answer: bytes, name: str) -> None:  # type: ignore[no-untyped-def]
+    server = serve(lambda request, body: answer, name)
+    found = gdi.call("status", {"a": "\u00e4\n", "b": [1, 2.5, None, True]})
+    assert (found.status, found.answers, found.data) == (0, [["info", "done"]], {"x": [1]})
+    assert server.requests == [("status", b'{"a":"\\u00e4\\n","b":[1,2.5,null,true]}')]
+
+
+def test_a_large_answer(serve) -> None:  # type: ignore[no-untyped-def]
+    rows = b",".join(b'[%d,"name"]' % number for number in range(200_000))
+    serve(lambda request, body: plain(b'{"status":0,"answers":[],"data":[' + rows + b"]}"))
+    assert len(gdi.call("status", {}).data) == 200_000
+
+
+def test_a_stream_is_read_line_by_line(serve) -> None:  # type: ignore[no-untyped-def]
+    serve(lambda request, body: chunked(b'{"task_id":1}\n{"ta', b'sk_id":2}\n', b'{"done":true}\n'))
+    assert list(gdi.stream("wait", {"job_id": 1})) == [{"task_id": 1}, {"task_id": 2}, {"done": True}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (b"", "closed the connection before"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "closed the connection before"),
+        (plain(b"no json"), "no readable answer"),
+        (plain(b'{"status":0}'), "no readable answer"),
+        (plain(b"{}", b"404 Not Found"), "Not Found"),
+        (b"what is this\r\n\r\n", "answered the request status"),
+    ],
+)
+def test_a_broken_answer_is_one_clear_line(serve, answer: bytes, reason: str) -> None:  # type: ignore[no-untyped-def]
+    serve(lambda request, body: answer)
+    with pytest.raises(gdi.Unreachable, match=reason):
+        gdi.call("status", {})
+
+
+def test_a_gateway_without_its_qmaster_is_asked_again(serve) -> None:  # type: ignore[no-untyped-def]
+    answers = iter([plain(b"", b"503 Service Unavailable")] * 2 + [plain(OK)])
+    server = serve(lambda request, body: next(answers), "gateway.sock")
+    assert gdi.call("status", {}).status == 0
+    assert len(server.requests) == 3
+
+
+def test_a_qmaster_that_comes_back_is_waited_for(serve) -> None:  # type: ignore[no-untyped-def]
+    timer = threading.Timer(0.4, lambda: serve(lambda request, body: plain(OK)))
+    timer.start()
+    assert gdi.call("status", {}).status == 0
+    timer.join()
+
+
+def test_a_qmaster_that_stays_away(serve, run_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    serve(lambda request, body: b"").close()  # leaves a socket at which nobody listens
+    monkeypatch.setattr(gdi, "PATIENCE_S", 0.3)
+    with pytest.raises(gdi.Unreachable, match='unable to contact the qmaster on host "master"'):
+        gdi.call("status", {})
+
+
+def test_no_socket_at_all_ends_soon(run_dir: Path) -> None:
+    begin = time.monotonic()
+    outcome = command("qstat")
+    assert time.monotonic() - begin < 5
+    assert (outcome.stdout, outcome.returncode) == ("", 1)
+    assert outcome.stderr.startswith('error: unable to contact the qmaster on host "master"')
+    assert outcome.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["qsub", "qstat", "qdel", "qhost", "qacct", "qmod", "qselect", "qconf", "qhold", "qrls"])
+def test_without_a_cell(name: str, tmp_path: Path) -> None:
+    arguments = {"qsub": ["-b", "y", "true"], "qmod": ["-d", "x"], "qconf": ["-sql"]}.get(name, ["1"])
+    arguments = [] if name in ("qhost", "qselect", "qstat", "qacct") else arguments
+    for environment, reason in (({}, "SGE_ROOT is not set"), ({"SGE_ROOT": str(tmp_path)}, "cannot read")):
+        outcome = command(name, *arguments, env=environment)
+        assert (outcome.stdout, outcome.returncode) == ("", 1)
+        assert reason in outcome.stderr
+        assert "Traceback" not in outcome.stderr
+
+
+def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
+    rows = [[number, 0.5, "n", "alice", "qw", 1.0, [], 1, ""] for number in range(1, 20_000)]
+    data = {"jobs": {"running": [], "pending": rows, "finished": []}}
+    from clients import json_text
+
+    serve(lambda request, body: plain(json_text.encode({"status": 0, "answers": [], "data": data})))
+    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qstat import main\nsys.exit(main())"
+    process = subprocess.Popen([sys.executable, "-IS", "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(20) == 141
+    assert process.stderr.read() == b""
+    process.stderr.close()
+
+
+@pytest.mark.statement("SO-34")
+def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # type: ignore[no-untyped-def]
+    """The stream breaks after the first task; asked again, the qmaster tells of both, and each is reported once."""
+    first, second = b'{"task_id":1,"exit_status":0,"failed":0}\n', b'{"task_id":2,"exit_status":3,"failed":0}\n'
+    broken = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%b\r\n" % (len(first), first)
+    waits = iter([broken, chunked(first, second, b'{"done":true}\n')])
+
+    def respond(request: str, body: bytes) -> bytes:
+        if request == "submit":
+            return plain(b'{"status":0,"answers":[],"data":{"job_id":7,"tasks":"1-2:1","name":"true"}}')
+        return next(waits)
+
+    server = serve(respond)
+    outcome = command("qsub", "-sync", "y", "-t", "1-2", "-b", "y", "true")
+    assert outcome.stdout == 'Your job-array 7.1-2:1 ("true") has been submitted\n'
+    assert outcome.stderr == "Job 7.1 exited with exit code 0.\nJob 7.2 exited with exit code 3.\n"
+    assert outcome.returncode == 3
+    assert [name for name, _ in server.requests] == ["submit", "wait", "wait"]
+
+
+def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
+    import socket
+
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(run_dir / "gdi.sock"))
+    listener.listen(4)
+    listener.settimeout(20)
+    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qsub import main\nsys.exit(main())"
+    process = subprocess.Popen(
+        [sys.executable, "-IS", "-c", start, "-sync", "y", "-b", "y", "true"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    submit, _ = listener.accept()
+    submit.recv(65536)
+    submit.sendall(plain(b'{"status":0,"answers":[],"data":{"job_id":7,"tasks":"","name":"true"}}'))
+    wait, _ = listener.accept()
+    wait.recv(65536)
+    wait.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+    os.kill(process.pid, signal.SIGINT)
+    delete, _ = listener.accept()
+    request = delete.recv(65536)
+    assert request.startswith(b"POST /v1/delete_jobs ")
+    assert request.endswith(b'{"targets":["7"]}')
+    delete.sendall(plain(b'{"status":0,"answers":[["info","alice has deleted job 7"]],"data":null}'))
+    out, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert out.decode().splitlines() == ['Your job 7 ("true") has been submitted', "alice has deleted job 7"]
+    assert "Interrupted" in err.decode()
+    for connection in (submit, wait, delete, listener):
+        connection.close()

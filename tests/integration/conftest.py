@@ -1,0 +1,44 @@
+"""The cells that integration tests run on; each is made once for the session, by the first test that wants it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import BIN, DemoCell, TestbedCell, why_no_testbed
+from tools.launchers import write_launchers
+
+
+@pytest.fixture(scope="session")
+def launchers() -> Path:
+    """The directory with the commands of this environment, made to fit the modules that exist now."""
+    write_launchers(BIN, sys.executable)
+    return BIN
+
+
+@pytest.fixture(scope="session")
+def demo_cell(launchers: Path) -> Iterator[DemoCell]:
+    """A running cell of one exec host, as the current user."""
+    cell = DemoCell()
+    try:
+        cell.start()
+        yield cell
+    finally:
+        cell.remove()
+
+
+@pytest.fixture(scope="session")
+def testbed_cell() -> Iterator[TestbedCell]:
+    """A running cell of a master and three exec hosts, installed for all users."""
+    reason = why_no_testbed()
+    if reason:
+        pytest.skip(reason)
+    cell = TestbedCell()
+    try:
+        cell.install()
+        yield cell
+    finally:
+        cell.remove()

@@ -1,0 +1,220 @@
+"""An exec host for tests: a cell on disk, the stand-in master and `sge_execd`, as processes on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from clients.admin.certificate import make_certificate, utc_now
+from tests.integration.cells import ROOT, eventually, free_ports
+
+HOST = "h1"
+USER = pwd.getpwuid(os.geteuid()).pw_name
+QUEUE = {
+    "tmpdir": "/tmp",
+    "shell": "/bin/sh",
+    "shell_start_mode": "posix_compliant",
+    "notify": "00:00:60",
+    "priority": "0",
+}
+CONFIGURATION = {
+    "load_report_time": "00:00:02",
+    "login_shells": "",
+    "loglevel": "log_info",
+    "min_uid": "0",
+    "min_gid": "0",
+    "gid_range": "none",
+    "execd_params": "INHERIT_ENV=false",
+}
+
+
+class ExecHost:
+    """The cell and its processes. `record`: what the stand-in master was told."""
+
+    def __init__(self) -> None:
+        self.place = Path(tempfile.mkdtemp(prefix="ge-execd-", dir="/tmp"))
+        self.place.chmod(0o755)
+        self.record = self.place / "record"
+        self.spool = self.place / "spool" / HOST
+        self.gateway = self.place / "run" / "gateway.sock"
+        ports = free_ports(2)
+        common = self.place / "default" / "common"
+        (common / "secrets").mkdir(parents=True, mode=0o700)
+        settings = {
+            "admin_user": USER,
+            "qmaster_spool_dir": self.place / "qmaster",
+            "execd_spool_dir": self.place / "spool",
+            "run_dir": self.place / "run",
+            "qmaster_port": ports[0],
+            "ray_port": ports[1],
+        }
+        (common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
+        (common / "act_qmaster").write_text("node0\n")
+        (common / "host_aliases").write_text(f"node0 localhost {socket.gethostname()}\n{HOST} localhost\n")
+        key, certificate = make_certificate(["node0"], utc_now())
+        (common / "tls.crt").write_bytes(certificate)
+        for name, content in (("tls.key", key.decode()), ("gdi_key", "k" * 32), ("ray_token", secrets.token_hex(32))):
+            (common / "secrets" / name).write_text(content)
+        self.environment = {**os.environ, "SGE_ROOT": str(self.place), "SGE_CELL": "default", "PYTHONPATH": str(ROOT)}
+        self.master: subprocess.Popen[str] | None = None
+        self.execd: subprocess.Popen[str] | None = None
+        self._started: list[subprocess.Popen[str]] = []
+
+    # --- processes ------------------------------------------------------------------------------------------------
+
+    def start_master(self) -> None:
+        """Start the stand-in master and wait until it serves."""
+        log = (self.place / "master.log").open("a")
+        self.master = subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.execd.stand_in", str(self.record)],
+            **{"env": self.environment, "cwd": ROOT, "stdout": subprocess.PIPE, "stderr": log, "text": True},
+        )
+        self._started.append(self.master)
+        assert self.master.stdout is not None
+        assert self.master.stdout.readline() == "ready\n", (self.place / "master.log").read_text()
+
+    def start_execd(self) -> None:
+        """Start `sge_execd` in the foreground."""
+        log = (self.place / "execd.log").open("a")
+        self.execd = subprocess.Popen(
+            [sys.executable, "-m", "daemons.execd", "--foreground", "--host-name", HOST],
+            **{"env": self.environment, "cwd": ROOT, "stderr": log, "text": True},
+        )
+        self._started.append(self.execd)
+
+    def remove(self) -> None:
+        """End everything and remove the cell."""
+        for process in self._started:
+            process.kill()
+            process.wait(10)
+        for directory in self.spool.glob("active_jobs/*"):
+            for name in ("pid", "job_pid"):
+                self._kill_recorded(directory / name)
+        shutil.rmtree(self.place)
+
+    def find(self, *words: str) -> list[psutil.Process]:
+        """The living processes of this cell whose command line has all of these words, shepherds excepted."""
+        found = []
+        for process in psutil.process_iter():
+            try:
+                line = " ".join(process.cmdline())
+                mine = str(self.place) in line or process.environ().get("SGE_ROOT") == str(self.place)
+                # a shepherd, a fork of the launcher, has its command line
+                living = process.status() != psutil.STATUS_ZOMBIE and process.name() != "sge_shepherd"
+                if mine and living and all(word in line for word in words):
+                    found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def kill(self, *words: str) -> None:
+        """kill -9 the one process with these words in its command line, and wait until it is gone."""
+        (process,) = self.find(*words)
+        process.kill()
+        psutil.wait_procs([process], timeout=10)
+
+    # --- requests -------------------------------------------------------------------------------------------------
+
+    def post(self, request: str, body: Any) -> dict[str, Any]:
+        """Send a request through the gateway, with plain sockets as commands do."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        with self.connect(request, data) as connection, connection.makefile("rb") as file:
+            _, _, content = file.read().partition(b"\r\n\r\n")
+        answer: dict[str, Any] = json.loads(content)
+        return answer
+
+    def connect(self, request: str, data: bytes) -> socket.socket:
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.settimeout(30)
+        connection.connect(str(self.gateway))
+        head = f"POST /v1/{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n"
+        connection.sendall(head.encode() + data)
+        return connection
+
+    def deliver(self, *instructions: dict[str, Any]) -> list[dict[str, Any]]:
+        """Have the execd actor carry out instructions; repeated until it is there, as the qmaster does."""
+        answer: dict[str, Any] = {}
+
+        def delivered() -> bool:
+            try:
+                answer.update(self.post("deliver", {"host": HOST, "instructions": instructions}))
+            except (OSError, ValueError):
+                return False
+            return answer["status"] == 0
+
+        eventually(f"the instructions are carried out ({answer})", delivered)
+        acknowledgements: list[dict[str, Any]] = answer["data"]
+        return acknowledgements
+
+    def configure(self) -> None:
+        self.deliver({"type": "configure", "configuration": CONFIGURATION})
+
+    def start(self, job_id: int, script: str, **changes: Any) -> dict[str, Any]:
+        """Start attempt 1 of a job that runs `script`; returns the acknowledgement."""
+        return self.deliver(self.start_instruction(job_id, script, **changes))[0]
+
+    def start_instruction(self, job_id: int, script: str, **changes: Any) -> dict[str, Any]:
+        entry = pwd.getpwnam(USER)
+        job = {
+            **{"id": job_id, "name": f"job{job_id}", "owner": USER, "uid": entry.pw_uid, "group": "g", "gid": 0},
+            **{"submit_time": 1.0, "cwd": str(self.place), **changes},
+        }
+        return {
+            "type": "start",
+            "key": [job_id, 1, 1],
+            "job": job,
+            "granted": [["all.q@h1", 1]],
+            "queue": QUEUE,
+            "environment": {"GREETING": "hello"},
+            "script": _base64(script),
+        }
+
+    # --- reports --------------------------------------------------------------------------------------------------
+
+    def reports(self, kind: str, job_id: int | None = None) -> list[dict[str, Any]]:
+        """All reports of a kind, of one job or of all."""
+        if not self.record.exists():
+            return []
+        found = [json.loads(line) for line in self.record.read_text().splitlines()]
+        return [each for each in found if each["type"] == kind and job_id in (None, each.get("key", [None])[0])]
+
+    def end_of(self, job_id: int, within_s: float = 30.0) -> dict[str, Any]:
+        """The job's end, once reported and always the same."""
+        eventually(f"the end of job {job_id} is reported", lambda: self.reports("ended", job_id), within_s)
+        ends = self.reports("ended", job_id)
+        assert all(end == ends[0] for end in ends)
+        return ends[0]
+
+    @staticmethod
+    def _kill_recorded(path: Path) -> None:
+        try:
+            os.kill(int(path.read_text().split()[0]), signal.SIGKILL)
+        except (OSError, ValueError, IndexError):
+            pass
+
+
+def _base64(script: str) -> str:
+    import base64
+
+    return base64.b64encode(script.encode()).decode()
+
+
+def measured(action: Callable[[], object]) -> float:
+    """Seconds that `action` takes, for a person who looks at the figures."""
+    began = time.monotonic()
+    action()
+    return time.monotonic() - began

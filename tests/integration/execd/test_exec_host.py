@@ -1,0 +1,191 @@
+"""One exec host against a stand-in master: real Ray, launcher and shepherds, and processes killed at bad moments."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.cells import eventually
+from tests.integration.execd.exec_host import HOST, USER, ExecHost
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs Linux")
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[ExecHost]:
+    """A running exec host; every test leaves it running."""
+    place = ExecHost()
+    try:
+        place.start_master()
+        place.start_execd()
+        place.configure()
+        yield place
+    finally:
+        place.remove()
+
+
+def test_a_job_runs_and_its_end_is_reported(host: ExecHost) -> None:
+    out = host.place / "first.out"
+    host.start(1, f"echo $GREETING $JOB_ID $SGE_TASK_ID > {out}; exit 3\n")
+    end = host.end_of(1)
+    assert (end["exit_status"], end.get("failed", 0)) == (3, 0)
+    assert out.read_text() == "hello 1 undefined\n"
+    assert [report["key"] for report in host.reports("started", 1)] in ([], [[1, 1, 1]])
+    eventually("the files are gone", lambda: not any((host.spool / "active_jobs").iterdir()))
+    assert not (host.spool / "job_scripts" / "1").exists()
+
+
+def test_a_repeated_start_does_nothing(host: ExecHost) -> None:
+    out = host.place / "twice.out"
+    instruction = host.start_instruction(2, f"echo run >> {out}; sleep 1\n")
+    assert host.deliver(instruction, instruction) == [{}, {}]
+    assert host.deliver(instruction) == [{}]
+    host.end_of(2)
+    assert out.read_text() == "run\n"
+
+
+def test_files_of_a_task_are_closed_to_others(host: ExecHost) -> None:
+    host.start(3, "sleep 60\n")
+    modes = {
+        name: stat.S_IMODE((host.spool / name).stat().st_mode)
+        for name in ("active_jobs/3.1", "active_jobs/3.1/config", "job_scripts/3")
+    }
+    host.deliver({"type": "signal", "key": [3, 1, 1], "command": "kill"})
+    assert modes == {"active_jobs/3.1": 0o755, "active_jobs/3.1/config": 0o600, "job_scripts/3": 0o500}
+    assert host.end_of(3)["exit_status"] == 137
+
+
+def test_suspend_and_resume(host: ExecHost) -> None:
+    host.start(4, "while :; do sleep 0.1; done\n")
+    eventually("the job runs", lambda: host.find("job_scripts/4"))
+    (job,) = [each for each in host.find("job_scripts/4") if each.cmdline()[0].endswith("sh")]
+    host.deliver({"type": "signal", "key": [4, 1, 1], "command": "suspend"})
+    eventually("the job is stopped", lambda: job.status() == "stopped")
+    host.deliver({"type": "signal", "key": [4, 1, 1], "command": "run"})
+    eventually("the job goes on", lambda: job.status() != "stopped")
+    host.deliver({"type": "forget", "key": [4, 1, 1]})
+    eventually("the files are gone", lambda: not (host.spool / "active_jobs" / "4.1").exists())
+    assert host.reports("ended", 4) == []
+
+
+@pytest.mark.statement("EX-4", "EX-19")
+def test_a_start_that_cannot_be_made_says_why(host: ExecHost) -> None:
+    answer = host.start(5, "true\n", owner="nobody_of_this_name")
+    assert (answer["ok"], answer["failed"]) == (False, 1)
+    assert "nobody_of_this_name" in answer["reason"]
+
+
+@pytest.mark.statement("EX-12")
+def test_load_is_reported(host: ExecHost) -> None:
+    first = host.reports("load")[0]
+    assert first["full"] and first["values"]["arch"] and first["incarnation"]
+    count = len(host.reports("load"))
+    eventually("another load report comes", lambda: len(host.reports("load")) > count)
+
+
+@pytest.mark.statement("EX-8")
+def test_usage_of_a_running_job_is_reported(host: ExecHost) -> None:
+    host.start(6, "while :; do :; done\n")
+    eventually("usage is reported", lambda: any(r["usage"].get("cpu", 0) > 0 for r in host.reports("usage", 6)))
+    host.deliver({"type": "signal", "key": [6, 1, 1], "command": "kill"})
+    host.end_of(6)
+
+
+def test_execd_actor_killed(host: ExecHost) -> None:
+    host.start(10, "sleep 2; exit 7\n")
+    host.kill("ray::ExecdActor")
+    assert host.end_of(10)["exit_status"] == 7
+    host.start(11, "exit 8\n")
+    assert host.end_of(11)["exit_status"] == 8
+
+
+def test_raylet_killed(host: ExecHost) -> None:
+    host.start(12, "sleep 2; exit 9\n")
+    actors = host.find("ray::ExecdActor")
+    host.kill("raylet/raylet", f"h-{HOST}/")
+    eventually("no actor is left behind", lambda: not any(actor.is_running() for actor in actors), 5)
+    assert host.end_of(12)["exit_status"] == 9
+    host.start(13, "exit 10\n")
+    assert host.end_of(13)["exit_status"] == 10
+
+
+@pytest.mark.statement("EX-9")
+def test_launcher_killed(host: ExecHost) -> None:
+    host.start(14, "sleep 2; exit 11\n")
+    host.kill("shepherd.launcher")
+    host.start(15, "exit 12\n")
+    assert host.end_of(15)["exit_status"] == 12
+    assert host.end_of(14)["exit_status"] == 11
+
+
+@pytest.mark.statement("EX-9")
+def test_supervisor_killed(host: ExecHost) -> None:
+    host.start(16, "sleep 1; exit 13\n")
+    assert host.execd is not None
+    host.execd.kill()
+    host.execd.wait()
+    eventually(
+        "nothing of it is left but the shepherd",
+        lambda: not host.find(f"h-{HOST}/") and not host.find("ray::ExecdActor"),
+        10,
+    )
+    eventually("the job ends meanwhile", (host.spool / "active_jobs" / "16.1" / "exit").exists)
+    assert host.reports("ended", 16) == []
+    host.start_execd()
+    assert host.end_of(16)["exit_status"] == 13
+
+
+@pytest.mark.statement("EX-9")
+def test_stopped_and_started_again(host: ExecHost) -> None:
+    host.start(17, "sleep 1; exit 14\n")
+    assert host.execd is not None
+    host.execd.send_signal(signal.SIGTERM)
+    assert host.execd.wait(20) == 0
+    assert not host.find("raylet", f"h-{HOST}/") and not host.find("shepherd.launcher")
+    eventually("the job ends meanwhile", (host.spool / "active_jobs" / "17.1" / "exit").exists)
+    host.start_execd()
+    assert host.end_of(17)["exit_status"] == 14
+
+
+def test_master_away_while_a_job_ends(host: ExecHost) -> None:
+    host.start(18, "sleep 1; exit 15\n")
+    assert host.master is not None
+    host.master.kill()
+    host.master.wait()
+    eventually("the job ends meanwhile", (host.spool / "active_jobs" / "18.1" / "exit").exists)
+    answer = host.post("whoami", {})
+    assert answer["status"] == 1 and "unable to contact qmaster" in answer["answers"][0][1]
+    host.start_master()
+    assert host.end_of(18)["exit_status"] == 15
+    assert [18, 1, 1] in host.reports("inventory")[-1]["keys"]
+
+
+def test_gateway_says_who_asks(host: ExecHost) -> None:
+    said = host.post("whoami", b"x" * 20_000_000)["data"]
+    assert said["bytes"] == 20_000_000
+    assert (said["X-GE-User"], said["X-GE-Uid"], said["X-GE-Host"]) == (USER, str(os.geteuid()), HOST)
+
+
+def test_gateway_passes_lines_on_as_they_come(host: ExecHost) -> None:
+    seen = host.place / "seen"
+    with host.connect("stream", json.dumps({"seen": str(seen)}).encode()) as connection:
+        data = b""
+        while b'{"line": 1}' not in data:
+            data += connection.recv(4096)
+        seen.touch()
+        while b'{"line": 2}' not in data:
+            data += connection.recv(4096)
+
+
+def test_one_daemon_only(host: ExecHost) -> None:
+    assert host.execd is not None
+    first = host.execd
+    host.start_execd()
+    second, host.execd = host.execd, first
+    assert second.wait(20) == 1
+    assert "runs already" in (host.place / "execd.log").read_text()

@@ -1,0 +1,225 @@
+"""Load sensors as processes: good ones, and each way to be a bad one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from daemons.execd import load_sensor as module
+from daemons.execd.load_sensor import Figures, LoadSensor, start_process
+
+GOOD = 'while read x; do [ "$x" = quit ] && exit 0; echo begin; echo "h1:v:%s"; echo end; done'
+USER = "nobody"
+
+
+@pytest.fixture
+def sensor(tmp_path: Path) -> Path:
+    for directory in (tmp_path, *tmp_path.parents[:-2]):
+        directory.chmod(0o755)
+    return tmp_path / "sensor"
+
+
+def write(path: Path, body: str) -> None:
+    """By rename, as an administrator should."""
+    new = path.with_suffix(".new")
+    new.write_text(f"#!/bin/sh\n{body}\n")
+    new.chmod(0o755)
+    new.rename(path)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.02)
+
+
+def play(sensor: Path, scene: Callable[[LoadSensor], Awaitable[None]], patience_s: float = 1.0) -> None:
+    """Run a sensor while the scene lasts."""
+    user = USER if os.geteuid() == 0 else psutil.Process().username()
+
+    async def run() -> None:
+        start = lambda path: start_process(path, user, {"PATH": os.environ["PATH"]})  # noqa: E731
+        subject = LoadSensor(str(sensor), start, lambda: None, patience_s, first_pause_s=0.05)
+        running = asyncio.get_running_loop().create_task(subject.run())
+        try:
+            await scene(subject)
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await until(lambda: processes(sensor) == [])
+
+    asyncio.run(run())
+
+
+def processes(sensor: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        if str(sensor) in (process.info["cmdline"] or ()) and process.status() != psutil.STATUS_ZOMBIE:
+            found.append(process)
+    return found
+
+
+def value(subject: LoadSensor) -> str:
+    return subject.figures.get("h1", {}).get("v", "")
+
+
+@pytest.mark.statement("LS-2")
+def test_each_question_is_answered_as_the_admin_user(sensor: Path) -> None:
+    write(sensor, 'n=0; while read x; do n=$((n+1)); printf "begin\\nh1:v:$n\\nglobal:who:$(id -un)\\nend\\n"; done')
+
+    async def scene(subject: LoadSensor) -> None:
+        await until(lambda: value(subject) == "1")
+        subject.ask()
+        await until(lambda: value(subject) == "2")
+        assert os.geteuid() != 0 or subject.figures["global"] == {"who": USER}
+
+    play(sensor, scene)
+
+
+@pytest.mark.statement("LS-2")
+def test_quit_is_said_at_the_end(sensor: Path) -> None:
+    said = sensor.with_name("said")
+    said.touch()
+    said.chmod(0o666)
+    write(sensor, f'while read x; do echo "$x" >>{said}; [ "$x" = quit ] && exit; printf "begin\\nend\\n"; done')
+
+    async def scene(subject: LoadSensor) -> None:
+        await until(lambda: said.read_text() == "\n")
+
+    play(sensor, scene)
+    assert said.read_text() == "\nquit\n"
+
+
+@pytest.mark.statement("LS-4")
+def test_a_sensor_is_started_again_when_it_dies_and_when_it_is_replaced(sensor: Path) -> None:
+    write(sensor, GOOD % 1)
+
+    async def scene(subject: LoadSensor) -> None:
+        await until(lambda: value(subject) == "1")
+        [process] = processes(sensor)
+        process.send_signal(signal.SIGKILL)
+        await until(lambda: bool(processes(sensor)) and processes(sensor) != [process])
+        assert value(subject) == "1"
+        write(sensor, GOOD % 2)
+        subject.ask()
+        await until(lambda: value(subject) == "2")
+
+    play(sensor, scene)
+
+
+BAD = {
+    "hangs": ("read x; sleep 1000", "has not answered for {patience:g} s"),
+    "never reads": ("sleep 1000", "has not answered for {patience:g} s"),
+    "floods": ("yes", f"prints more than {module.MAX_LINES} lines at once"),
+    "one endless line": ("cat /dev/zero", f"prints a line of more than {module.MAX_LINE_BYTES} bytes"),
+    "binary": ("head -c 4000 /dev/urandom; echo; sleep 1000", "prints something that is not text"),
+    "dies at once": ("exit 3", "ended with status 3"),
+    "closes its output": ("exec >&-; sleep 1000", "has closed its output"),
+    "is no program": (None, "cannot be started: it is not an executable file"),
+    "has no interpreter": ("#!", "ended with status 126"),
+}
+
+
+@pytest.mark.statement("LS-2", "LS-4")
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
+    sensor: Path, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    body, complaint = BAD[name]
+    patience = 0.5 if "answered" in complaint else 10.0
+    complaint = complaint.format(patience=patience)
+    starts: list[str] = []
+    if body is None:
+        sensor.write_text("hello")
+    elif body == "#!":
+        sensor.write_text("#!/no/such/interpreter\n")
+        sensor.chmod(0o755)
+    else:
+        write(sensor, body)
+    caplog.set_level(logging.WARNING)
+
+    async def scene(subject: LoadSensor) -> None:
+        converse = subject._converse
+
+        async def counted() -> str:
+            starts.append(name)
+            return await converse()
+
+        subject._converse = counted  # type: ignore[method-assign]
+        await until(lambda: len(starts) >= 2, 20.0)
+        assert subject.figures == {}
+
+    play(sensor, scene, patience)
+    # asyncio may complain of a child that was reaped elsewhere; only the sensor's own words count
+    said = [record.getMessage() for record in caplog.records if record.name.startswith("daemons.")]
+    assert said == [f"load sensor {sensor} {complaint}"]
+
+
+@pytest.mark.statement("LS-4")
+def test_a_bad_sensor_is_complained_of_again_when_it_was_replaced(sensor: Path, caplog: pytest.LogCaptureFixture) -> None:
+    write(sensor, "exit 3")
+
+    async def scene(subject: LoadSensor) -> None:
+        await until(lambda: len(caplog.records) == 1)
+        write(sensor, "exit 4")
+        subject.ask()
+        await until(lambda: len(caplog.records) == 2)
+        write(sensor, GOOD % 7)
+        subject.ask()
+        await until(lambda: value(subject) == "7")
+
+    play(sensor, scene)
+
+
+@pytest.mark.statement("LS-2", "EX-9")
+def test_a_sensor_ends_with_the_process_that_started_it(sensor: Path) -> None:
+    write(sensor, "read x; sleep 1000 & wait; sleep 1000")
+    program = (
+        "import asyncio, sys\n"
+        "from daemons.execd.load_sensor import LoadSensor, start_process\n"
+        "start = lambda path: start_process(path, sys.argv[2], {})\n"
+        "asyncio.run(LoadSensor(sys.argv[1], start, lambda: None).run())\n"
+    )
+
+    async def scene() -> None:
+        user = psutil.Process().username()
+        parent = await asyncio.create_subprocess_exec(sys.executable, "-c", program, str(sensor), user)
+        await until(lambda: any("/bin/sh" in process.cmdline() for process in processes(sensor)))
+        parent.kill()
+        await parent.wait()
+        await until(lambda: processes(sensor) == [])
+
+    asyncio.run(scene())
+
+
+@pytest.mark.statement("LS-2", "LS-3")
+@pytest.mark.parametrize("language", ["sh", "python", "perl"])
+def test_any_language_will_do(sensor: Path, language: str) -> None:
+    if not shutil.which({"python": "python3"}.get(language, language)):
+        pytest.skip(f"there is no {language}")
+    python = "import sys\nfor line in sys.stdin:\n    print('begin\\nh1:v:5\\nend', flush=True)\n"
+    perl = "$| = 1;\nwhile (<STDIN>) { print qq(begin\\nh1:v:5\\nend\\n); }\n"
+    text = {
+        "sh": f"#!/bin/sh\n{GOOD % 5}\n",
+        "python": f"#!/usr/bin/env python3\n{python}",
+        "perl": f"#!/usr/bin/env perl\n{perl}",
+    }
+    sensor.write_text(text[language])
+    sensor.chmod(0o755)
+    figures: list[Figures] = []
+
+    async def scene(subject: LoadSensor) -> None:
+        await until(lambda: value(subject) == "5")
+        figures.append(subject.figures)
+
+    play(sensor, scene, patience_s=10.0)
+    assert figures == [{"h1": {"v": "5"}}]

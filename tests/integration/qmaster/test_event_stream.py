@@ -1,0 +1,99 @@
+"""The stream of events over the real socket: registered, followed, listed and ended from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients import gdi
+from daemons.qmaster.service import Service
+from gridengine.gdi.requests import Answer
+from tests.harness import Cell
+
+
+async def _nothing(*arguments: Any) -> Any:
+    return b""
+
+
+async def _refused(*arguments: Any) -> Answer:
+    return Answer(1)
+
+
+class Running:
+    """A service on a Unix socket, on an event loop in a thread of its own."""
+
+    def __init__(self, cell: Cell, socket: Path) -> None:
+        self.cell = cell
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.service = self.run(self._make(socket))
+
+    async def _make(self, socket: Path) -> Service:
+        service = Service(self.cell.master, _nothing, _nothing, _nothing, dict, _refused)
+        await service.start(socket, "master", "")
+        return service
+
+    def run(self, coroutine: Any) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(10)
+
+    def do(self, change: Callable[[], Any]) -> Any:
+        """Something on the service's own loop."""
+
+        async def doing() -> Any:
+            return change()
+
+        return self.run(doing())
+
+    def close(self) -> None:
+        self.run(self.service.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+
+
+@pytest.fixture
+def running(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
+    common = tmp_path / "default" / "common"
+    common.mkdir(parents=True)
+    (common / "bootstrap").write_text(f"run_dir {tmp_path}\n")
+    monkeypatch.setenv("SGE_ROOT", str(tmp_path))
+    monkeypatch.delenv("SGE_CELL", raising=False)
+    cell = Cell(tmp_path)
+    found = Running(cell, tmp_path / "gdi.sock")
+    yield found
+    found.close()
+
+
+@pytest.mark.statement("EV-1", "EV-8", "EV-10")
+def test_a_client_follows_and_is_ended(running: Running) -> None:
+    stream = gdi.stream("events", {"name": "test", "types": ["CALENDAR", "QUEUEINSTANCE"]})
+    assert next(stream) == {"id": 11}
+    assert [next(stream)["type"] for _ in range(2)] == ["CALENDAR", "QUEUEINSTANCE"]
+    assert gdi.call("event_clients", {}).data == [[1, "scheduler", "master"], [11, "test", "master"]]
+    running.do(lambda: running.cell.add("calendar", "night"))
+    record = next(stream)
+    assert (record["number"], record["action"], record["name"]) == (3, "ADD", "night")
+    running.do(lambda: running.service.event_clients.clients[11].throw_out("enough"))
+    assert list(stream) == [{"end": "enough"}]
+
+
+@pytest.mark.statement("EV-10")
+def test_a_stream_of_unknown_events_is_refused(running: Running) -> None:
+    (record,) = gdi.stream("events", {"types": ["NOSUCH"]})
+    assert "NOSUCH" in record["refused"]
+
+
+@pytest.mark.statement("EV-8")
+def test_a_client_that_goes_is_forgotten(running: Running) -> None:
+    stream = gdi.stream("events", {"types": ["CALENDAR"]})
+    next(stream)
+    stream.close()  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 10
+    while running.service.event_clients.clients and time.monotonic() < deadline:
+        running.do(lambda: running.cell.configure("configuration", "global", finished_jobs="1"))
+        running.do(lambda: running.cell.add("calendar", f"c{time.monotonic()}"))
+    assert running.service.event_clients.clients == {}

@@ -1,0 +1,186 @@
+"""Verifiers as real processes: the server's, the client's, and the helper libraries."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.program import Failure
+from clients.verifiers import verified
+from daemons.qmaster.jsv import ServerVerifier
+from gridengine.gdi.requests import Answer, Caller, Submit
+from gridengine.options.option import OptionError
+
+SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
+ALICE = Caller("alice", 1001, "users", 100, "h1")
+SHELL = f""". {SHARE}/jsv.sh
+jsv_on_start() {{ jsv_send_env; }}
+jsv_on_verify() {{
+    case $(jsv_get_param N) in
+        bad) jsv_reject "this name; is $(jsv_get_param USER)'s"; return ;;
+        later) jsv_reject_wait "not now"; return ;;
+        fine) jsv_set_param N ignored; jsv_accept; return ;;
+    esac
+    if [ "$(jsv_sub_is_param l_hard h_rt)" = false ]; then jsv_sub_add_param l_hard h_rt 60; fi
+    jsv_sub_del_param l_hard arch
+    jsv_set_param N "$(jsv_get_param N)-$(jsv_sub_get_param ac team)"
+    jsv_mod_env A "$(jsv_get_env A)!"
+    jsv_add_env B "two  words"
+    jsv_del_env C
+    jsv_log_info "seen by $$"
+    jsv_correct "done"
+}}
+jsv_main
+"""
+PYTHON = f"""import os, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, {str(SHARE)!r})
+import jsv
+
+def verify(job):
+    name = job.params["N"]
+    if name == "bad":
+        return job.reject("this name; is %s's" % job.params["USER"])
+    if name == "later":
+        return job.reject_wait("not now")
+    if name == "fine":
+        job.set("N", "ignored")
+        return job.accept()
+    if "h_rt" not in job.items("l_hard"):
+        job.set_item("l_hard", "h_rt", "60")
+    job.delete_item("l_hard", "arch")
+    job.set("N", "%s-%s" % (name, job.items("ac")["team"]))
+    job.set_env("A", job.env["A"] + "!")
+    job.set_env("B", "two  words")
+    job.delete_env("C")
+    job.log("seen by %d" % os.getpid())
+    return job.correct("done")
+
+jsv.main(verify, environment=True)
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Callable[[str], Path]:
+    def write(text: str, interpreter: str = "/bin/sh") -> Path:
+        path = tmp_path / "verifier"
+        path.write_text(f"#!{interpreter}\n{text}")
+        path.chmod(0o755)
+        return path
+
+    return write
+
+
+def submission(name: str = "x") -> dict[str, Any]:
+    return {
+        **{"name": name, "binary": True, "script_file": "/bin/sleep", "args": ["1"], "hard": ["mem_free=1M", "arch=*"]},
+        **{"context": {"team": "red"}, "environment": {"A": "$(date) `id`", "C": "3", "SGE_O_HOST": "h"}},
+        "environment_names": ["A", "C"],
+    }
+
+
+def ask(path: Path | str, *names: str, params: str = "none", verifier: ServerVerifier | None = None) -> list[Submit | Answer]:
+    """The outcomes of submissions, one after the other, by one server verifier."""
+    configuration = {"jsv_url": f"script:{path}", "qmaster_params": params}
+
+    async def run() -> list[Submit | Answer]:
+        server = ServerVerifier(lambda: configuration)
+        requests = [Submit(**submission(name)) for name in names]
+        outcomes = await asyncio.gather(*(server.verify(request, ALICE, lambda: 7) for request in requests))
+        await server.stop()
+        return outcomes
+
+    return asyncio.run(run())
+
+
+def refusal(outcome: Submit | Answer) -> str:
+    assert isinstance(outcome, Answer)
+    assert outcome.status == 1
+    return outcome.answers[0][1]
+
+
+@pytest.mark.statement("JV-1", "JV-2", "JV-4", "JV-7", "JV-8")
+@pytest.mark.parametrize(("text", "interpreter"), [(SHELL, "/bin/sh"), (PYTHON, "/usr/bin/env python3")])
+def test_one_process_verifies_many_jobs(
+    script: Callable[..., Path], text: str, interpreter: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    changed, bad, later, fine, again = ask(script(text, interpreter), "x", "bad", "later", "fine", "y")
+    assert isinstance(changed, Submit)
+    assert changed.name == "x-red"
+    assert changed.hard == ["mem_free=1M", "h_rt=60"]
+    assert changed.environment == {"A": "$(date) `id`!", "B": "two  words", "SGE_O_HOST": "h"}
+    assert changed.environment_names == ["A", "B"]
+    assert refusal(bad) == "this name; is alice's"
+    assert refusal(later) == "not now"
+    assert isinstance(fine, Submit) and fine.name == "fine"
+    assert isinstance(again, Submit) and again.name == "y-red"
+    assert len({record.getMessage() for record in caplog.records if "seen by" in record.getMessage()}) == 1
+
+
+@pytest.mark.statement("JV-1", "JV-6")
+def test_a_verifier_that_hangs_or_dies_is_started_again_once(
+    script: Callable[..., Path], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    first_fails = f"[ -e {tmp_path}/ran ] || {{ touch {tmp_path}/ran; exit 1; }}\n" + SHELL
+    (outcome,) = ask(script(first_fails), "x")
+    assert isinstance(outcome, Submit), outcome
+    assert "started again: it ended" in caplog.text
+    assert "no verdict within 1 s" in refusal(ask(script("sleep 60"), "x", params="jsv_timeout=1")[0])
+    assert "it ended" in refusal(ask(script("exit 0"), "x")[0])
+    assert "No such file" in refusal(ask(tmp_path / "none", "x")[0])
+    assert 'unknown command from the verifier: "HELLO"' in refusal(ask(script("echo HELLO; sleep 9"), "x")[0])
+
+
+@pytest.mark.statement("JV-1", "JV-6")
+def test_a_changed_script_is_taken_and_slow_ones_are_noted(
+    script: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    path = script(SHELL)
+    configuration = {"jsv_url": str(path), "qmaster_params": "jsv_threshold=0"}
+
+    async def run() -> tuple[Submit | Answer, Submit | Answer]:
+        server = ServerVerifier(lambda: configuration)
+        first = await server.verify(Submit(**submission()), ALICE, lambda: 7)
+        script(SHELL.replace("team)", "none)x"))
+        second = await server.verify(Submit(**submission()), ALICE, lambda: 7)
+        await server.stop()
+        return first, second
+
+    first, second = asyncio.run(run())
+    assert isinstance(first, Submit) and first.name == "x-red"
+    assert isinstance(second, Submit) and second.name == "x-x"
+    assert "verification of a job of alice took" in caplog.text
+
+
+@pytest.mark.statement("JV-4")
+def test_what_a_verifier_breaks_is_refused(script: Callable[..., Path]) -> None:
+    text = SHELL.replace('jsv_set_param N "', 'jsv_set_param p "')
+    assert 'set parameter p to "x-red"' in refusal(ask(script(text), "x")[0])
+
+
+@pytest.mark.statement("JV-1", "SO-17", "JV-6")
+def test_verifiers_of_the_client(
+    script: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(script(SHELL))
+    request = verified("qsub", submission(), [(0, path), (4, path)])
+    assert request["name"] == "x-red-red"
+    assert capsys.readouterr().out.count("seen by") == 2
+    with pytest.raises(Failure) as failure:
+        verified("qsub", submission("later"), [(4, path)])
+    assert (failure.value.text, failure.value.status) == ("Unable to run job: not now\nExiting.", 1)
+    with pytest.raises(OptionError) as missing:
+        verified("qsub", submission(), [(4, f"{tmp_path}/none")])
+    assert missing.value.exit_status == 3
+    assert missing.value.text == f'JSV "{tmp_path}/none" is either not a file or not executable'
+    monkeypatch.setenv("SGE_JSV_TIMEOUT", "1")
+    for text, words in (("sleep 60", "does not answer"), ("exit 1", "ended before its verdict")):
+        with pytest.raises(Failure, match=words):
+            verified("qsub", submission(), [(4, str(script(text)))])

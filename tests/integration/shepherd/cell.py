@@ -1,0 +1,234 @@
+"""A launcher with its spool directory, and tasks for it: what all tests of this directory start from.
+
+Owns starting and ending the launcher process and writing `config` files as the execd would. Waiting here is for events,
+with a bound that only a failure reaches.
+"""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+import pwd
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 30.0
+PROJECT = Path(__file__).parents[3]
+Json = dict[str, Any]
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> Any:
+    """Wait until `condition` gives something true, and return it."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs, zombies not counted."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+class Client:
+    """A connection to the launcher."""
+
+    def __init__(self, path: Path) -> None:
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(PATIENCE_S)
+        self.socket.connect(str(path))
+        self._lines = self.socket.makefile("rb")
+        self.exited: set[str] = set()
+
+    def receive(self) -> Json:
+        line = self._lines.readline()
+        assert line, "the launcher has closed the connection"
+        message: Json = json.loads(line)
+        if message["op"] == "exited":
+            self.exited.add(message["directory"])
+        return message
+
+    def ask(self, **request: object) -> Json:
+        """Send a request and return its answer; ends of tasks that come before it are kept."""
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        while True:
+            message = self.receive()
+            if message["op"] != "exited":
+                return message
+
+    def wait_exited(self, directory: Path) -> None:
+        while str(directory) not in self.exited:
+            self.receive()
+
+    def close(self) -> None:
+        self._lines.close()
+        self.socket.close()
+
+
+class Cell:
+    """A spool directory, its launcher and the user whose jobs run there. `as_root`: whose launcher it is."""
+
+    def __init__(self, base: Path, user: str, as_root: bool) -> None:
+        self.user = pwd.getpwnam(user)
+        self.as_root = as_root
+        self.spool = base / "spool"
+        self.home = base / "home"
+        self.tmp = base / "tmp"
+        for directory in (self.spool, self.spool / "active_jobs", self.home, self.tmp):
+            directory.mkdir(parents=True, exist_ok=True)
+            self._give(directory)
+        os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
+        self.tmp.chmod(0o1777)
+        self.launcher: subprocess.Popen[bytes] | None = None
+        self.client: Client | None = None
+        self._next_id = 0
+
+    def start_launcher(self) -> None:
+        change_user = os.geteuid() == 0 and not self.as_root
+        self.launcher = subprocess.Popen(
+            [sys.executable, "-m", "shepherd.launcher", str(self.spool)],
+            env={"PYTHONPATH": str(PROJECT), "TZ": "UTC"},
+            user=self.user.pw_uid if change_user else None,
+            group=self.user.pw_gid if change_user else None,
+            extra_groups=[] if change_user else None,
+        )
+        path = self.spool / "launcher.sock"
+        wait_for(lambda: self._connect(path), "the launcher's socket")
+
+    def _give(self, path: Path) -> None:
+        """What the execd makes belongs to the user that the daemons run as."""
+        if os.geteuid() == 0 and not self.as_root:
+            os.chown(path, self.user.pw_uid, self.user.pw_gid)
+
+    def file(self, name: str, text: str, mode: int = 0o755) -> Path:
+        """A file that all users can read, as a method's script."""
+        path = self.spool / name
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def _connect(self, path: Path) -> bool:
+        try:
+            self.client = Client(path)
+        except OSError:
+            assert self.launcher is not None and self.launcher.poll() is None, "the launcher has ended"
+            return False
+        return True
+
+    def stop_launcher(self, number: int = signal.SIGTERM) -> None:
+        if self.client is not None:
+            self.client.close()
+            self.client = None
+        if self.launcher is not None:
+            self.launcher.send_signal(number)
+            self.launcher.wait(PATIENCE_S)
+            self.launcher = None
+
+    def task(self, script: str | None = None, **config: Any) -> Task:
+        """Write a task's directory. `script`: text of a job script, else give `command`."""
+        self._next_id += 1
+        number = self._next_id
+        directory = self.spool / "active_jobs" / f"{number}.1"
+        directory.mkdir()
+        self._give(directory)
+        content: Json = {
+            "job_id": number,
+            "task_id": 1,
+            "attempt": 0,
+            "job_name": "job",
+            "owner": self.user.pw_name,
+            "uid": self.user.pw_uid,
+            "gid": self.user.pw_gid,
+            "groups": os.getgrouplist(self.user.pw_name, self.user.pw_gid),
+            "group_name": grp.getgrgid(self.user.pw_gid).gr_name,
+            "queue": "all.q",
+            "host": "h1",
+            "cell": "test",
+            "root": "/nowhere",
+            "shell": "/bin/sh",
+            "login_shells": ["bash", "sh"],
+            "cwd": str(self.home),
+            "stdout": str(self.home / f"job.o{number}"),
+            "stderr": str(self.home / f"job.e{number}"),
+            "environment": {"PATH": "/usr/bin:/bin", "HOME": str(self.home), "SHELL": "/bin/sh", "JOB_ID": str(number)},
+            "variables": {"job_id": str(number), "host": "h1", "job_owner": self.user.pw_name, "queue": "all.q"},
+            "queue_notify_s": 1,
+        }
+        if script is not None:
+            content["script"] = str(self.file(f"script.{number}", script))
+        else:
+            content["binary"] = True
+        content.update(config)
+        (directory / "config").write_text(json.dumps(content))
+        return Task(self, directory, content)
+
+    def run(self, script: str | None = None, **config: Any) -> Task:
+        """A task from its start to its end."""
+        task = self.task(script, **config)
+        task.start()
+        task.wait()
+        return task
+
+
+class Task:
+    """One task of the cell."""
+
+    def __init__(self, cell: Cell, directory: Path, config: Json) -> None:
+        self.cell = cell
+        self.directory = directory
+        self.config = config
+
+    @property
+    def client(self) -> Client:
+        assert self.cell.client is not None
+        return self.cell.client
+
+    def start(self) -> int:
+        answer = self.client.ask(op="start", directory=str(self.directory))
+        assert answer["op"] == "started", answer
+        return int(answer["pid"])
+
+    def command(self, name: str) -> None:
+        answer = self.client.ask(op="signal", directory=str(self.directory), command=name)
+        assert answer["op"] == "signalled", answer
+
+    def wait(self) -> Json:
+        self.client.wait_exited(self.directory)
+        return self.exit
+
+    @property
+    def exit(self) -> Json:
+        content: Json = json.loads((self.directory / "exit").read_text())
+        return content
+
+    @property
+    def stdout(self) -> str:
+        return Path(self.config["stdout"]).read_text()
+
+    @property
+    def stderr(self) -> str:
+        return Path(self.config["stderr"]).read_text()
+
+    @property
+    def trace(self) -> str:
+        return (self.directory / "trace").read_text()
+
+    def wait_output(self, text: str) -> None:
+        wait_for(lambda: Path(self.config["stdout"]).exists() and text in self.stdout, f"{text!r} in the job's output")
+
+    def job_pid(self) -> int:
+        path = self.directory / "job_pid"
+        return int(wait_for(lambda: path.exists() and path.read_text(), "job_pid").split()[0])

@@ -1,0 +1,107 @@
+"""Cgroups of both versions, driven without a launcher: making, entering, killing, measuring, removing (EX-6, EX-7)."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shepherd import containment, task_files
+from tests.integration.shepherd.cell import Cell, wait_for
+
+
+@pytest.fixture(params=["v2", "v1"])
+def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A task's directory, with only one version of cgroups to be seen."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root")
+    unified = next(
+        (path for path in (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup")) if (path / "cgroup.procs").exists()),
+        None,
+    )
+    mount = tmp_path / "cgroup"
+    mount.mkdir()
+    if request.param == "v2":
+        if unified is None:
+            pytest.skip("no cgroup v2 here")
+        (mount / "unified").symlink_to(unified)
+    else:
+        for name in ("freezer", "cpuacct", "memory"):
+            if not Path("/sys/fs/cgroup", name, "cgroup.procs").exists():
+                pytest.skip("no cgroup v1 here")
+            (mount / name).symlink_to(f"/sys/fs/cgroup/{name}")
+    monkeypatch.setattr(containment, "MOUNT", mount)
+    directory = tmp_path / "spool" / "active_jobs" / f"{os.getpid()}.1"
+    directory.mkdir(parents=True)
+    yield directory
+
+
+def child_in(held: containment.Containment) -> int:
+    """A child process inside that forks another one and burns time."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            signal.alarm(60)
+            held.enter()
+            os.fork()
+            while True:
+                pass
+        finally:
+            os._exit(1)
+    return pid
+
+
+@pytest.mark.statement("EX-6", "EX-7", "EX-8")
+def test_life_of_a_cgroup(task_directory: Path) -> None:
+    held = containment.establish(task_directory, True, None, f"test{os.getpid()}")
+    assert held.cgroups and held.gid is None
+    pid = child_in(held)
+    procs = held.cgroups[0] / "cgroup.procs"
+    wait_for(lambda: len(procs.read_text().split()) == 2, "both processes")
+    wait_for(lambda: (held.cpu_seconds() or 0) > 0.05, "some CPU time")
+    assert not held.release(task_directory)
+    again = containment.recorded(task_directory)
+    assert again.cgroups == held.cgroups
+    again.kill()
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == signal.SIGKILL
+    wait_for(lambda: not procs.read_text().split(), "the other process to end")
+    wait_for(lambda: held.release(task_directory), "the cgroup to be removed")
+    assert not [cgroup for cgroup in held.cgroups if cgroup.exists()]
+    for cgroup in held.cgroups:
+        cgroup.parent.rmdir()
+
+
+@pytest.mark.statement("EX-6")
+def test_without_cgroups_a_group_id_is_taken(task_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(containment, "MOUNT", task_directory)
+    other = task_directory.with_name("2.1")
+    other.mkdir()
+    for directory in (task_directory, other):
+        task_files.claim(directory)
+    held = containment.establish(task_directory, True, "40000", "test")
+    assert (held.cgroups, held.gid) == ([], 40000)
+    assert containment.recorded(task_directory).gid == 40000
+    with pytest.raises(containment.NoGroupLeft):
+        containment.establish(other, False, "40000", "test")
+    held.release(task_directory)
+    assert containment.establish(other, False, "40000", "test").gid == 40000
+    assert held.release(task_directory)  # a second time does not free what another task has now
+    with pytest.raises(containment.NoGroupLeft):
+        containment.establish(task_directory, False, "40000", "test")
+
+
+@pytest.mark.statement("EX-6")
+def test_cgroup_of_somebody_else_is_not_used(user_cell: Cell) -> None:
+    unified = Path("/sys/fs/cgroup/unified")
+    if os.geteuid() != 0 or not (unified / "cgroup.procs").exists():
+        pytest.skip("needs root and cgroup v2 beside v1")
+    taken = unified / f"sge.taken{os.getpid()}" / "1.1"
+    taken.mkdir(parents=True)
+    try:
+        assert user_cell.run("true\n", use_cgroups=True, cell=f"taken{os.getpid()}").exit["failed"] == 0
+    finally:
+        taken.rmdir()
+        taken.parent.rmdir()

@@ -1,0 +1,126 @@
+"""Jobs that really exceed their limits (QC-39, RL-2 to RL-10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.shepherd.cell import Cell
+from tests.integration.shepherd.test_signals import TRAPS
+
+BURN = "import os\nfor _ in range({forks}): os.fork()\nwhile True: pass\n"
+GROW = "import os, time\nfor _ in range({forks}): os.fork()\nx = bytearray(100_000_000)\ntime.sleep(1000)\n"
+
+
+@pytest.mark.statement("RL-2")
+def test_h_rt(cell: Cell) -> None:
+    task = cell.run("sleep 1000\n", limits={"h_rt": 0.3, "s_rt": None})
+    assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
+    assert "limit h_rt of 0.3 s exceeded" in task.exit["reason"]
+    assert task.exit["usage"]["ru_wallclock"] >= 0.3
+
+
+@pytest.mark.statement("RL-2", "QC-29")
+def test_h_rt_with_notification(cell: Cell) -> None:
+    task = cell.run(TRAPS, limits={"h_rt": 0.5}, notify_s=0.5)
+    assert task.stdout == "ready\nusr2\n"
+    assert task.exit["exit_status"] == 137
+
+
+@pytest.mark.statement("RL-2")
+def test_h_rt_counts_while_suspended(cell: Cell) -> None:
+    task = cell.task(TRAPS, limits={"h_rt": 1})
+    task.start()
+    task.wait_output("ready")
+    task.command("suspend")
+    assert task.wait()["exit_status"] == 137
+
+
+@pytest.mark.statement("RL-2", "QC-27")
+def test_h_rt_does_not_depend_on_the_terminate_method(cell: Cell) -> None:
+    task = cell.run(TRAPS, limits={"h_rt": 0.2}, terminate_method="SIGUSR1", queue_notify_s=0.3)
+    assert task.exit["exit_status"] == 137
+    assert "usr1" in task.stdout
+
+
+@pytest.mark.statement("RL-3")
+def test_s_rt(cell: Cell) -> None:
+    task = cell.run(TRAPS, limits={"s_rt": 0.5}, queue_notify_s=0.5)
+    assert task.stdout == "ready\nusr1\n"
+    assert task.exit["exit_status"] == 137
+    assert "limit s_rt" in task.exit["reason"]
+
+
+@pytest.mark.statement("RL-6")
+def test_fsize(cell: Cell) -> None:
+    script = "exec head -c 100000 /dev/zero >big\n"
+    task = cell.run(script, limits={"h_fsize": 10000})
+    assert (task.exit["failed"], task.exit["exit_status"]) == (100, 153)
+    assert (cell.home / "big").stat().st_size == 10000
+
+
+@pytest.mark.statement("RL-6", "RL-7", "RL-10")
+def test_limits_of_the_kernel(cell: Cell) -> None:
+    limits = {
+        "s_stack": 2**22, "h_stack": 2**23, "h_core": 0, "s_data": 2**34, "h_rss": 2**30, "h_fsize": None,
+        "s_descriptors": 100, "h_maxproc": 5000, "h_memorylocked": 4096, "h_vmem": 2**35, "h_cpu": 7200, "h_locks": 9,
+    }  # fmt: skip
+    task = cell.run(command="/bin/cat", args=["/proc/self/limits"], limits=limits, slots=2, no_shell=True)
+    shown = {line[:26].strip(): line[26:].split()[:2] for line in task.stdout.splitlines()[1:]}
+    assert shown["Max stack size"] == [str(2**23), str(2**24)]
+    assert shown["Max core file size"] == ["0", "0"]
+    assert shown["Max data size"] == [str(2**35), "unlimited"]
+    assert shown["Max resident set"] == [str(2**30)] * 2
+    assert shown["Max file size"] == ["unlimited"] * 2
+    assert shown["Max open files"] == ["100", "100"]
+    assert shown["Max processes"] == ["5000", "5000"]
+    assert shown["Max locked memory"] == ["4096", "4096"]
+    assert shown["Max file locks"] == ["9", "9"]
+    assert shown["Max address space"] == [str(2**36)] * 2
+    assert shown["Max cpu time"] == ["14400"] * 2
+
+
+@pytest.mark.statement("RL-4")
+def test_h_cpu_of_one_process(cell: Cell) -> None:
+    task = cell.run(command="/usr/bin/python3", args=["-c", BURN.format(forks=0)], limits={"h_cpu": 1}, no_shell=True)
+    assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
+    assert 0.9 <= task.exit["usage"]["cpu"] < 5
+
+
+@pytest.mark.statement("RL-4")
+@pytest.mark.parametrize("mechanism", [{}, {"use_cgroups": True}])
+def test_h_cpu_is_the_sum_over_processes_times_slots(cell: Cell, mechanism: dict[str, bool]) -> None:
+    config = {"limits": {"h_cpu": 0.4}, "slots": 2, "pdc_interval_s": 0.1, **mechanism}
+    task = cell.run(command="/usr/bin/python3", args=["-c", BURN.format(forks=2)], **config)
+    assert task.exit["exit_status"] == 137
+    assert "limit h_cpu of 0.4 s exceeded" in task.exit["reason"]
+    assert 0.7 <= task.exit["usage"]["cpu"] < 5
+
+
+@pytest.mark.statement("RL-4")
+def test_s_cpu_warns(cell: Cell) -> None:
+    script = TRAPS.replace("sleep 0.05", ":")
+    task = cell.run(script, limits={"s_cpu": 0.2, "h_cpu": 0.8}, pdc_interval_s=0.1)
+    assert task.stdout == "ready\nxcpu\n"
+    assert task.exit["exit_status"] == 137
+
+
+@pytest.mark.statement("RL-5")
+def test_h_vmem_of_one_process_is_refused_by_the_kernel(cell: Cell) -> None:
+    config = {"limits": {"h_vmem": 80_000_000}, "no_shell": True}
+    task = cell.run(command="/usr/bin/python3", args=["-c", GROW.format(forks=0)], **config)
+    assert "MemoryError" in task.stderr
+    assert task.exit["exit_status"] == 1
+
+
+@pytest.mark.statement("RL-5")
+def test_h_vmem_is_the_sum_over_processes(cell: Cell) -> None:
+    config = {"limits": {"h_vmem": 200_000_000}, "pdc_interval_s": 0.1, "no_shell": True}
+    task = cell.run(command="/usr/bin/python3", args=["-c", GROW.format(forks=1)], **config)
+    assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
+    assert "limit h_vmem of 200000000 bytes exceeded" in task.exit["reason"]
+    assert task.exit["usage"]["maxvmem"] > 200_000_000
+
+
+def test_tiny_h_vmem_does_not_stop_the_shepherd(cell: Cell) -> None:
+    task = cell.run(command="/bin/true", limits={"h_vmem": 20_000_000}, no_shell=True)
+    assert (task.exit["failed"], task.exit["exit_status"]) == (0, 0)

@@ -1,0 +1,137 @@
+"""prolog, pe_start, pe_stop, epilog and starter_method as real processes (EX-1 to EX-3, QC-25 to QC-27, EX-20)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.shepherd.cell import Cell
+
+RECORD = """#!/bin/sh
+echo "$@ stat=$SGE_JOBEXIT_STAT" >>$HOME/order
+exit ${STATUS_%s:-0}
+"""
+
+
+def run(cell: Cell, script: str = "echo job >>$HOME/order\n", **config: object) -> tuple[dict[str, object], list[str]]:
+    """A task with all four methods, each recording its name; `status`: exit statuses by name."""
+    status = config.pop("status", {})
+    assert isinstance(status, dict)
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(cell.home)}
+    for name, value in status.items():
+        environment[f"STATUS_{name}"] = str(value)
+    for name in ("prolog", "pe_start", "pe_stop", "epilog"):
+        path = cell.file(name, RECORD % name)
+        config.setdefault(name, f"{path} {name}")
+    task = cell.run(script, environment=environment, **config)
+    order = cell.home / "order"
+    return task.exit, order.read_text().splitlines() if order.exists() else []
+
+
+@pytest.mark.statement("EX-1", "EN-6")
+def test_order(cell: Cell) -> None:
+    exit, order = run(cell, "echo job >>$HOME/order; exit 3\n")
+    assert order == ["prolog stat=", "pe_start stat=", "job", "pe_stop stat=", "epilog stat=3"]
+    assert (exit["failed"], exit["exit_status"]) == (0, 3)
+
+
+@pytest.mark.statement("EX-1", "EX-2", "EX-3", "QI-10")
+@pytest.mark.parametrize(
+    ("name", "status", "config", "failed", "order"),
+    [
+        ("prolog", 1, {}, 8, ["prolog", "epilog"]),
+        ("prolog", 99, {}, 25, ["prolog", "epilog"]),
+        ("prolog", 100, {}, 30, ["prolog", "epilog"]),
+        ("prolog", 99, {"forbid_reschedule": True}, 8, ["prolog", "epilog"]),
+        ("prolog", 100, {"forbid_apperror": True}, 8, ["prolog", "epilog"]),
+        ("pe_start", 1, {}, 10, ["prolog", "pe_start", "pe_stop", "epilog"]),
+        ("pe_start", 99, {}, 25, ["prolog", "pe_start", "pe_stop", "epilog"]),
+        ("pe_stop", 1, {}, 13, ["prolog", "pe_start", "job", "pe_stop", "epilog"]),
+        ("epilog", 1, {}, 15, ["prolog", "pe_start", "job", "pe_stop", "epilog"]),
+        ("epilog", 99, {}, 25, ["prolog", "pe_start", "job", "pe_stop", "epilog"]),
+        ("epilog", 100, {}, 30, ["prolog", "pe_start", "job", "pe_stop", "epilog"]),
+    ],
+)
+def test_failing_methods(
+    cell: Cell, name: str, status: int, config: dict[str, bool], failed: int, order: list[str]
+) -> None:
+    exit, ran = run(cell, status={name: status}, **config)
+    assert exit["failed"] == failed
+    assert [line.split()[0] for line in ran] == order
+    assert exit["exit_status"] == 0
+    assert f"{name} ended with exit status {status}" in str(exit["reason"])
+
+
+@pytest.mark.statement("EX-3")
+@pytest.mark.parametrize(
+    ("name", "text", "failed", "reason"),
+    [
+        ("prolog", "/no/such", 7, "can't execute prolog /no/such: No such file or directory"),
+        ("pe_start", "/no/such", 9, "can't execute pe_start"),
+        ("pe_stop", "/no/such", 12, "can't execute pe_stop"),
+        ("epilog", "/no/such", 14, "can't execute epilog"),
+        ("epilog", "/bin/echo $nosuch", 14, 'epilog: unknown variable "$nosuch"'),
+        ("prolog", "/bin/echo 'a", 7, "prolog: can't split"),
+        ("prolog", "nosuchuser@/bin/true", 7, "nosuchuser"),
+    ],
+)
+def test_methods_that_cannot_be_started(cell: Cell, name: str, text: str, failed: int, reason: str) -> None:
+    exit, _ = run(cell, **{name: text})
+    assert exit["failed"] == failed
+    assert reason in str(exit["reason"])
+
+
+@pytest.mark.statement("QC-27", "QC-25")
+def test_variables_are_expanded_and_no_shell_is_involved(cell: Cell) -> None:
+    text = '/bin/echo $job_id ${host}x "$job_owner y" ";" "*"'
+    task = cell.run("true\n", prolog=text)
+    assert task.stdout == f"1 h1x {cell.user.pw_name} y ; *\n"
+
+
+@pytest.mark.statement("QC-25", "EX-20")
+def test_method_of_another_user(root_cell: Cell) -> None:
+    environment = {
+        "PATH": f"{root_cell.home}:/usr/bin",
+        "HOME": str(root_cell.home),
+        "LD_PRELOAD": "/x.so",
+        "BASH_ENV": "/x",
+        "TMPDIR": "/x",
+        "BASH_FUNC_ls%%": "() { :; }",
+        "LANG": "../x",
+        "KEPT": "1",
+    }
+    task = root_cell.run("id -u\n", prolog="root@/usr/bin/env", epilog="root@/usr/bin/id -u", environment=environment)
+    assert task.exit["failed"] == 0
+    *prolog, job, epilog = task.stdout.splitlines()
+    names = {line.partition("=")[0] for line in prolog}
+    assert names == {"PATH", "HOME", "KEPT", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_JOB_SPOOL_DIR"}
+    assert str(root_cell.home) + ":" not in next(line for line in prolog if line.startswith("PATH="))
+    assert (job, epilog) == (str(root_cell.user.pw_uid), "0")
+
+
+@pytest.mark.statement("EX-20")
+def test_files_are_opened_as_the_owner_even_for_a_method_of_root(root_cell: Cell) -> None:
+    secret = root_cell.file("secret", "x", 0o600)
+    task = root_cell.run("true\n", prolog="root@/bin/echo y", stdout=str(secret))
+    assert task.exit["failed"] == 26
+    assert secret.read_text() == "x"
+
+
+@pytest.mark.statement("QC-26")
+@pytest.mark.parametrize("config", [{}, {"login_shells": []}, {"binary": True, "command": "/bin/x y"}])
+def test_starter_method(cell: Cell, config: dict[str, object]) -> None:
+    starter = cell.file("starter", '#!/bin/sh\nenv | grep ^SGE_STARTER | sort; echo "$1|$3|$4"; exit 6\n')
+    task = cell.run("true\n", starter_method=f"{starter} with", args=["a b", "c"], **config)
+    shown = task.stdout.splitlines()
+    expected = ["SGE_STARTER_SHELL_PATH=/bin/sh", "SGE_STARTER_SHELL_START_MODE=posix_compliant"]
+    if "login_shells" not in config:
+        expected.append("SGE_STARTER_USE_LOGIN_SHELL=true")
+    assert shown == [*expected, "with|a b|c"]
+    assert task.exit["exit_status"] == 6
+
+
+def test_pe_methods_write_into_files_of_their_own(cell: Cell) -> None:
+    files = {"pe_stdout": str(cell.home), "pe_stderr": str(cell.home), "default_pe_stdout": "j.po1"}
+    task = cell.run("true\n", pe_start="/bin/echo up", pe_stop="/bin/echo down", default_pe_stderr="j.pe1", **files)
+    assert (cell.home / "j.po1").read_text() == "up\ndown\n"
+    assert (cell.home / "j.pe1").exists()
+    assert task.stdout == ""

@@ -1,0 +1,138 @@
+"""kill -9 of any process while jobs run: the jobs go on, every acknowledged job ends exactly once, nobody lends a hand."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import DemoCell, eventually
+
+JOBS = 50
+ANSWER_S = 15.0
+"""The commands must answer again within this time after any process was killed."""
+
+VICTIMS = {
+    "qmaster actor": "ray::QmasterActor",
+    "schedd actor": "ray::ScheddActor",
+    "execd actor": "ray::ExecdActor",
+    "raylet of the master": "raylet",
+    "raylet of the exec host": "raylet",
+    "launcher": "sge_launcher",
+    "sge_execd": "execd/node1/execd.pid",
+    "sge_qmaster": "qmaster/qmaster.pid",
+}
+
+
+@pytest.fixture(scope="module")
+def cell(launchers: Path) -> Iterator[DemoCell]:
+    made = DemoCell(slots=JOBS)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+def command_line(pid: int) -> str:
+    """Name and arguments of a process, "" when it is gone."""
+    try:
+        name = Path(f"/proc/{pid}/comm").read_text()
+        return name + Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def victim(cell: DemoCell, who: str) -> int:
+    """The process to kill: by its pid file, or by the name of its program among the cell's processes."""
+    word = VICTIMS[who]
+    if word.endswith(".pid"):
+        return int((cell.place / "spool" / word).read_text().split()[0])
+    found = [pid for pid in cell.processes() if word in command_line(pid)]
+    if word == "raylet":
+        node = f"h-{cell.host}" if "exec" in who else "qmaster"
+        found = [pid for pid in found if "/raylet " in command_line(pid) and f"/{node}/" in command_line(pid)]
+    assert found, f"no process of the {who}"
+    return min(found)
+
+
+def start_jobs(cell: DemoCell, tag: str) -> list[str]:
+    """Jobs that leave a mark when they begin and end after a file appears; all of them running."""
+    script = cell.work / f"{tag}.sh"
+    script.write_text(
+        "#!/bin/sh\n#$ -S /bin/sh -j y -o /dev/null\n"
+        f"echo $JOB_ID >> {cell.work}/{tag}.began\n"
+        f"while [ ! -e {cell.work}/{tag}.end ]; do sleep 0.2; done\n"
+        f"echo $JOB_ID >> {cell.work}/{tag}.ended\n"
+    )
+    jobs = [cell.must("qsub", "-terse", str(script)).strip() for _ in range(JOBS)]
+    eventually("all jobs run", lambda: len(lines(cell.work / f"{tag}.began")) == JOBS, 60)
+    return jobs
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text().split() if path.exists() else []
+
+
+def answers(cell: DemoCell) -> bool:
+    done = cell.command("qstat")
+    assert "Traceback" not in done.stderr
+    return done.returncode == 0
+
+
+@pytest.mark.statement("EX-9", "SP-3")
+@pytest.mark.parametrize("who", list(VICTIMS))
+def test_jobs_survive_kill_9(cell: DemoCell, who: str) -> None:
+    tag = who.replace(" ", "-")
+    try:
+        kill_while_jobs_run(cell, who, tag)
+    finally:
+        (cell.work / f"{tag}.end").touch()  # a failure must not leave the jobs to the next test
+
+
+def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
+    jobs = start_jobs(cell, tag)
+    os.kill(victim(cell, who), signal.SIGKILL)
+    time.sleep(1.0)  # what still answers in the first moment may be about to go
+    if who.startswith("sge_"):
+        cell.command("gridengine", "start", "--host-name", cell.host)
+    eventually(f"commands answer after the {who} was killed", lambda: answers(cell), ANSWER_S)
+    late = cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-e", "/dev/null", "/bin/true").strip()
+    (cell.work / f"{tag}.end").touch()
+    eventually("all jobs have ended", lambda: not cell.must("qstat", "-u", "*"), 60)
+    assert Counter(lines(cell.work / f"{tag}.began")) == Counter(jobs), "a job was lost or run twice"
+    assert Counter(lines(cell.work / f"{tag}.ended")) == Counter(jobs)
+    for job in (*jobs, late):
+        said = cell.must("qacct", "-j", job)
+        assert said.count("jobnumber ") == 1
+        assert field(said, "exit_status") == "0" and field(said, "failed") == "0", said
+
+
+def field(said: str, name: str) -> str:
+    return next(line.split()[1] for line in said.splitlines() if line.startswith(f"{name} "))
+
+
+@pytest.mark.statement("SP-3", "SP-4", "QI-13")
+def test_the_whole_cell_is_stopped_and_started_again(cell: DemoCell) -> None:
+    jobs = start_jobs(cell, "restart")
+    held = cell.must("qsub", "-terse", "-h", "-N", "waits", "-b", "y", "/bin/true").strip()
+    cell.must("qmod", "-d", "all.q")
+    cell.must("gridengine", "stop")
+    assert not any("ray::" in command_line(pid) for pid in cell.processes())
+    (cell.work / "restart.end").touch()
+    eventually("the jobs end without any daemon", lambda: len(lines(cell.work / "restart.ended")) == JOBS, 30)
+    cell.must("gridengine", "start", "--host-name", cell.host)
+    eventually("the ends are accounted for", lambda: len(cell.must("qstat", "-u", "*").splitlines()) == 3, 30)
+    assert " hqw " in cell.must("qstat")
+    assert " d" in [line for line in cell.must("qstat", "-f").splitlines() if line.startswith("all.q@")][0][-8:]
+    for job in jobs:
+        assert field(cell.must("qacct", "-j", job), "exit_status") == "0"
+    cell.must("qmod", "-e", "all.q")
+    following = cell.must("qsub", "-terse", "-sync", "y", "-b", "y", "-o", "/dev/null", "/bin/true").split()[0]
+    assert int(following) == int(held) + 1
+    cell.must("qdel", held)

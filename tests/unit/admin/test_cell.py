@@ -1,0 +1,46 @@
+"""Reading a cell: what is missing or wrong is named with its file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clients.admin.cell import BOOTSTRAP_KEYS, CellFiles, cell_of_environment, parse_bootstrap, read_cell
+from clients.admin.refusal import Refusal
+
+WHOLE = "".join(f"{key} x\n" for key in BOOTSTRAP_KEYS)
+
+
+@pytest.mark.statement("GC-5")
+def test_comments_and_unknown_keys_are_no_faults():
+    settings = parse_bootstrap("# made by hand\n\n" + WHOLE + "binary_path  /opt/ge/bin\n", Path("bootstrap"))
+    assert settings["binary_path"] == "/opt/ge/bin"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (WHOLE + "admin_user\n", "line 9: admin_user has no value"),
+        (WHOLE.replace("run_dir x\n", ""), "does not say run_dir"),
+    ],
+)
+def test_a_wrong_bootstrap_file_is_refused(text, reason):
+    with pytest.raises(Refusal, match=reason):
+        parse_bootstrap(text, Path("bootstrap"))
+
+
+def test_no_root_and_no_cell_are_told_apart(tmp_path):
+    with pytest.raises(Refusal, match="SGE_ROOT is not set"):
+        cell_of_environment(None, "default")
+    with pytest.raises(Refusal, match="no cell here"):
+        read_cell(CellFiles(tmp_path, "default"))
+
+
+def test_an_empty_act_qmaster_is_refused(tmp_path):
+    files = CellFiles(tmp_path, "c")
+    files.common.mkdir(parents=True)
+    files.bootstrap.write_text(WHOLE)
+    files.act_qmaster.write_text("\n")
+    with pytest.raises(Refusal, match="must name the master host"):
+        read_cell(files)

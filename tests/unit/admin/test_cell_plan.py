@@ -1,0 +1,79 @@
+"""`gridengine init`: defaults, and every wrong wish is refused before a file is written."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from clients.admin.cell_plan import RUN_DIR_BYTES, CellWishes, plan_cell
+from clients.admin.refusal import Refusal
+
+
+def wishes(**changes):
+    return CellWishes(**{"root": Path("/srv/ge"), "master_host": "localhost", **changes})
+
+
+@pytest.mark.statement("GC-5")
+def test_bootstrap_says_what_the_daemons_read():
+    plan = plan_cell(wishes(cell="c1", spool_dir=Path("/srv/spool"), run_dir=Path("/run/c1"), qmaster_port=7000))
+    assert plan.bootstrap == {
+        "admin_user": plan.admin_user,
+        "spooling_method": "sqlite",
+        "qmaster_spool_dir": "/srv/spool/qmaster",
+        "execd_spool_dir": "/srv/spool/execd",
+        "run_dir": "/run/c1",
+        "qmaster_port": "7000",
+        "ray_port": "6446",
+        "security_mode": "tls",
+    }
+
+
+@pytest.mark.statement("GC-6")
+def test_a_user_gets_a_cell_without_places_that_only_root_can_write(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    plan = plan_cell(wishes())
+    assert str(plan.spool_dir) == "/srv/ge/default/spool"
+    assert str(plan.run_dir).startswith("/tmp/ge-1-")
+
+
+@pytest.mark.parametrize(
+    ("changes", "place"),
+    [
+        ({"root": None}, "--root"),
+        ({"root": Path("/a b")}, "--root"),
+        ({"cell": "../x"}, "--cell"),
+        ({"cell": ""}, "--cell"),
+        ({"admin_user": "nobody-of-this-name"}, "--admin-user"),
+        ({"qmaster_port": 0}, "--qmaster-port"),
+        ({"ray_port": 65536}, "--ray-port"),
+        ({"qmaster_port": 7, "ray_port": 7}, "differ"),
+        ({"run_dir": Path("/" + "r" * RUN_DIR_BYTES)}, "--run-dir"),
+        ({"slots": -1}, "--slots"),
+        ({"exec_hosts": ["a_b!"]}, "--exec-host"),
+        ({"aliases": ["demo1"]}, "--alias"),
+        ({"master_host": "-x"}, "--master-host"),
+    ],
+)
+def test_wrong_wishes_are_refused_with_their_place(changes, place):
+    with pytest.raises(Refusal, match=place):
+        plan_cell(wishes(**changes))
+
+
+def test_a_name_that_does_not_resolve_needs_an_alias(monkeypatch):
+    def unknown(*_arguments):
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    with pytest.raises(Refusal, match="--exec-host h1: the name does not resolve"):
+        plan_cell(wishes(aliases=["localhost=127.0.0.1"], exec_hosts=["h1"]))
+    plan = plan_cell(wishes(aliases=["localhost=127.0.0.1", "h1=127.0.0.2", "h1=h1.example"], exec_hosts=["h1", "h1"]))
+    assert plan.exec_hosts == ("h1",)
+    assert plan.aliases["h1"] == ["127.0.0.2", "h1.example"]
+
+
+def test_only_root_makes_a_cell_for_another_user(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    with pytest.raises(Refusal, match="only root"):
+        plan_cell(wishes(admin_user="root"))

@@ -1,0 +1,132 @@
+"""`gridengine init`: what is on disk afterwards, and that a failure leaves nothing."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+
+from clients.admin.cell import CellFiles, read_cell
+from clients.admin.cell_plan import CellWishes, plan_cell
+from clients.admin.certificate import belongs_together, utc_now
+from clients.admin.creation import create_cell, settings_csh, settings_sh
+from clients.admin.installation import Installation
+from clients.admin.refusal import Refusal
+from gridengine.config.cluster_queue import ClusterQueue
+from gridengine.config.configuration import Configuration
+from gridengine.config.sample_cell import read_cell as read_objects
+
+
+def text_of(model) -> str:
+    return "".join(f"{name} {value}\n" for name, value in model.attributes().items())
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """An installation with the smallest default configuration."""
+    config = tmp_path / "share" / "cluster-config"
+    (config / "queues").mkdir(parents=True)
+    (config / "systemd").mkdir()
+    (config / "systemd" / "x.service").write_text("[Unit]\n")
+    (config / "queues" / "all.q").write_text(
+        text_of(ClusterQueue.template("all.q")).replace("hostlist NONE", "hostlist @allhosts")
+    )
+    (config / "configuration").write_text(text_of(Configuration.template("global")))
+    return Installation(tmp_path / "bin", config)
+
+
+@pytest.fixture
+def plan(tmp_path: Path):
+    return plan_cell(
+        CellWishes(
+            root=tmp_path / "cells",
+            cell="c1",
+            master_host="m",
+            spool_dir=tmp_path / "spool",
+            run_dir=Path("/tmp/r"),
+            exec_hosts=["h1", "h2"],
+            slots=50,
+            load_thresholds="NONE",
+            aliases=["m=127.0.0.1", "h1=127.0.0.2", "h2=127.0.0.3", "h2=two"],
+        )
+    )
+
+
+@pytest.mark.statement("GC-5")
+def test_the_cell_can_be_read_back(plan, installation):
+    create_cell(plan, installation, utc_now())
+    cell = read_cell(plan.files)
+    assert cell.settings == plan.bootstrap
+    assert cell.master_host == "m"
+    assert plan.files.host_aliases.read_text() == "m 127.0.0.1\nh1 127.0.0.2\nh2 127.0.0.3 two\n"
+    assert sorted(path.name for path in plan.files.directory.iterdir()) == ["common"]
+
+
+def test_secrets_are_closed_and_fit_the_certificate(plan, installation):
+    create_cell(plan, installation, utc_now())
+    secrets = plan.files.secrets
+    assert secrets.stat().st_mode & 0o777 == 0o700
+    assert {path.name for path in secrets.iterdir()} == {"ray_token", "gdi_key", "tls.key"}
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in secrets.iterdir())
+    assert (secrets / "ray_token").read_text() != (secrets / "gdi_key").read_text()
+    assert belongs_together((secrets / "tls.key").read_bytes(), plan.files.certificate.read_bytes())
+    assert cell_modes(plan.files) == {0o644}
+
+
+def cell_modes(files: CellFiles) -> set[int]:
+    """Modes of the files that everybody reads."""
+    public = [path for path in files.common.rglob("*") if path.is_file() and path.parent != files.secrets]
+    return {path.stat().st_mode & 0o777 for path in public}
+
+
+@pytest.mark.statement("IN-2", "QF-24")
+def test_the_first_configuration_fits_the_hosts(plan, installation):
+    create_cell(plan, installation, utc_now())
+    directory = plan.files.initial_config
+    texts = {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+    found = {(kind, model.object_name): model for kind, model in read_objects(texts)}
+    assert found["host_group", "@allhosts"].hostlist == "h1 h2"
+    assert found["cluster_queue", "all.q"].slots == "50"
+    assert found["cluster_queue", "all.q"].load_thresholds == "NONE"
+    assert {name for kind, name in found if kind == "exec_host"} == {"h1", "h2"}
+    assert {name for kind, name in found if kind == "submit_host"} == {"m", "h1", "h2"}
+    assert {name for kind, name in found if kind == "admin_host"} == {"m", "h1", "h2"}
+    assert ("manager", plan.admin_user) in found
+    assert found["configuration", "global"].execd_spool_dir == plan.bootstrap["execd_spool_dir"]
+
+
+def test_an_existing_cell_is_left_as_it_is(plan, installation):
+    create_cell(plan, installation, utc_now())
+    before = (plan.files.secrets / "gdi_key").read_text()
+    with pytest.raises(Refusal, match="holds a cell already"):
+        create_cell(plan, installation, utc_now())
+    assert (plan.files.secrets / "gdi_key").read_text() == before
+
+
+def test_an_old_spool_is_not_taken_over(plan, installation):
+    spool = Path(plan.bootstrap["qmaster_spool_dir"])
+    spool.mkdir(parents=True)
+    (spool / "spool.db").touch()
+    with pytest.raises(Refusal, match="spool of an earlier cell"):
+        create_cell(plan, installation, utc_now())
+    assert not plan.files.root.exists()
+
+
+def test_a_damaged_default_configuration_leaves_no_cell(plan, installation):
+    (installation.cluster_config / "configuration").write_text("no_such_attribute 1\n")
+    with pytest.raises(Refusal, match="not valid"):
+        create_cell(plan, installation, utc_now())
+    assert list(plan.files.directory.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_named(plan, installation):
+    plan.files.root.write_text("a file in the way")
+    with pytest.raises(Refusal, match=str(plan.files.root)):
+        create_cell(plan, installation, utc_now())
+
+
+def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
+    words = shlex.split(settings_sh(plan, Path("/opt/x/bin")))
+    assert f"SGE_ROOT={plan.files.root};" in words and "SGE_CELL=c1;" in words and "SGE_QMASTER_PORT=6444;" in words
+    assert f"setenv SGE_ROOT {plan.files.root}\n" in settings_csh(plan, Path("/opt/x/bin"))

@@ -1,0 +1,123 @@
+"""`gridengine doctor`: each fault is found, named and given a way to mend it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from clients.admin import doctor
+from clients.admin.cell import Cell, CellFiles
+from clients.admin.certificate import VALIDITY, make_certificate, utc_now
+
+NOW = utc_now()
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    """A sound cell of the current user whose daemons do not run."""
+    files = CellFiles(tmp_path, "c")
+    files.secrets.mkdir(parents=True, mode=0o700)
+    key, certificate = make_certificate(["localhost"], NOW)
+    files.certificate.write_bytes(certificate)
+    files.bootstrap.write_text("admin_user x\n")
+    files.act_qmaster.write_text("localhost\n")
+    for name, content in (("ray_token", b"t"), ("gdi_key", b"k"), ("tls.key", key)):
+        (files.secrets / name).write_bytes(content)
+        (files.secrets / name).chmod(0o600)
+    for directory in ("spool/qmaster", "spool/execd", "run"):
+        (tmp_path / directory).mkdir(parents=True)
+    settings = {
+        "admin_user": pwd.getpwuid(os.geteuid()).pw_name,
+        "qmaster_spool_dir": str(tmp_path / "spool/qmaster"),
+        "execd_spool_dir": str(tmp_path / "spool/execd"),
+        "run_dir": str(tmp_path / "run"),
+        "qmaster_port": "1",
+        "ray_port": "2",
+    }
+    return Cell(files, settings, "localhost")
+
+
+def wrong(findings) -> list[str]:
+    return [finding.what for finding in findings if finding.mend]
+
+
+def test_a_sound_cell_has_no_findings(cell):
+    for check in (doctor.check_owners, doctor.check_names, doctor.check_spool):
+        assert wrong(check(cell)) == []
+    assert wrong(doctor.check_secrets(cell, NOW)) == []
+    assert wrong(doctor.check_clock(cell, utc_now())) == []
+
+
+def test_an_open_secret_is_found(cell):
+    (cell.files.secrets / "gdi_key").chmod(0o640)
+    assert "gdi_key is open to other users" in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
+@pytest.mark.parametrize("name", ["ray_token", "tls.key"])
+def test_a_missing_secret_is_found(cell, name):
+    (cell.files.secrets / name).unlink()
+    assert name in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
+def test_an_empty_token_is_found(cell):
+    (cell.files.secrets / "ray_token").write_bytes(b"\n")
+    assert "ray_token is empty" in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
+def test_a_foreign_certificate_is_found(cell):
+    cell.files.certificate.write_bytes(make_certificate(["x"], NOW)[1])
+    assert "was not made for" in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
+@pytest.mark.parametrize(
+    ("later", "reason"), [(VALIDITY - timedelta(days=3), "ends at"), (timedelta(days=-2), "valid from")]
+)
+def test_the_dates_of_the_certificate_are_looked_at(cell, later, reason):
+    assert reason in wrong(doctor.check_secrets(cell, NOW + later))[0]
+
+
+def test_a_damaged_certificate_is_found(cell):
+    cell.files.certificate.write_text("no certificate")
+    assert len(wrong(doctor.check_secrets(cell, NOW))) == 1
+
+
+def test_a_file_that_others_can_write_is_found(cell):
+    cell.files.bootstrap.chmod(0o666)
+    assert "can be written by others" in wrong(doctor.check_owners(cell))[0]
+
+
+def test_a_file_that_users_cannot_read_is_found(cell):
+    cell.files.bootstrap.chmod(0o600)
+    assert "cannot be read by all users" in wrong(doctor.check_owners(cell))[0]
+
+
+def test_an_unknown_admin_user_is_found(cell):
+    cell.settings["admin_user"] = "nobody-of-this-name"
+    assert "does not exist" in wrong(doctor.check_owners(cell))[0]
+
+
+def test_a_clock_before_the_cell_was_made_is_found(cell):
+    assert "before the cell was made" in wrong(doctor.check_clock(cell, NOW - timedelta(days=1)))[0]
+
+
+def test_a_missing_spool_directory_is_found(cell):
+    shutil.rmtree(cell.execd_spool_dir)
+    assert "is missing" in wrong(doctor.check_spool(cell))[0]
+
+
+def test_a_master_whose_name_does_not_resolve_is_found(cell, monkeypatch):
+    def unknown(*_arguments):
+        raise OSError(-2, "Name or service not known")
+
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    assert "does not resolve" in wrong(doctor.check_names(cell))[0]
+
+
+def test_a_full_disk_is_found(cell, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1024))
+    assert "0 MB left" in wrong(doctor.check_spool(cell))[0]

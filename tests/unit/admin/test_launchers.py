@@ -1,0 +1,32 @@
+"""The scripts in bin: one for each module that exists, started without the site module."""
+
+from __future__ import annotations
+
+import ast
+
+from tools.launchers import write_launchers
+
+
+def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
+    monkeypatch.setattr("tools.launchers.COMMANDS", ["qsub", "qnone"])
+    (tmp_path / "qnone").write_text("left over")
+    monkeypatch.setattr("tools.launchers.find_spec", lambda name: None if name.endswith("qnone") else SPEC)
+    written = write_launchers(tmp_path, "/py")
+    assert written == ["gridengine", "qsub", "sge_execd", "sge_qmaster"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == written
+
+
+def test_a_command_starts_without_site_and_finds_the_library_last(tmp_path, monkeypatch):
+    monkeypatch.setattr("tools.launchers.find_spec", lambda name: SPEC)
+    write_launchers(tmp_path, "/py")
+    script = (tmp_path / "qsub").read_text()
+    assert script.startswith("#!/py -IS\n")
+    assert "sys.path.append('/srv/packages')" in script
+    ast.parse(script)
+    assert (tmp_path / "qsub").stat().st_mode & 0o777 == 0o755
+
+
+class SPEC:
+    """A module `clients.x` in a library directory; programs lie a package deeper."""
+
+    origin = "/srv/packages/clients/x.py"

@@ -1,0 +1,111 @@
+"""A shell for tests: runs q* commands against a cell in this process, without sockets.
+
+Owns the wiring of `clients.gdi` to the real views and decisions; what is sent and answered goes through JSON as on the wire.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from clients import gdi, json_text, program
+from daemons.qmaster.event_clients import EventClients
+from daemons.qmaster.reading import READERS
+from gridengine.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
+from tests.harness import MASTER, USERS, Cell
+
+
+@dataclass
+class Outcome:
+    """What a command left behind."""
+
+    out: str
+    err: str
+    status: int
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class Shell:
+    """`shell("qstat -f")` runs a command as `user` on host h1, or as root on the master."""
+
+    def __init__(self, cell: Cell, directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+        self.cell = cell
+        self.event_clients = EventClients(cell.master)
+        self.user = "alice"
+        self.root = directory / "root"
+        self.home = directory / "home"
+        self.cwd = directory / "work"
+        self.asked: list[tuple[str, Any]] = []
+        self.streamed: list[dict[str, Any]] = []
+        (self.root / "default" / "common").mkdir(parents=True)
+        for path in (self.home, self.cwd):
+            path.mkdir()
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
+        for name, value in (("SGE_ROOT", self.root), ("HOME", self.home), ("LOGNAME", "alice"), ("PATH", "/bin")):
+            monkeypatch.setenv(name, str(value))
+        for name in ("SGE_CELL", "SGE_LONG_QNAMES", "SGE_SINGLE_LINE", "SGE_LOAD_AVG", "SGE_DEBUG_LEVEL"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.chdir(self.cwd)
+        monkeypatch.setattr(gdi, "call", self._call)
+        monkeypatch.setattr(gdi, "stream", self._stream)
+
+    @property
+    def common(self) -> Path:
+        return self.root / "default" / "common"
+
+    def __call__(self, line: str, stdin: str = "") -> Outcome:
+        command, *arguments = shlex.split(line)
+        module = importlib.import_module(f"clients.{command}")
+        if stdin:
+            import io
+
+            self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        self._capsys.readouterr()
+        status = program.guarded(command, getattr(module, command), arguments)
+        captured = self._capsys.readouterr()
+        return Outcome(captured.out, captured.err, status)
+
+    def as_root(self, line: str) -> Outcome:
+        self.user = "root"
+        try:
+            return self(line)
+        finally:
+            self.user = "alice"
+
+    @property
+    def submitted(self) -> dict[str, Any]:
+        """The body of the last `submit`."""
+        return next(body for name, body in reversed(self.asked) if name == "submit")
+
+    def _call(self, name: str, body: object) -> gdi.Answer:
+        fields = json_text.decode(json_text.encode(body))
+        self.asked.append((name, fields))
+        host = MASTER if self.user == "root" else "h1"
+        caller = Caller(self.user, USERS[self.user], "users", USERS[self.user], host)
+        if name == "event_clients":
+            answer = self.event_clients.listed()
+        elif name == "kill_event_clients":
+            answer = self.event_clients.kill(KillEventClients(**fields), caller)
+        elif name in REQUESTS:
+            answer = self.cell.ask(name, self.user, host, **fields)
+        else:
+            answer = READERS[name](self.cell.master, fields, caller)
+        return self._received(answer)
+
+    def _received(self, answer: Answer) -> gdi.Answer:
+        data = json_text.decode(msgspec.json.encode(answer))
+        return gdi.Answer(data["status"], data["answers"], data["data"])
+
+    def _stream(self, name: str, body: object) -> Any:
+        self.asked.append((name, body))
+        yield from self.streamed

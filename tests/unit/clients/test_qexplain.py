@@ -1,0 +1,123 @@
+"""qexplain and qresub: what they ask and print; what keeps jobs, and what would help."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import Cell
+from tests.unit.clients.shell import Outcome, Shell
+
+
+def explain(shell: Shell, job: int) -> list[str]:
+    outcome = shell(f"qexplain {job}")
+    assert outcome.status == 0, outcome
+    return [line.strip() for line in outcome.lines]
+
+
+@pytest.mark.statement("ST-18")
+def test_holds_dependencies_and_times_are_all_named(shell: Shell, cell: Cell) -> None:
+    first = cell.submit(holds="u")
+    job = cell.submit(holds="u", hold_jid=[str(first)], start_after=cell.now + 60, name="x")
+    lines = explain(shell, job)
+    assert lines[0] == f'job {job} ("x") is pending, because'
+    assert lines[1:] == [
+        "1. it has a user hold",
+        "2. it waits for other jobs",
+        f"job {first} must end",
+        "3. its start time (-a) has not come",
+    ]
+
+
+@pytest.mark.statement("ST-18")
+def test_a_job_that_fits_nowhere_and_the_value_that_would_do(shell: Shell, cell: Cell) -> None:
+    job = cell.submit(hard=["arch=nosuch", "h_rt=100"])
+    lines = explain(shell, job)
+    assert lines[1] == "1. no place in the cluster can ever run it as it is requested"
+    assert "and 1 more" not in lines
+    assert lines[-3:] == [
+        "it could run with",
+        "arch=lx-amd64 instead of arch=nosuch (-l)",
+        f"qalter -l h_rt=100,arch=lx-amd64 {job}",
+    ]
+    options = lines[-1].removeprefix("qalter ")
+    assert shell(f"qalter {options}").status == 0
+    cell.cycle()
+    assert cell.placed(job), "what is advised works"
+
+
+def test_two_requests_that_must_change_together(shell: Shell, cell: Cell) -> None:
+    job = cell.submit(hard=["arch=nosuch", "num_proc=99", "h_rt=100"])
+    lines = explain(shell, job)
+    assert "arch=lx-amd64 instead of arch=nosuch (-l)" in lines
+    assert "num_proc=4 instead of num_proc=99 (-l)" in lines
+    assert not any("without h_rt" in line for line in lines)
+
+
+@pytest.mark.statement("ST-18")
+def test_a_full_cluster_and_the_expected_start(shell: Shell, cell: Cell) -> None:
+    for index in range(12):
+        cell.submit(hard=[f"h_rt={100 + index}"])
+    job = cell.submit()
+    cell.cycle()
+    lines = explain(shell, job)
+    assert lines[1] == "1. what it requests is in use"
+    assert lines[-1].startswith("expected start: Fri Jan 15 08:01:40 2027 at the latest")
+
+
+def test_without_limits_nothing_is_promised(shell: Shell, cell: Cell) -> None:
+    cell.submit(tasks="1-12")
+    job = cell.submit()
+    cell.cycle()
+    assert not any("expected" in line for line in explain(shell, job))
+
+
+def test_closed_queues_come_before_full_ones(shell: Shell, cell: Cell) -> None:
+    cell.submit(tasks="1-4", hard_queues=["all.q@h1"])
+    cell.cycle()
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h2", "all.q@h3"])
+    lines = explain(shell, cell.submit())
+    causes = [line for line in lines if line[:1].isdigit()]
+    assert causes == ["1. queues that could take it are not open", "2. what it requests is in use"]
+
+
+def test_a_parallel_job_that_is_too_large(shell: Shell, cell: Cell) -> None:
+    cell.add("parallel_environment", "mpi", allocation_rule="$fill_up", slots="100")
+    cell.configure("cluster_queue", "all.q", pe_list="mpi")
+    job = cell.submit(pe="mpi", pe_range="20")
+    lines = explain(shell, job)
+    assert lines[-2:] == ["12 slots instead of 20 (-pe)", f"qalter -pe mpi 12 {job}"]
+
+
+def test_limits_of_arrays(shell: Shell, cell: Cell) -> None:
+    job = cell.submit(tasks="1-5", task_concurrency=2)
+    cell.cycle()
+    assert explain(shell, job)[1] == "1. not all array tasks may be started: 2 are running already"
+
+
+def test_what_is_not_pending_or_not_there(shell: Shell, cell: Cell) -> None:
+    job = cell.submit(name="x")
+    assert explain(shell, job)[0].endswith("nothing keeps it, the next scheduling cycle will look at it")
+    cell.cycle()
+    assert explain(shell, job) == [f'job {job} ("x") is not pending']
+    outcome = shell("qexplain 99 nosuch*")
+    assert (outcome.status, outcome.err) == (1, 'job "99" does not exist\njob "nosuch*" does not exist\n')
+    assert shell("qexplain").status == 1
+
+
+def test_json(shell: Shell, cell: Cell) -> None:
+    import json
+
+    job = cell.submit(holds="u")
+    data = json.loads(shell(f"qexplain -json {job}").out)
+    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": "it has a user hold"}]
+
+
+@pytest.mark.statement("SO-45")
+def test_qresub(shell: Shell, cell: Cell) -> None:
+    cell.submit(name="x", holds="u")
+    assert shell("qresub 1").out == 'Your job 2 ("x") has been submitted\n'
+    assert shell("qresub -h u 1,2").out.count("has been submitted") == 2
+    assert [bool(cell.state.jobs[job].holds) for job in (2, 3, 4)] == [False, True, True]
+    outcome: Outcome = shell("qresub 99")
+    assert (outcome.status, outcome.err) == (4, 'job "99" does not exist\n')
+    assert shell("qresub").status == 1

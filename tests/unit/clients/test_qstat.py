@@ -1,0 +1,390 @@
+"""qstat: exact columns of every format, selection, order, XML. Widths were seen on the real 8.1.9."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from gridengine.state.jobs import Usage
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+HEADER = (
+    "job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID \n"
+    + "-" * 113
+    + "\n"
+)
+PENDING = "\n" + "#" * 76 + "\n - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS\n" + "#" * 76 + "\n"
+INSTANCES = "queuename                      qtype resv/used/tot. load_avg arch          states\n"
+
+
+@pytest.fixture
+def busy(shell: Shell, cell: Cell) -> Shell:
+    """Job 1 alone on h1, array 2 on h2, parallel job 3 on h3 and h2, job 4 held, array 5 pending."""
+    shell("qsub -b y -N hello -q all.q@h1 sleep 10")
+    shell("qsub -t 1-5:4 -b y -N arr -q all.q@h2 sleep 20")
+    shell("qsub -pe mpi 5 -l h_rt=100 -soft -l mem_free=1G -hard -b y -masterq all.q@h3 -q all.q@h3,all.q@h2 sleep 3")
+    cell.cycle()
+    shell("qsub -h -b y -N held_job_of_long_name true a 'b c'")
+    shell("qsub -t 1-9:2 -h -b y -N waits true")
+    cell.state.priorities = {1: (0.25, 0.5, 0.0, 0.5), 2: (0.25, 0.5, 0.0, 0.5), 3: (0.75, 0.5, 1.0, 0.5)}
+    return shell
+
+
+@pytest.mark.statement("ST-1", "ST-2", "ST-17")
+def test_the_default_format(busy: Shell) -> None:
+    date = "01/15/2027 08:00:00"
+    assert busy("qstat").out == HEADER + (
+        f"      1 0.25000 hello      alice        r     {date} all.q@h1                           1        \n"
+        f"      2 0.25000 arr        alice        r     {date} all.q@h2                           1 1\n"
+        f"      2 0.25000 arr        alice        r     {date} all.q@h2                           1 5\n"
+        f"      3 0.75000 sleep      alice        r     {date} all.q@h3                           5        \n"
+        f"      4 0.00000 held_job_o alice        hqw   {date}                                    1        \n"
+        f"      5 0.00000 waits      alice        hqw   {date}                                    1 1-9:2\n"
+    )
+
+
+@pytest.mark.statement("ST-1", "ST-3")
+def test_whose_jobs(busy: Shell) -> None:
+    busy.user = "bob"
+    outcome = busy("qstat")
+    assert (outcome.out, outcome.err, outcome.status) == ("", "", 0)
+    assert len(busy("qstat -u '*'").lines) == 8
+    assert len(busy("qstat -u bob,alice").lines) == 8
+    assert len(busy("qstat -u 'al*'").lines) == 8
+    assert busy("qstat -u nosuch").out == ""
+    assert len(busy("qstat -u @users").lines) == 8
+
+
+@pytest.mark.statement("ST-16", "ST-17")
+def test_single_array_tasks(busy: Shell) -> None:
+    rows = [line.split() for line in busy("qstat -g d -s p").lines[2:]]
+    assert [(row[0], row[-1]) for row in rows[1:]] == [("5", "1"), ("5", "3"), ("5", "5"), ("5", "7"), ("5", "9")]
+
+
+@pytest.mark.statement("ST-16")
+def test_one_line_a_slot(busy: Shell) -> None:
+    date = "01/15/2027 08:00:00"
+    blank = " " * 66
+    lines = busy("qstat -g t -s r").out.split("\n", 2)
+    assert lines[0].endswith("master ja-task-ID ")
+    assert len(lines[1]) == 114
+    assert lines[2] == (
+        f"      1 0.25000 hello      alice        r     {date} all.q@h1                       MASTER        \n"
+        f"      2 0.25000 arr        alice        r     {date} all.q@h2                       MASTER 1\n"
+        f"      2 0.25000 arr        alice        r     {date} all.q@h2                       MASTER 5\n"
+        f"      3 0.75000 sleep      alice        r     {date} all.q@h2                       SLAVE         \n"
+        f"      3 0.75000 sleep      alice        r     {date} all.q@h3                       MASTER        \n"
+        + f"{blank}all.q@h3                       SLAVE         \n"
+        * 3
+    )
+
+
+@pytest.mark.statement("ST-16", "ST-26")
+def test_a_pending_job_has_no_function(busy: Shell) -> None:
+    assert busy("qstat -g t -s p").lines[2] == ("      4 0.00000 held_job_o alice        hqw   01/15/2027 08:00:00" + " " * 46)
+    assert len(busy("qstat -t").lines[1]) == 167
+
+
+@pytest.mark.statement("ST-4", "ST-5", "ST-6", "ST-7", "ST-34")
+def test_the_full_format(busy: Shell) -> None:
+    date, rule = "01/15/2027 08:00:00", "-" * 81 + "\n"
+    assert busy("qstat -f").out == (
+        f"{INSTANCES}{rule}"
+        "all.q@h1                       BIP   0/1/4          0.10     lx-amd64      \n"
+        f"      1 0.25000 hello      alice        r     {date}     1        \n"
+        f"{rule}"
+        "all.q@h2                       BIP   0/3/4          0.10     lx-amd64      \n"
+        f"      2 0.25000 arr        alice        r     {date}     1 1\n"
+        f"      2 0.25000 arr        alice        r     {date}     1 5\n"
+        f"      3 0.75000 sleep      alice        r     {date}     1        \n"
+        f"{rule}"
+        "all.q@h3                       BIP   0/4/4          0.10     lx-amd64      \n"
+        f"      3 0.75000 sleep      alice        r     {date}     4        \n"
+        f"{PENDING}"
+        f"      4 0.00000 held_job_o alice        hqw   {date}     1        \n"
+        f"      5 0.00000 waits      alice        hqw   {date}     1 1-9:2\n"
+    )
+
+
+@pytest.mark.statement("ST-22", "ST-23")
+def test_selected_instances(busy: Shell, cell: Cell) -> None:
+    def shown(line: str) -> list[str]:
+        return [row.split()[0] for row in busy(line).lines if "@" in row.split("  ")[0]]
+
+    assert shown("qstat -f -q '*@h[12]'") == ["all.q@h1", "all.q@h2"]
+    assert shown("qstat -f -l h=h3") == ["all.q@h3"]
+    assert shown("qstat -f -l arch=nosuch") == []
+    assert shown("qstat -f -pe mpi") == ["all.q@h1", "all.q@h2", "all.q@h3"]
+    assert shown("qstat -f -pe nosuch") == []
+    busy.as_root("qmod -d all.q@h2")
+    assert shown("qstat -qs d") == ["all.q@h2"]
+    cell.end(1)
+    assert shown("qstat -f -ne") == ["all.q@h2", "all.q@h3"]
+    assert busy("qstat -q nosuch").status == 1
+    assert busy("qstat -q nosuch").out == ""
+
+
+@pytest.mark.statement("ST-21")
+def test_pending_jobs_are_those_that_could_run_there(busy: Shell, cell: Cell) -> None:
+    busy("qsub -h -b y -N elsewhere -q all.q@h3 true")
+    assert {row.split()[2] for row in busy("qstat -s p -q all.q@h1").lines[2:]} == {"held_job_o", "waits"}
+    assert busy("qstat -l arch=nosuch").out == ""
+    rows = [row.split() for row in busy("qstat -q all.q@h2 -s r").lines[2:]]
+    assert [row[0] for row in rows] == ["2", "2", "3"], "a parallel job counts where it has any slot"
+
+
+@pytest.mark.statement("QI-14", "QI-15", "ST-8", "ST-10", "QI-12")
+def test_resources_and_reasons(busy: Shell, cell: Cell) -> None:
+    lines = busy("qstat -F slots,arch,mem_free -q all.q@h1").lines
+    assert lines[3:6] == ["\thl:arch=lx-amd64", "\thl:mem_free=7.812G", "\tqc:slots=3"]
+    cell.configure("cluster_queue", "all.q", load_thresholds="np_load_avg=0.01")
+    busy.as_root("qmod -d all.q@h1")
+    lines = busy("qstat -f -explain acAE -q all.q@h1").lines
+    assert lines[2].split()[-1] == "ad"
+    assert lines[3] == "\talarm hl:np_load_avg=0.025000 load-threshold=0.01"
+    assert busy("qstat -F nosuch").status == 1
+
+
+@pytest.mark.statement("QI-18", "QI-3")
+def test_an_unknown_host(busy: Shell, cell: Cell) -> None:
+    cell.master.lose_host("h1")
+    line = busy("qstat -f -q all.q@h1").lines[2]
+    assert line == "all.q@h1                       BIP   0/1/4          -NA-     -NA-          u"
+
+
+@pytest.mark.statement("ST-11", "ST-12", "ST-14", "ST-15")
+def test_cluster_queues(busy: Shell) -> None:
+    busy.as_root("qmod -d all.q@h3")
+    assert busy("qstat -g c").out == (
+        "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  \n" + "-" * 80 + "\n"
+        "all.q                             0.03      8      0      4     12      0      4 \n"
+    )
+    lines = busy("qstat -g c -ext").lines
+    assert lines[0].endswith("cdsuE      s     A     S     C     u     a     d     D     c     o     E")
+    assert len(lines[1]) == 146
+    assert lines[2].split()[8:] == ["0", "0", "0", "0", "0", "0", "4", "0", "0", "0", "0"]
+    assert busy("qstat -g c -q all.q@h1").lines[2].split()[2:6] == ["1", "0", "3", "4"]
+
+
+@pytest.mark.statement("ST-24")
+def test_requested_resources(busy: Shell) -> None:
+    lines = busy("qstat -r -s r").lines
+    start = next(number for number, line in enumerate(lines) if line.startswith("      3"))
+    assert lines[start + 1 :] == [
+        "       Full jobname:     sleep",
+        "       Master Queue:     all.q@h3",
+        "       Requested PE:     mpi 5",
+        "       Granted PE:       mpi 5",
+        "       Hard Resources:   h_rt=100 (0.000000)",
+        "       Soft Resources:   mem_free=1G",
+        "       Hard requested queues: all.q@h3, all.q@h2",
+        "       Master task hard requested queues: all.q@h3",
+        "       Binding:          NONE",
+    ]
+
+
+@pytest.mark.statement("ST-29")
+def test_no_binding(busy: Shell) -> None:
+    assert "Binding" not in busy("qstat -r -ncb").out
+    assert not [line for line in busy("qstat -j 1 -ncb").lines if line.startswith("binding")]
+
+
+@pytest.mark.statement("ST-27")
+def test_more_columns(busy: Shell, cell: Cell) -> None:
+    cell.state.task(1, 1).usage = Usage(cpu=93784.0, mem=1.5, io=0.00004)
+    ext = busy("qstat -ext").lines
+    assert (len(ext[0]), len(ext[1])) == (193, 192)
+    assert ext[2] == (
+        "      1 0.25000 0.50000 hello      alice        NA               defaultdep r     1:02:03:04 1.50000 0.00004 "
+        "    0     0     0     0     0 0.00  all.q@h1                           1        "
+    )
+    assert ext[3].split()[8:11] == ["NA", "NA", "NA"]
+    urg = busy("qstat -urg").lines
+    assert (len(urg[0]), len(urg[1])) == (178, 177)
+    pri = busy("qstat -pri").lines
+    assert (len(pri[0]), len(pri[1])) == (144, 148)
+    assert pri[5].startswith("      3 0.75000 1.00000 0.50000 0.50000     0 sleep      alice        r     01/15/2027")
+    every = busy("qstat -ext -urg -pri").lines
+    assert (len(every[0]), len(every[1])) == (291, 291)
+    full = busy("qstat -f -ext").lines
+    assert (len(full[1]), len(next(line for line in full if line.startswith("#")))) == (189, 186)
+
+
+@pytest.mark.statement("ST-25")
+@pytest.mark.parametrize(
+    ("states", "jobs"),
+    [("r", "1223"), ("p", "45"), ("s", ""), ("rs", "1223"), ("a", "122345"), ("hu", "45"), ("h", "45"), ("hj", ""), ("ha", "")],
+)
+def test_states(busy: Shell, states: str, jobs: str) -> None:
+    assert "".join(line.split()[0] for line in busy(f"qstat -s {states}").lines[2:]) == jobs
+
+
+@pytest.mark.statement("ST-25")
+def test_finished_and_waiting_jobs(busy: Shell, cell: Cell) -> None:
+    cell.end(1)
+    assert [line.split()[4] for line in busy("qstat -s z").lines[2:]] == ["z"]
+    busy("qsub -b y -hold_jid 3 -a 203001010000 -N after true")
+    assert [line.split()[2] for line in busy("qstat -s hj").lines[2:]] == ["after"]
+    assert [line.split()[2] for line in busy("qstat -s ha").lines[2:]] == ["after"]
+
+
+@pytest.mark.statement("ST-30")
+def test_default_options(busy: Shell) -> None:
+    (busy.common / "sge_qstat").write_text("# mine\n-s p -u '*'\n")
+    (busy.home / ".sge_qstat").write_text("-s r\n")
+    assert {line.split()[4] for line in busy("qstat").lines[2:]} == {"r"}
+    assert {line.split()[4] for line in busy("qstat -s p").lines[2:]} == {"hqw"}
+    (busy.home / ".sge_qstat").write_text("-zz\n")
+    outcome = busy("qstat")
+    assert outcome.err == f'qstat: {busy.home}/.sge_qstat, line 1: invalid option argument "-zz"\n'
+
+
+@pytest.mark.statement("ST-31")
+def test_width_of_the_queue_column(busy: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SGE_LONG_QNAMES", "-1")
+    assert "08:00:00 all.q@h1       1" in busy("qstat").lines[2]
+    monkeypatch.setenv("SGE_LONG_QNAMES", "4")
+    assert "08:00:00 all.q@h1       1" in busy("qstat").lines[2]
+
+
+@pytest.mark.statement("ST-18", "ST-20", "DP-6")
+def test_everything_about_a_job(busy: Shell, cell: Cell) -> None:
+    cell.state.task(3, 1).usage = Usage(cpu=90061.0, mem=0.5, io=0.1, vmem=3522166.0, maxvmem=4096.0**3)
+    busy(
+        "qsub -h -b y -N next -hold_jid 3 -a 203001010000 -m be -M x@y -p -5 -js 4 -R y -r n -v A=1,B -o h1:/o,/p -S /bin/sh true"
+    )
+    lines = busy("qstat -j 3").lines
+    for line in (
+        "=" * 62,
+        "job_number:                 3",
+        "exec_file:                  job_scripts/3",
+        "submission_time:            Fri Jan 15 08:00:00 2027",
+        "owner:                      alice",
+        "sge_o_log_name:             alice",
+        "hard resource_list:         h_rt=100",
+        "soft resource_list:         mem_free=1G",
+        "hard_queue_list:            all.q@h3,all.q@h2",
+        "master hard queue_list:     all.q@h3",
+        "parallel environment:  mpi range: 5",
+        "jid_successor_list:         6",
+        "usage         1:            cpu=25:01:01, mem=0.50000 GB s, io=0.10000 GB, vmem=3.359M, maxvmem=64.000G",
+        "binding       1:            NONE",
+    ):
+        assert line in lines
+    lines = busy("qstat -j next").lines
+    for line in (
+        "execution_time:             Tue Jan  1 00:00:00 2030",
+        "stdout_path_list:           h1:NONE:/o,NONE:NONE:/p",
+        "reserve:                    y",
+        "restart:                    n",
+        "mail_options:               be",
+        "mail_list:                  x@y",
+        "priority:                   -5",
+        "jobshare:                   4",
+        "shell_list:                 NONE:/bin/sh",
+        "env_list:                   A=1,B=NONE",
+        "jid_predecessor_list (req): 3",
+        "jid_predecessor_list:       3",
+    ):
+        assert line in lines
+    assert any(line.startswith("scheduling info:            ") for line in lines)
+
+
+@pytest.mark.statement("ST-18")
+def test_unknown_jobs(busy: Shell) -> None:
+    outcome = busy("qstat -j 1,99,zz*")
+    assert "job_number:                 1" in outcome.lines
+    assert outcome.err == "Following jobs do not exist: \n99\nzz*\n"
+    assert outcome.status == 1
+    outcome = busy("qstat -xml -j 99")
+    assert (outcome.status, outcome.err) == (0, "")
+    assert outcome.out == "<?xml version='1.0'?>\n<unknown_jobs >\n    <ST_name>99</ST_name>\n</unknown_jobs>\n"
+
+
+@pytest.mark.statement("ST-18")
+def test_the_error_of_a_job(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N bad -S /no/sh true")
+    cell.cycle()
+    cell.end(1, failed=27, reason="unable to find shell /no/sh")
+    assert shell("qstat").lines[2].split()[4] == "Eqw"
+    lines = shell("qstat -j 1").lines
+    assert any(line.startswith("error reason          1:      ") and "/no/sh" in line for line in lines)
+    assert "scheduling info:            Job is in error state" in lines
+
+
+@pytest.mark.statement("ST-28")
+def test_xml_of_the_job_list(busy: Shell) -> None:
+    root = ET.fromstring(busy("qstat -xml").out)
+    assert root.tag == "job_info"
+    assert [child.tag for child in root] == ["queue_info", "job_info"]
+    running, pending = root
+    assert [job.get("state") for job in running] == ["running"] * 4
+    assert [element.tag for element in running[1]] == (
+        "JB_job_number JAT_prio JB_name JB_owner state JAT_start_time queue_name slots tasks".split()
+    )
+    assert [element.tag for element in pending[0]] == (
+        "JB_job_number JAT_prio JB_name JB_owner state JB_submission_time queue_name slots".split()
+    )
+    assert pending[0].findtext("JB_name") == "held_job_of_long_name"
+    assert pending[0].findtext("queue_name") == ""
+    assert running[0].findtext("JAT_start_time") == "2027-01-15T08:00:00"
+
+
+@pytest.mark.statement("ST-28")
+@pytest.mark.parametrize(
+    "options", ["", "-f", "-r", "-ext", "-urg -pri", "-t", "-g d", "-g t -f", "-F", "-g c", "-g c -ext", "-f -ne -r -t -ext"]
+)
+def test_xml_is_well_formed_with_all_options_and_without_jobs(busy: Shell, options: str) -> None:
+    ET.fromstring(busy(f"qstat -xml {options}").out)
+    busy.user = "bob"
+    ET.fromstring(busy(f"qstat -xml {options}").out)
+
+
+@pytest.mark.statement("ST-28")
+def test_xml_keeps_any_text(shell: Shell) -> None:
+    shell("qsub -h -b y -N 'a<b>&\"c' -ac 'x=<&' true '<arg>'")
+    assert ET.fromstring(shell("qstat -xml").out).findtext(".//JB_name") == 'a<b>&"c'
+    detail = ET.fromstring(shell("qstat -xml -j 1").out)
+    assert detail.tag == "detailed_job_info"
+    assert detail.findtext("djob_info/element/JB_job_args/element/ST_name") == "<arg>"
+    assert detail.findtext("djob_info/element/JB_submission_time") == "1800000000"
+
+
+@pytest.mark.statement("QI-16", "X-20")
+def test_the_option_of_old_versions_is_refused(shell: Shell) -> None:
+    outcome = shell("qstat -alarm")
+    assert (outcome.out, outcome.status) == ("", 1)
+    assert outcome.err.startswith("SGE 8.1.9\nusage: qstat")
+    assert outcome.err.endswith('qstat: invalid option argument "-alarm"\n')
+
+
+def test_wrong_options(shell: Shell) -> None:
+    outcome = shell("qstat -zz")
+    assert (outcome.out, outcome.status) == ("", 1)
+    assert outcome.err.startswith("SGE 8.1.9\nusage: qstat [options]\n")
+    assert outcome.err.endswith('qstat: invalid option argument "-zz"\n')
+    assert shell("qstat -s x").status == 1
+    assert shell("qstat -g x").status == 1
+
+
+@pytest.mark.statement("CX-66", "CX-67", "ST-27")
+def test_urgency_and_what_it_comes_of(shell: Shell, cell: Cell) -> None:
+    plain = {"shortcut": "lic", "type": "INT", "relop": "<=", "requestable": "YES", "consumable": "YES", "default": "0"}
+    cell.add("complex", "lic", **plain, urgency="5")
+    cell.configure("scheduler", "", weight_waiting_time="0.5", weight_deadline="3600")
+    cell.configure("userset", "deadlineusers", entries="alice")
+    shell("qsub -b y -N one -w n -l lic=3 -dl 203001010000 sleep 1")
+    shell("qsub -b y -N wide -pe mpi 2-3 sleep 1")
+    shell("qsub -b y -N held -h sleep 1")
+    cell.cycle()
+    cell.now += 10
+    columns = [line.split() for line in shell("qstat -urg").lines[2:]]
+    assert {line[7]: line[3:7] for line in columns} == {
+        "one": ["1020", "1015", "5", "0"],
+        "wide": ["3005", "3000", "5", "0"],
+        "held": ["0", "0", "0", "0"],
+    }
+    assert "<JB_rrcontr>3000</JB_rrcontr>" in shell("qstat -urg -xml").out
+    assert "lic=3 (5.000000)" in shell("qstat -r").out

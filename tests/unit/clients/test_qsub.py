@@ -1,0 +1,236 @@
+"""qsub: sources of options, what is sent, what is printed, how it ends."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+SCRIPT = """#!/bin/sh
+#$ -N embedded -l h_rt=10
+#$ -soft -l mem_free=1G
+#$-j y
+#$ -l h_cpu=5 -b y  # a remark
+sleep 1
+"""
+
+
+@pytest.fixture
+def script(shell: Shell) -> str:
+    (shell.cwd / "job.sh").write_text(SCRIPT)
+    return "job.sh"
+
+
+@pytest.mark.statement("SB-6", "SO-37")
+def test_the_line_that_programs_parse(shell: Shell) -> None:
+    assert shell("qsub -b y -N x true").out == 'Your job 1 ("x") has been submitted\n'
+    assert shell("qsub -b y -t 1-9:2 -N x true").out == 'Your job-array 2.1-9:2 ("x") has been submitted\n'
+    assert shell("qsub -b y -terse true").out == "3\n"
+    assert shell("qsub -b y -terse -t 4 true").out == "4.4-4:1\n"
+
+
+@pytest.mark.statement("SB-2", "SO-5", "SO-14")
+def test_options_in_the_script(shell: Shell, script: str) -> None:
+    assert shell(f"qsub {script} a -N b").out == 'Your job 1 ("embedded") has been submitted\n'
+    sent = shell.submitted
+    assert sent["script"] == SCRIPT
+    assert sent["script_file"] == "job.sh"
+    assert sent["args"] == ["a", "-N", "b"]
+    assert sent["merge"] is True
+    assert "binary" not in sent, "-b has no meaning inside a script"
+    # -soft holds until the end of its line
+    assert (sent["hard"], sent["soft"]) == (["h_rt=10", "h_cpu=5"], ["mem_free=1G"])
+
+
+@pytest.mark.statement("SB-2", "SO-9")
+def test_another_prefix_or_none(shell: Shell, script: str) -> None:
+    shell(f"qsub -C '' {script}")
+    assert "merge" not in shell.submitted
+    (shell.cwd / "p.sh").write_text("#P -N pp\n#$ -N dd\n")
+    assert '("pp")' in shell("qsub -C '#P' p.sh").out
+
+
+@pytest.mark.statement("SO-37")
+def test_terse_in_the_script_counts(shell: Shell) -> None:
+    (shell.cwd / "t.sh").write_text("#$ -terse\n")
+    assert shell("qsub t.sh").out == "1\n"
+
+
+@pytest.mark.statement("SB-3")
+def test_every_source_in_its_order(shell: Shell) -> None:
+    (shell.common / "sge_request").write_text("# all\n-A cell -P_is_no_option\n".replace(" -P_is_no_option", "") + "-p -1\n")
+    (shell.home / ".sge_request").write_text("-A home -p -2\n")
+    (shell.cwd / ".sge_request").write_text("-A directory -p -3 -js 3\n")
+    (shell.cwd / "more").write_text("-js 6 -A option_file\n")
+    (shell.cwd / "s.sh").write_text("#$ -A script -p -4 -js 4\n")
+    shell("qsub -p -5 s.sh")
+    assert (shell.submitted["account"], shell.submitted["priority"], shell.submitted["job_share"]) == ("script", -5, 4)
+    shell("qsub -@ more s.sh")
+    assert (shell.submitted["account"], shell.submitted["job_share"]) == ("option_file", 6)
+    shell("qsub -b y true")
+    assert (shell.submitted["account"], shell.submitted["priority"]) == ("directory", -3)
+
+
+@pytest.mark.statement("SB-4")
+def test_clear_on_the_command_line(shell: Shell, script: str) -> None:
+    (shell.home / ".sge_request").write_text("-A home\n")
+    shell(f"qsub -clear -N kept {script}")
+    assert shell.submitted["name"] == "kept"
+    assert not {"account", "hard", "merge"} & shell.submitted.keys()
+
+
+@pytest.mark.statement("SB-5")
+def test_a_fault_says_its_file_and_line(shell: Shell) -> None:
+    path = shell.home / ".sge_request"
+    path.write_text("-A x\n\n-display h:0 -p zero\n")
+    outcome = shell("qsub -b y true")
+    assert (outcome.out, outcome.status) == ("", 7)
+    assert outcome.err.startswith(f'qsub: {path}, line 3: invalid priority "zero"')
+    path.unlink()
+    (shell.cwd / "bad.sh").write_text("#!/bin/sh\n#$ -zz\n")
+    outcome = shell("qsub bad.sh")
+    assert (outcome.err, outcome.status) == ('qsub: bad.sh, line 2: invalid option argument "-zz"\n', 2)
+    assert not shell.asked, "nothing is sent"
+
+
+@pytest.mark.statement("SB-1")
+@pytest.mark.parametrize("line", ["qsub", "qsub -"])
+def test_a_script_from_the_standard_input(shell: Shell, line: str) -> None:
+    assert '("STDIN")' in shell(line, stdin="sleep 1\n").out
+    assert shell.submitted["script"] == "sleep 1\n"
+    assert '("named")' in shell(line, stdin="#$ -N named\n").out
+
+
+def test_no_script_at_all(shell: Shell) -> None:
+    outcome = shell("qsub nofile")
+    text = "Unable to read script file because of error: error opening nofile: No such file or directory\n"
+    assert (outcome.out, outcome.err, outcome.status) == ("", text, 14)
+    assert shell("qsub -b y").status == 2
+
+
+def test_a_script_that_is_no_text_arrives_as_it_is(shell: Shell) -> None:
+    import base64
+
+    (shell.cwd / "b.sh").write_bytes(b"#!/bin/sh\n#$ -N latin\necho \xe4\n")
+    assert '("latin")' in shell("qsub b.sh").out
+    assert shell.submitted["script_encoding"] == "base64"
+    assert base64.b64decode(shell.submitted["script"]) == b"#!/bin/sh\n#$ -N latin\necho \xe4\n"
+
+
+@pytest.mark.statement("EN-3")
+def test_where_the_job_comes_from(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAIL", "/var/mail/alice")
+    monkeypatch.setenv("HOST", "myhost")
+    shell("qsub -b y -v A=1 /bin/echo 'a b' '' \"it's\"")
+    sent = shell.submitted
+    environment = sent["environment"]
+    assert environment["SGE_O_WORKDIR"] == str(shell.cwd) == sent["submit_cwd"]
+    assert environment["SGE_O_HOME"] == str(shell.home) == sent["home"]
+    assert (environment["SGE_O_MAIL"], environment["SGE_O_HOST"]) == ("/var/mail/alice", "myhost")
+    assert environment["SGE_O_LOGNAME"] == "alice"
+    assert (environment["A"], sent["environment_names"]) == ("1", ["A"])
+    assert (sent["script_file"], sent["args"], sent["binary"]) == ("/bin/echo", ["a b", "", "it's"], True)
+
+
+@pytest.mark.statement("SB-7")
+def test_a_refusal(shell: Shell, cell: Cell) -> None:
+    outcome = shell("qsub -q nosuch -b y true")
+    assert outcome.out == ""
+    assert outcome.err == 'Unable to run job: Job was rejected because job requests unknown queue "nosuch"\nExiting.\n'
+    assert outcome.status == 1
+    cell.configure("configuration", "global", max_u_jobs="1")
+    shell("qsub -h -b y true")
+    assert shell("qsub -b y true").status == 25
+
+
+@pytest.mark.statement("SO-41")
+def test_verification_submits_nothing(shell: Shell, cell: Cell) -> None:
+    outcome = shell("qsub -w v -b y true")
+    assert (outcome.out, outcome.status) == ("verification: found suitable queue(s)\n", 0)
+    assert not cell.state.jobs
+
+
+@pytest.mark.statement("SO-40")
+def test_the_would_be_job(shell: Shell) -> None:
+    outcome = shell("qsub -verify -b y -N v -l h_rt=5 -pe smp 2 -t 1-3 -v A=1,B -q x.q /bin/sleep 1")
+    assert outcome.status == 0
+    assert not shell.asked
+    for line in (
+        "job_number:                 unassigned",
+        "hard resource_list:         h_rt=5",
+        "job_name:                   v",
+        "hard_queue_list:            x.q",
+        "env_list:                   A=1,B=NONE",
+        "job_args:                   1",
+        "parallel environment:  smp range: 2",
+        "job-array tasks:            1-3:1",
+        "job_type:                   binary",
+    ):
+        assert line in outcome.lines
+
+
+@pytest.mark.statement("SO-34")
+@pytest.mark.parametrize(
+    ("records", "text", "status"),
+    [
+        ([{"task_id": 1, "exit_status": 4, "failed": 0}], "Job 1 exited with exit code 4.\n", 4),
+        ([{"task_id": 1, "exit_status": 0, "failed": 0}], "Job 1 exited with exit code 0.\n", 0),
+        ([{"task_id": 1, "exit_status": 137, "failed": 100}], "Job 1 received signal SIGKILL.\n", 1),
+        ([{"task_id": 1, "exit_status": 143, "failed": 0, "signal": 15}], "Job 1 received signal SIGTERM.\n", 1),
+        ([{"task_id": 1, "deleted": True}], "Job 1 never ran.\n", 100),
+        ([{"task_id": 1, "exit_status": 0, "failed": 27}], "Job 1 failed before it could run (failed 27).\n", 100),
+    ],
+)
+def test_sync_waits_and_hands_on_the_exit_status(shell: Shell, records: list[dict], text: str, status: int) -> None:  # type: ignore[type-arg]
+    shell.streamed = [*records, {"done": True}]
+    outcome = shell("qsub -sync y -b y true")
+    assert outcome.out == 'Your job 1 ("true") has been submitted\n'
+    assert (outcome.err, outcome.status) == (text, status)
+
+
+@pytest.mark.statement("SO-34")
+def test_sync_of_an_array_ends_with_the_first_failure(shell: Shell) -> None:
+    ends = ((2, 0), (1, 4), (3, 5))
+    shell.streamed = [*({"task_id": i, "exit_status": code, "failed": 0} for i, code in ends), {"done": True}]
+    outcome = shell("qsub -sync y -t 1-3 -b y true")
+    assert outcome.status == 4
+    assert outcome.err.splitlines() == [f"Job 1.{i} exited with exit code {code}." for i, code in ends]
+
+
+@pytest.mark.statement("SO-34")
+def test_an_interrupt_deletes_the_job(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clients import gdi
+
+    def interrupted(name: str, body: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gdi, "stream", interrupted)
+    assert shell("qsub -h -sync y -b y true").status == 130
+    assert not cell.state.jobs
+
+
+@pytest.mark.statement("SO-22")
+def test_an_immediate_job_that_cannot_start(shell: Shell) -> None:
+    shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
+    outcome = shell("qsub -now y -b y true")
+    assert outcome.status == 1
+    assert "could not be scheduled" in outcome.err
+    shell.streamed = [{"started": True, "task_id": 1}]
+    outcome = shell("qsub -now y -b y true")
+    assert (outcome.status, outcome.err.splitlines()[-1]) == (0, "Your immediate job 2 has been successfully scheduled.")
+
+
+def test_help(shell: Shell) -> None:
+    outcome = shell("qsub -help")
+    assert outcome.out.startswith("SGE 8.1.9\nusage: qsub [options]")
+    assert (outcome.status, outcome.err, shell.asked) == (0, "", [])
+
+
+@pytest.mark.statement("SO-22")
+@pytest.mark.parametrize("records", [[{"task_id": 1, "deleted": True}], []])
+def test_an_immediate_job_that_was_given_up_is_said_so(shell: Shell, records: list[dict]) -> None:  # type: ignore[type-arg]
+    shell.streamed = [*records, {"done": True}]
+    outcome = shell("qsub -now y -b y true")
+    assert outcome.status == 1
+    assert outcome.err.splitlines()[-1] == 'Your "qsub" request could not be scheduled, try again later.'

@@ -1,0 +1,56 @@
+"""Load values: names, number formats as 8.1.9 prints them, topology, what is reported when."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from daemons.execd.load import LoadReporter, Reading, load_values, topology
+
+READING = Reading(
+    load=(0.19873046875, 0.0546875, 0.0126953125),
+    memory_total=25276428288,
+    memory_free=24919900160,
+    swap_total=0,
+    swap_free=0,
+    cpu_percent=13.2,
+    threads=((0, 0), (0, 1)),
+)
+
+
+@pytest.mark.statement("LS-1")
+def test_values_as_the_original_prints_them() -> None:
+    values = load_values(READING)
+    expected = {
+        **{"load_short": "0.198730", "load_medium": "0.054688", "load_long": "0.012695", "load_avg": "0.054688"},
+        **{"np_load_avg": "0.027344", "np_load_short": "0.099365", "np_load_long": "0.006347", "num_proc": "2"},
+        **{"mem_total": "24105.480469M", "mem_free": "23765.468750M", "mem_used": "340.011719M"},
+        **{"swap_total": "0.000000M", "virtual_used": "340.011719M", "cpu": "13.200000"},
+        **{"m_topology": "SCC", "m_topology_inuse": "SCC", "m_socket": "1", "m_core": "2", "m_thread": "2"},
+    }
+    assert {name: values[name] for name in expected} == expected
+    assert values["arch"].startswith("lx-")
+
+
+@pytest.mark.statement("EX-18")
+@pytest.mark.parametrize(
+    ("threads", "expected"),
+    [
+        (((0, 0), (0, 1), (1, 0), (1, 1)), "SCCSCC"),
+        (((0, 0), (0, 0), (0, 1), (0, 1)), "SCTTCTT"),
+        (((0, 0), (0, 4)), "SCC"),
+    ],
+)
+def test_topology(threads: tuple[tuple[int, int], ...], expected: str) -> None:
+    assert topology(threads) == expected
+
+
+@pytest.mark.statement("EX-12")
+def test_only_changes_are_reported_after_the_first_time() -> None:
+    readings = [READING, dataclasses.replace(READING, cpu_percent=50.0), READING]
+    reporter = LoadReporter("boot", lambda: readings.pop(0))
+    first, second = reporter.full(1.0), reporter.changes(2.0)
+    assert first.full and first.incarnation == "boot" and first.values["num_proc"] == "2"
+    assert (second.full, second.values, second.removed) == (False, {"cpu": "50.000000"}, [])
+    assert reporter.full(3.0).values == first.values

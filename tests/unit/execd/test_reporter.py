@@ -1,0 +1,88 @@
+"""Reports: batches, repetition while the qmaster is away, and what is said first when it is back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from daemons.execd import reporter as module
+from daemons.execd.reporter import Reporter
+from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
+from gridengine.state.jobs import TaskKey
+
+KEY = (1, 1, 1)
+
+
+class Qmaster:
+    """Answers from a list: verdicts, or an exception. When the list is empty the test is over."""
+
+    def __init__(self, *answers: list[Verdict] | Exception) -> None:
+        self.answers = list(answers)
+        self.heard: list[list[Report]] = []
+        self.over = asyncio.Event()
+
+    async def send(self, data: bytes) -> bytes:
+        self.heard.append(decode(data).reports)
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.over.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return encode(Batch(verdicts=answer))
+
+
+def converse(
+    qmaster: Qmaster, tell: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[TaskKey], list[TaskKey]]:
+    """Let a reporter talk to the qmaster until that has nothing more to say; who was acknowledged, and forgotten."""
+    monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
+    acknowledged: list[TaskKey] = []
+    forgotten: list[TaskKey] = []
+    unknown: list[str] = []
+
+    async def run() -> None:
+        full: Callable[[], list[Report]] = lambda: [Inventory([KEY])]  # noqa: E731
+        reporter = Reporter(qmaster.send, full, acknowledged.append, forgotten.extend, unknown.extend)
+        tell(reporter)
+        running = asyncio.ensure_future(reporter.run())
+        await qmaster.over.wait()
+        for _ in range(5):
+            await _tick()
+        running.cancel()
+
+    asyncio.run(run())
+    return acknowledged, forgotten
+
+
+def _tick() -> Awaitable[None]:
+    return asyncio.sleep(0)
+
+
+@pytest.mark.statement("EX-9")
+def test_the_inventory_comes_first_and_reports_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    qmaster = Qmaster([Verdict(), Verdict(), Verdict()])
+    acknowledged, _ = converse(qmaster, lambda r: r.add(Started(KEY, 1.0), Ended(KEY, exit_status=3)), monkeypatch)
+    assert [[type(report) for report in batch] for batch in qmaster.heard] == [[Inventory, Started, Ended]]
+    assert acknowledged == [KEY]
+
+
+@pytest.mark.statement("EX-9")
+def test_nothing_is_lost_while_the_qmaster_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    qmaster = Qmaster(OSError("away"), OSError("away"), [Verdict(), Verdict()])
+    acknowledged, _ = converse(qmaster, lambda r: r.add(Load(1.0, {"cpu": "1"}), Ended(KEY)), monkeypatch)
+    assert [[type(report) for report in batch] for batch in qmaster.heard] == [[Inventory, Ended]] * 3
+    assert acknowledged == [KEY]
+
+
+def test_an_end_that_was_not_taken_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    qmaster = Qmaster([Verdict(), Verdict(ok=False)], [Verdict()])
+    acknowledged, _ = converse(qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
+    assert qmaster.heard[1] == [Ended(KEY)]
+    assert acknowledged == [KEY]
+
+
+def test_tasks_that_nobody_knows_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, forgotten = converse(Qmaster([Verdict(forget=[KEY])]), lambda r: None, monkeypatch)
+    assert forgotten == [KEY]

@@ -1,0 +1,127 @@
+"""The parser of command lines and request files: order, arguments, faults with their place, usage."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.options.accounting import ACCOUNTING_OPTIONS
+from gridengine.options.configuration import CONFIGURATION_OPTIONS
+from gridengine.options.control import CONTROL_OPTIONS
+from gridengine.options.option import OptionError, options_of, read_options, split_words, usage
+from gridengine.options.status import STATUS_OPTIONS
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+QSUB = options_of("qsub", SUBMIT_OPTIONS)
+ALL_TABLES = (SUBMIT_OPTIONS, STATUS_OPTIONS, CONTROL_OPTIONS, ACCOUNTING_OPTIONS, CONFIGURATION_OPTIONS)
+
+
+def read(line: str, options=QSUB, **keywords):  # type: ignore[no-untyped-def]
+    settings, rest = read_options(line.split(), options, **keywords)
+    return [(option.name, values) for option, values, _ in settings], rest
+
+
+@pytest.mark.statement("SB-1")
+def test_options_behind_the_script_belong_to_the_script() -> None:
+    assert read("-N x run.sh -N y -cwd") == ([("-N", ["x"])], ["run.sh", "-N", "y", "-cwd"])
+
+
+def test_a_lonely_dash_is_an_operand() -> None:
+    assert read("-cwd - a") == ([("-cwd", [])], ["-", "a"])
+
+
+def test_two_dashes_end_the_options() -> None:
+    assert read("-cwd -- -b y") == ([("-cwd", [])], ["-b", "y"])
+
+
+@pytest.mark.parametrize("line", ["-zz", "-cw x", "-Ny x", "--cwd", "-NN x"])
+def test_names_are_exact(line: str) -> None:
+    with pytest.raises(OptionError) as error:
+        read(line)
+    assert error.value.text == f'invalid option argument "{line.split()[0]}"'
+    assert error.value.exit_status == 2
+
+
+def test_a_missing_argument_is_told() -> None:
+    with pytest.raises(OptionError, match="-pe option must have argument") as error:
+        read("-pe mpi")
+    assert error.value.exit_status == 2
+
+
+def test_a_fault_says_where_it_came_from() -> None:
+    with pytest.raises(OptionError, match='^job.sh, line 3: invalid option argument "-zz"$'):
+        read("-zz", place="job.sh, line 3")
+
+
+@pytest.mark.statement("SB-5")
+def test_options_of_other_commands_are_dropped_where_that_is_asked_for() -> None:
+    others = {name: option for option in SUBMIT_OPTIONS for name in option.names}
+    assert read("-inherit -N x -display h:1 -cwd", ignored=others) == ([("-N", ["x"]), ("-cwd", [])], [])
+
+
+def test_an_optional_argument_is_taken_unless_an_option_follows() -> None:
+    options = options_of("qstat", STATUS_OPTIONS)
+    assert read("-F slots,arch -f", options)[0] == [("-F", ["slots,arch"]), ("-f", [])]
+    assert read("-F -f", options)[0] == [("-F", []), ("-f", [])]
+    assert read("-j", options)[0] == [("-j", [])]
+
+
+@pytest.mark.statement("SO-6")
+def test_an_optional_word_before_a_required_one() -> None:
+    assert read("-binding env linear:2 x") == ([("-binding", ["env", "linear:2"])], ["x"])
+    assert read("-binding linear:2 x") == ([("-binding", ["linear:2"])], ["x"])
+
+
+@pytest.mark.statement("QM-1", "QM-2")
+def test_lists_of_words_go_on_until_the_next_option() -> None:
+    options = options_of("qmod", CONTROL_OPTIONS)
+    expected = [("-d", ["a.q", "b.q,c.q"]), ("-cj", ["12"])]
+    assert read("-d a.q b.q,c.q -cj 12", options, mixed=True) == (expected, [])
+    assert read("--disable a.q", options)[0] == [("-d", ["a.q"])]
+
+
+def test_options_may_follow_operands_where_that_is_meant() -> None:
+    options = options_of("qdel", CONTROL_OPTIONS)
+    assert read("12 -t 3-5 14", options, mixed=True) == ([("-t", ["3-5"])], ["12", "14"])
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("-N x  -cwd", ["-N", "x", "-cwd"]),
+        ("-v 'A=a b' -N \"x y\"", ["-v", "A=a b", "-N", "x y"]),
+        ("-v A='b c'd", ["-v", "A=b cd"]),
+        ("-N ''", ["-N", ""]),
+        ("", []),
+    ],
+)
+def test_words_of_a_line(line: str, words: list[str]) -> None:
+    assert split_words(line) == words
+
+
+def test_an_open_quote_is_a_fault() -> None:
+    with pytest.raises(OptionError, match="is not closed"):
+        split_words("-N 'x")
+
+
+@pytest.mark.parametrize("command", "qsub qalter qrsh qstat qhost qselect qacct qdel qmod qhold qrls qconf".split())
+def test_usage_names_the_version_and_every_option(command: str) -> None:
+    options = options_of(command, *ALL_TABLES)
+    text = usage(command, "", options)
+    assert text.startswith(f"SGE 8.1.9\nusage: {command} [options]\n")
+    assert all(name in text for name in options)
+
+
+@pytest.mark.parametrize("table", ALL_TABLES)
+def test_no_command_has_two_options_of_one_name(table) -> None:  # type: ignore[no-untyped-def]
+    taken = [(command, name) for option in table for command in option.commands for name in option.names]
+    assert len(taken) == len(set(taken))
+
+
+@pytest.mark.statement("SB-1")
+def test_the_table_has_every_option_of_the_manual() -> None:
+    manual = (
+        "@ a ac ar A b binding c ckpt clear cwd C dc display dl e hard h help hold_jid hold_jid_ad i inherit j js jsv l m M "
+        "masterq notify now N noshell nostdin o ot P p pe pty q R r sc shell soft sync S t tc terse u v verbose verify V w wd"
+    )
+    beyond = "hold_jid_ok hold_jid_fail alloc"
+    assert {option.name for option in SUBMIT_OPTIONS} == {f"-{name}" for name in f"{manual} {beyond}".split()}

@@ -1,0 +1,205 @@
+"""States and thresholds that keep jobs out, and what -F shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.obstacles import alarm, obstacle, suspend_alarm
+from gridengine.placement.resources import all_resources, host_resources
+from gridengine.placement.site import Site
+from gridengine.placement.verify import FOUND, NOT_FOUND, explain, verification
+from gridengine.state import events as ev
+from tests.builders import NOW, Cluster
+
+INSTANCE = "all.q@h1"
+
+
+def what(cluster: Cluster) -> str:
+    reason = obstacle(Site(cluster.state), Ledger(cluster.state), cluster.state.instances[INSTANCE])
+    return reason.code if reason is not None else ""
+
+
+@pytest.mark.statement("QI-3", "QI-4", "QI-5", "QI-6", "QI-7", "QI-8", "QI-10")
+@pytest.mark.parametrize(
+    ("flag", "code"),
+    [
+        ("disabled", "disabled"),
+        ("calendar_disabled", "disabled"),
+        ("suspended", "suspended"),
+        ("calendar_suspended", "suspended"),
+        ("subordinated", "suspended"),
+        ("orphaned", "orphaned"),
+    ],
+)
+def test_flags_keep_jobs_out(flag: str, code: str) -> None:
+    cluster = Cluster(1)
+    assert what(cluster) == ""
+    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {flag: True}))
+    assert what(cluster) == code
+    job = cluster.submit()
+    cluster.cycle()
+    assert not cluster.runs(job)
+    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {flag: False}))
+    cluster.cycle()
+    assert cluster.runs(job)
+
+
+@pytest.mark.statement("QI-3", "QI-10", "LS-8")
+def test_error_state_and_lost_host() -> None:
+    cluster = Cluster(1)
+    cluster.apply(ev.InstanceErrorSet(INSTANCE, "prolog failed"))
+    assert what(cluster) == "in_error_state"
+    cluster.apply(ev.InstanceErrorsCleared([INSTANCE]))
+    cluster.apply(ev.HostLost("h1", cluster.now))
+    assert what(cluster) == "unavailable"
+    job = cluster.submit()
+    cluster.cycle()
+    assert not cluster.runs(job)
+    cluster.heard("h1", np_load_avg="0.1")
+    cluster.cycle()
+    assert cluster.runs(job)
+
+
+@pytest.mark.statement("QI-11")
+def test_ambiguous_instance() -> None:
+    cluster = Cluster(1)
+    for name in ("@a", "@b"):
+        cluster.add("host_group", name, hostlist="h1")
+    cluster.queue(seq_no="0,[@a=1],[@b=2]")
+    assert what(cluster) == "ambiguous"
+
+
+@pytest.mark.statement("QI-1", "QC-4", "QC-5", "QC-6")
+@pytest.mark.parametrize(
+    ("thresholds", "load", "reached"),
+    [
+        ("np_load_avg=1.75", {"np_load_avg": "1.75"}, True),
+        ("np_load_avg=1.75", {"np_load_avg": "1.74"}, False),
+        ("mem_free=1G", {"mem_free": "1024M"}, True),
+        ("mem_free=1G", {"mem_free": "1025M"}, False),
+        ("healthy=false", {"healthy": "0"}, True),
+        ("healthy=false", {"healthy": "TRUE"}, False),
+        ("arch=bad", {"arch": "bad"}, True),
+        ("np_load_avg=1.75,mem_free=1G", {"mem_free": "5M"}, True),
+        ("swap_used=1G", {}, True),
+        ("NONE", {"np_load_avg": "99"}, False),
+    ],
+)
+def test_load_thresholds(thresholds: str, load: dict[str, str], reached: bool) -> None:
+    cluster = Cluster(1)
+    cluster.complex("healthy BOOL == YES NO 0 0")
+    cluster.queue(load_thresholds=thresholds)
+    cluster.heard("h1", **load)
+    assert bool(alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE)) is reached
+    job = cluster.submit()
+    cluster.cycle()
+    assert cluster.runs(job) is not reached
+
+
+@pytest.mark.statement("QI-14", "QC-4")
+def test_a_violation_tells_value_source_and_threshold() -> None:
+    cluster = Cluster(1)
+    cluster.change("exec_host", "h1", load_scaling="np_load_avg=10.0")
+    cluster.queue(load_thresholds="np_load_avg=0.9", suspend_thresholds="nosuch_value=3,np_load_avg=5")
+    site, ledger = Site(cluster.state), Ledger(cluster.state)
+    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000000", "0.9")]
+    assert suspend_alarm(site, ledger, INSTANCE) == []
+
+
+@pytest.mark.statement("QC-4")
+def test_a_threshold_on_a_consumable_stops_dispatch_within_a_cycle() -> None:
+    cluster = Cluster(1, slots=9)
+    cluster.complex("disk INT <= YES YES 1 0")
+    cluster.values("h1", "disk=9")
+    cluster.queue(load_thresholds="disk=5")
+    jobs = [cluster.submit() for _ in range(9)]
+    cluster.cycle()
+    assert sum(map(cluster.runs, jobs)) == 4
+
+
+@pytest.mark.statement("LS-5", "CX-35")
+def test_load_scaling_changes_the_value_and_its_letter() -> None:
+    cluster = Cluster(1)
+    cluster.change("exec_host", "h1", load_scaling="mem_free=0.5")
+    offers = [offer.text() for offer in host_resources(Site(cluster.state), Ledger(cluster.state), "h1")]
+    assert "hL:mem_free=3.906G" in offers and "hl:num_proc=4" in offers
+
+
+@pytest.mark.statement("ST-8", "ST-9", "ST-10", "CX-35")
+def test_letters_of_level_and_source() -> None:
+    cluster = Cluster(1)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.complex("tag STRING == YES NO NONE 0")
+    cluster.values("global", "lic=5")
+    cluster.values("h1", "lic=7,tag=a,slots=9")
+    cluster.queue(complex_values="lic=5,tag=b", h_rt="2:00:00")
+    cluster.apply(ev.HostHeard("global", NOW, {"swap_rate": "3M"}))
+    job = cluster.submit(hard={"lic": "2"})
+    cluster.cycle()
+    assert cluster.runs(job)
+    offers = [offer.text() for offer in all_resources(Site(cluster.state), Ledger(cluster.state), INSTANCE)]
+    for expected in (
+        "gc:lic=3",
+        "hf:tag=a",
+        "qc:slots=3",
+        "qf:h_rt=02:00:00",
+        "gl:swap_rate=3.000M",
+        "hl:arch=lx-amd64",
+    ):
+        assert expected in offers
+    assert "qf:qname=all.q" in offers and "qf:hostname=h1" in offers and "qf:rerun=0.000000" in offers
+    cluster.queue(complex_values="lic=4")
+    offers = [offer.text() for offer in all_resources(Site(cluster.state), Ledger(cluster.state), INSTANCE)]
+    assert "qc:lic=2" in offers
+
+
+@pytest.mark.statement("SO-41")
+def test_verify_looks_at_an_empty_cluster_poke_at_the_cluster_as_it_is() -> None:
+    cluster = Cluster(1, slots=1)
+    running = cluster.submit()
+    cluster.cycle()
+    assert cluster.runs(running)
+    job = cluster.job()
+    assert verification(cluster.state, job, assume_empty=True) == (True, [FOUND])
+    fits, lines = verification(cluster.state, job, assume_empty=False)
+    assert not fits and "is full" in lines[0] and lines[-1] == NOT_FOUND
+    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {"disabled": True}))
+    assert verification(cluster.state, job, assume_empty=True)[0]
+    never = cluster.job(hard={"arch": "nosuch"})
+    fits, lines = verification(cluster.state, never, assume_empty=True)
+    assert not fits and 'cannot run at host "h1" because it offers only hl:arch=lx-amd64' in lines[0]
+
+
+@pytest.mark.statement("SO-41", "QS-3")
+def test_load_that_changes_is_unknown_in_an_empty_cluster() -> None:
+    cluster = Cluster(1)
+    job = cluster.job(hard={"mem_free": "1M"})
+    assert verification(cluster.state, job, assume_empty=False)[0]
+    assert not verification(cluster.state, job, assume_empty=True)[0]
+    assert verification(cluster.state, cluster.job(hard={"mem_total": "1M"}), assume_empty=True)[0]
+
+
+@pytest.mark.statement("SC-6", "DP-2", "SO-49", "AJ-3", "SC-4")
+def test_reasons_of_jobs_that_are_not_looked_at() -> None:
+    cluster = Cluster(1)
+
+    def code(job: int) -> list[str]:
+        return [reason.code for reason in explain(cluster.state, cluster.state.jobs[job], NOW)]
+
+    first = cluster.submit()
+    held, later = cluster.submit(), cluster.submit(start_after=NOW + 100)
+    dependent, array = cluster.submit(predecessors=[first]), cluster.submit(array="1-5", task_concurrency=2)
+    cluster.apply(ev.HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
+    cluster.cycle()
+    assert [code(job) for job in (held, later, dependent, array)] == [
+        ["held"],
+        ["start_time"],
+        ["dependencies"],
+        ["task_limit"],
+    ]
+    task = cluster.state.jobs[first].tasks[1]
+    cluster.apply(ev.TaskRequeued(first, 1, task.attempt, NOW, error="no shell"))
+    assert code(first) == ["in_error"]
+    cluster.change("scheduler", "", maxujobs="2")
+    assert code(cluster.submit()) == ["user_limit"]

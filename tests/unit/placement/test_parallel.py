@@ -1,0 +1,189 @@
+"""Allocation rules, counts of ranges, wildcard PEs, the master's queue."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.placement.parallel import HostRoom, allocate, largest_count, matching_pes, offered
+from gridengine.placement.verify import explain
+from tests.builders import NOW, Cluster
+
+
+def rooms(*slots: int) -> list[HostRoom]:
+    return [HostRoom(f"h{n}", most, [(f"q@h{n}", most)]) for n, most in enumerate(slots, 1) if most]
+
+
+def spread(rule: str, ranges: tuple[tuple[int, int], ...], *slots: int, limit: int = 99) -> dict[str, int]:
+    return {grant.host: grant.slots for grant in allocate(rooms(*slots), rule, ranges, limit)}
+
+
+@pytest.mark.statement("PE-3", "PE-4", "PE-5", "PE-6")
+@pytest.mark.parametrize(
+    ("rule", "count", "result"),
+    [
+        ("$pe_slots", 3, {"h1": 3}),
+        ("$pe_slots", 5, {}),
+        ("$fill_up", 6, {"h1": 4, "h2": 2}),
+        ("$fill_up", 3, {"h1": 3}),
+        ("$fill_up", 13, {}),
+        ("$round_robin", 2, {"h1": 1, "h2": 1}),
+        ("$round_robin", 7, {"h1": 3, "h2": 2, "h3": 2}),
+        ("$round_robin", 12, {"h1": 4, "h2": 4, "h3": 4}),
+        ("2", 4, {"h1": 2, "h2": 2}),
+        ("2", 3, {}),
+        ("1", 3, {"h1": 1, "h2": 1, "h3": 1}),
+        ("1", 4, {}),
+        ("5", 5, {}),
+    ],
+)
+def test_rules_on_three_hosts_of_four_slots(rule: str, count: int, result: dict[str, int]) -> None:
+    assert spread(rule, ((count, count),), 4, 4, 4) == result
+
+
+@pytest.mark.statement("PE-6")
+def test_round_robin_passes_over_full_hosts() -> None:
+    assert spread("$round_robin", ((6, 6),), 1, 4, 2) == {"h1": 1, "h2": 3, "h3": 2}
+
+
+@pytest.mark.statement("PE-7")
+@pytest.mark.parametrize(
+    ("rule", "ranges", "result"),
+    [
+        ("$fill_up", ((2, 6), (9, 9)), 9),
+        ("$fill_up", ((2, 6), (20, 30)), 6),
+        ("$fill_up", ((2, 100),), 12),
+        ("$fill_up", ((13, 20),), 0),
+        ("$pe_slots", ((2, 100),), 4),
+        ("$round_robin", ((5, 11),), 11),
+        ("3", ((2, 11),), 9),
+        ("3", ((4, 5),), 0),
+    ],
+)
+def test_the_biggest_count_of_the_ranges(rule: str, ranges: tuple[tuple[int, int], ...], result: int) -> None:
+    assert sum(spread(rule, ranges, 4, 4, 4).values()) == result
+
+
+@pytest.mark.statement("PE-7")
+def test_counts_within_ranges() -> None:
+    assert largest_count(((2, 4), (8, 16)), 7) == 4
+    assert largest_count(((2, 4), (8, 16)), 9) == 9
+    assert largest_count(((2, 4),), 1) == 0
+    assert largest_count(((2, 9),), 9, step=4) == 8
+
+
+@pytest.mark.statement("PE-4")
+def test_one_host_for_all_is_the_first_that_can_take_the_count() -> None:
+    assert spread("$pe_slots", ((2, 2), (8, 8)), 3, 5) == {"h1": 2}
+
+
+@pytest.mark.statement("PE-2")
+def test_the_limit_of_the_pe_cuts_the_count() -> None:
+    assert sum(spread("$fill_up", ((2, 100),), 4, 4, 4, limit=7).values()) == 7
+    assert spread("$fill_up", ((8, 8),), 4, 4, 4, limit=7) == {}
+
+
+def test_no_more_hosts_are_looked_at_than_needed() -> None:
+    looked: list[str] = []
+
+    def watched() -> object:
+        for room in rooms(4, 4, 4, 4):
+            looked.append(room.host)
+            yield room
+
+    allocate(watched(), "$fill_up", ((5, 5),))  # type: ignore[arg-type]
+    assert looked == ["h1", "h2"]
+
+
+def test_what_a_refusal_says_is_offered() -> None:
+    assert offered(rooms(4, 3), "$pe_slots") == 4
+    assert offered(rooms(4, 3), "$fill_up") == 7
+    assert offered(rooms(4, 3, 1), "2") == 4
+
+
+@pytest.mark.statement("PE-8")
+def test_a_wildcard_means_the_pe_with_most_free_slots() -> None:
+    cluster = Cluster(3)
+    cluster.pe("mpi-a", "$fill_up", slots=5)
+    cluster.pe("mpi-b", "$fill_up", slots=10)
+    cluster.queue(pe_list="mpi-a mpi-b")
+    assert matching_pes(cluster.state, "mpi-*") == ["mpi-a", "mpi-b"]
+    assert matching_pes(cluster.state, "nosuch") == []
+    first = cluster.submit(pe="mpi-*", pe_range="6")
+    cluster.cycle()
+    assert cluster.state.jobs[first].tasks[1].pe == "mpi-b"
+    second = cluster.submit(pe="mpi-*", pe_range="5")
+    cluster.cycle()
+    assert cluster.state.jobs[second].tasks[1].pe == "mpi-a"
+
+
+@pytest.mark.statement("PE-2")
+def test_slots_of_a_pe_count_over_all_jobs() -> None:
+    cluster = Cluster(3)
+    cluster.pe("few", "$fill_up", slots=5)
+    cluster.queue(pe_list="few")
+    jobs = [cluster.submit(pe="few", pe_range="3"), cluster.submit(pe="few", pe_range="3")]
+    cluster.cycle()
+    assert [cluster.runs(job) for job in jobs] == [True, False]
+    reasons = [reason.text for reason in explain(cluster.state, cluster.state.jobs[jobs[1]], NOW)]
+    assert 'cannot run in PE "few" because it only offers 2 slots' in reasons
+    cluster.end(jobs[0])
+    cluster.cycle()
+    assert cluster.runs(jobs[1])
+
+
+@pytest.mark.statement("PE-1", "OB-3", "QC-15")
+def test_pe_access_and_pe_list() -> None:
+    cluster = Cluster(1)
+    cluster.add("userset", "staff", entries="bob", type="ACL")
+    cluster.pe("closed", "$fill_up", user_lists="staff")
+    cluster.pe("unlisted", "$fill_up")
+    cluster.queue(pe_list="closed")
+    alice, bob = cluster.submit(pe="closed", pe_range="2"), cluster.submit(owner="bob", pe="closed", pe_range="2")
+    unlisted = cluster.submit(pe="unlisted", pe_range="2")
+    cluster.cycle()
+    assert not cluster.runs(alice) and cluster.runs(bob) and not cluster.runs(unlisted)
+
+    def texts(job: int) -> str:
+        return "\n".join(reason.text for reason in explain(cluster.state, cluster.state.jobs[job], NOW))
+
+    assert 'has no permission for PE "closed"' in texts(alice)
+    assert 'not found in PE "unlisted"' in texts(unlisted)
+
+
+@pytest.mark.statement("PE-12")
+def test_job_is_first_task_false_takes_no_slot_more() -> None:
+    cluster = Cluster(3)
+    cluster.pe("apart", "$round_robin", job_is_first_task="FALSE")
+    cluster.queue(pe_list="apart")
+    job = cluster.submit(pe="apart", pe_range="3")
+    cluster.cycle()
+    assert sorted(cluster.spread(job).values()) == [1, 1, 1]
+
+
+def test_the_master_queue_comes_first_and_takes_one_slot_outside_of_the_queue_list() -> None:
+    cluster = Cluster(2)
+    cluster.queue("c.q", pe_list="mpi", slots="2")
+    near = cluster.submit(pe="mpi", pe_range="2", hard_queues=["c.q@h1"], master_queues=["all.q@h2"])
+    far = cluster.submit(pe="mpi", pe_range="4", hard_queues=["c.q"], master_queues=["all.q@h2"])
+    cluster.cycle()
+    assert list(cluster.spread(near).items()) == [("all.q@h2", 1), ("c.q@h1", 1)]
+    assert next(iter(cluster.spread(far).items())) == ("all.q@h2", 1) and sum(cluster.spread(far).values()) == 4
+
+
+def test_the_master_queue_with_all_slots_on_one_host() -> None:
+    cluster = Cluster(3)
+    job = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h3"])
+    none = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h9"])
+    cluster.cycle()
+    assert cluster.spread(job) == {"all.q@h3": 3} and not cluster.runs(none)
+
+
+@pytest.mark.statement("CX-37", "PE-5")
+def test_consumables_limit_the_slots_of_each_host() -> None:
+    cluster = Cluster(3, slots=8)
+    cluster.complex("gpu INT <= YES YES 0 0")
+    for host, count in zip(cluster.hosts, (2, 5, 4), strict=True):
+        cluster.values(host, f"gpu={count}")
+    job = cluster.submit(hard={"gpu": "2"}, pe="mpi", pe_range="1-")
+    cluster.cycle()
+    assert cluster.spread(job) == {"all.q@h1": 1, "all.q@h2": 2, "all.q@h3": 2}

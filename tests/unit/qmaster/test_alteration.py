@@ -1,0 +1,239 @@
+"""qalter: what changes, what is refused, and the words for both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Cell
+
+
+def alter(cell: Cell, target: object, user: str = "alice", verify: str = "n", **changes: Any) -> tuple[int, list[str]]:
+    answer = cell.ask("alter_jobs", user, targets=[str(target)], changes=changes, verify=verify)
+    return answer.status, [text for _, text in answer.answers]
+
+
+@pytest.mark.statement("SO-42", "SO-18")
+def test_messages_come_in_a_fixed_order_and_lists_are_replaced(cell: Cell) -> None:
+    job = cell.submit(holds="u", hard=["h_rt=3600", "mem_free=1G"])
+    status, texts = alter(cell, job, hard=["h_rt=100"], name="x", account="acc", mail_options="e", stdout=[["", "/tmp/x"]])
+    assert status == 0
+    assert texts == [
+        f"modified account of job {job}",
+        f"modified hard resource list of job {job}",
+        f"modified mail options of job {job}",
+        f"modified job name of job {job}",
+        f"modified stdout path list of job {job}",
+    ]
+    assert cell.state.jobs[job].hard == {"h_rt": "100"}
+    assert cell.state.jobs[job].name == "x"
+
+
+@pytest.mark.statement("SO-42", "ST-20")
+def test_the_version_counts_changes_and_survives(cell: Cell) -> None:
+    job = cell.submit()
+    for name in "abc":
+        alter(cell, job, name=name)
+    cell.restart()
+    assert (cell.state.jobs[job].version, cell.state.jobs[job].name) == (3, "c")
+
+
+@pytest.mark.statement("SO-42")
+def test_priority_job_share_and_tickets_name_who_set_them(cell: Cell) -> None:
+    job = cell.submit()
+    assert alter(cell, job, priority=-10) == (0, [f"alice@h1 sets scheduling priority of job {job} to -10"])
+    assert alter(cell, job, job_share=5) == (0, [f"alice@h1 sets job share of job {job} to 5"])
+    assert alter(cell, job, "root", override_tickets=7)[0] == 0
+    assert cell.state.jobs[job].override_tickets == 7
+
+
+@pytest.mark.statement("SO-27", "SO-25", "SO-11")
+def test_rights_of_single_options(cell: Cell) -> None:
+    job = cell.submit(priority=-10)
+    assert alter(cell, job, priority=-5) == (1, ['denied: "alice" must be operator to increase job priority'])
+    assert alter(cell, job, priority=-20)[0] == 0
+    assert alter(cell, job, "root", priority=10)[0] == 0
+    assert alter(cell, job, override_tickets=1)[0] == 1
+    assert "deadline initiation user" in alter(cell, job, deadline=cell.now + 60)[1][0]
+    assert alter(cell, job, deadline=0.0)[0] == 0
+
+
+@pytest.mark.statement("SO-44")
+def test_targets_by_number_name_pattern_and_user(cell: Cell) -> None:
+    one, two = cell.submit(name="one"), cell.submit(name="other")
+    strange = cell.submit("bob", name="only")
+    assert alter(cell, "o*", account="x") == (0, [f"modified account of job {one}", f"modified account of job {two}"])
+    assert cell.state.jobs[strange].account == "sge", "patterns mean own jobs"
+    answer = cell.admin("alter_jobs", targets=[], users=["bob"], changes={"account": "y"})
+    assert (answer.status, cell.state.jobs[strange].account) == (0, "y")
+    assert alter(cell, strange, name="z") == (
+        1,
+        [f'denied: "alice" must be at least owner of job {strange} to change job attributes'],
+    )
+    assert alter(cell, 99, name="z") == (1, ['denied: job "99" does not exist'])
+    assert cell.ask("alter_jobs", targets=[], users=["eve"], changes={"name": "x"}).answers == [
+        ("error", "The job * of user(s) eve does not exist")
+    ]
+
+
+@pytest.mark.statement("SO-44")
+def test_only_holds_go_by_task(cell: Cell) -> None:
+    job = cell.submit(tasks="1-5", holds="u")
+    text = "denied: the selected option works only on jobs and not on tasks"
+    assert alter(cell, f"{job}.2", name="x") == (4, [text])
+    assert alter(cell, f"{job}.2", holds="U") == (0, [f"modified hold of job-array task {job}.2"])
+    assert str(cell.state.jobs[job].holds[1]) == "1,3-5:1"
+
+
+@pytest.mark.statement("SO-13")
+def test_hold_letters_of_qalter(cell: Cell) -> None:
+    job = cell.submit(tasks="1-6", holds="u")
+    assert alter(cell, f"{job}.3", holds="s") == (1, ['denied: "alice" must be manager to set manager hold'])
+    assert alter(cell, f"{job}.3", "root", holds="s") == (0, [f"modified hold of job-array task {job}.3"])
+    assert alter(cell, job, holds="O") == (0, []), "nothing to remove is nothing to be denied"
+    assert alter(cell, f"{job}.3", holds="n") == (1, ['denied: "alice" must be manager to remove manager hold'])
+    assert alter(cell, f"{job}.4", holds="n")[0] == 0
+    assert alter(cell, job, "root", holds="n")[0] == 0
+    assert not cell.state.jobs[job].holds
+
+
+@pytest.mark.statement("SO-5", "SO-36", "SO-42")
+@pytest.mark.parametrize("change", [{"tasks": "1-3"}, {"script": "x"}, {"binary": True}, {"now": True}])
+def test_what_never_changes(cell: Cell, change: dict[str, Any]) -> None:
+    job = cell.submit()
+    status, texts = alter(cell, job, **change)
+    assert status == 1
+    assert "cannot be changed" in texts[0]
+    assert cell.state.jobs[job].version == 0
+
+
+@pytest.mark.statement("SO-42")
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"hard_queues": ["nosuch"]}, 'Job was rejected because job requests unknown queue "nosuch"'),
+        ({"hard": ["nosuch=1"]}, 'unknown resource "nosuch"'),
+        ({"name": "1x"}, 'denied: "1x" is not a valid object name (cannot start with a digit)'),
+        ({"project": "nosuch"}, 'job rejected: the requested project "nosuch" does not exist'),
+        ({"pe": "nosuch", "pe_range": "1"}, 'job rejected: the requested parallel environment "nosuch" does not exist'),
+        ({"master_queues": ["all.q"]}, "job rejected: a master queue (-masterq) is for parallel jobs (-pe) only"),
+        ({"nosuch": 1}, "denied: Object contains unknown field `nosuch`"),
+        ({"priority": "high"}, "denied: Expected `int`, got `str` - at `$.priority`"),
+    ],
+)
+def test_a_change_is_checked_like_a_submission(cell: Cell, change: dict[str, Any], text: str) -> None:
+    job = cell.submit()
+    assert alter(cell, job, **change) == (1, [text])
+    assert cell.state.jobs[job].version == 0
+
+
+@pytest.mark.statement("SO-42")
+def test_what_does_not_change_is_not_checked_again(cell: Cell) -> None:
+    cell.add("cluster_queue", "other.q", hostlist="h1")
+    job = cell.submit(hard_queues=["other.q"])
+    assert cell.admin("config_delete", kind="cluster_queue", name="other.q").status == 0
+    assert alter(cell, job, name="still")[0] == 0
+
+
+@pytest.mark.statement("SO-2")
+def test_context_changes_in_their_order(cell: Cell) -> None:
+    job = cell.submit(context={"a": "1", "b": "2"})
+    changes = [["dc", "a", ""], ["ac", "c", "3"]]
+    assert alter(cell, job, context_changes=changes) == (0, [f"modified context of job {job}"])
+    assert cell.state.jobs[job].context == {"b": "2", "c": "3"}
+    alter(cell, job, context_changes=[["sc", "", ""], ["ac", "z", "9"]])
+    assert cell.state.jobs[job].context == {"z": "9"}
+
+
+@pytest.mark.statement("SO-39")
+def test_exported_variables_are_replaced_and_the_origin_stays(cell: Cell) -> None:
+    environment = {"A": "1", "SGE_O_HOME": "/home/alice"}
+    job = cell.submit(environment=environment, environment_names=["A"], binary=False, script="true\n")
+    assert alter(cell, job, environment={"B": "2\n3"}, environment_names=["B"])[1] == [f"modified environment of job {job}"]
+    cell.restart()
+    payload = cell.master.spool.payload(job)
+    assert payload.environment == {"SGE_O_HOME": "/home/alice", "B": "2\n3"}
+    assert payload.script == b"true\n"
+
+
+def test_a_job_can_be_changed_before_its_submission_is_on_disk(cell: Cell) -> None:
+    cell.undecided("submit", {"binary": False, "script": "true\n", "environment": {"A": "1"}})
+    assert alter(cell, 1, environment={"B": "2"}, environment_names=["B"])[0] == 0
+    assert cell.master.spool.payload(1).script == b"true\n"
+
+
+@pytest.mark.statement("SO-42", "SO-43")
+def test_running_jobs_change_but_not_what_they_hold(cell: Cell) -> None:
+    row = {**cell.state.kind("complex")["h_vmem"], "name": "room", "shortcut": "room", "consumable": "YES"}
+    entries = [(attribute, value, 1) for attribute, value in row.items()]
+    assert cell.admin("config_add", kind="complex", name="room", attributes=entries).status == 0
+    cell.configure("exec_host", "h1", complex_values="room=8G")
+    job = cell.submit(hard=["room=1G", "h_rt=100"], hard_queues=["all.q@h1"])
+    cell.cycle()
+    assert cell.placed(job)
+    for change in (
+        {"context_changes": [["ac", "q", "1"]]},
+        {"account": "run", "name": "rr", "priority": -5, "notify": True, "mail_options": "e", "rerun": True},
+        {"hold_jid": []},
+        {"hard": ["room=1G", "h_rt=200"]},
+    ):
+        assert alter(cell, job, **change)[0] == 0, change
+    status, texts = alter(cell, job, hard=["h_rt=100"])
+    assert status == 1
+    assert '"room" cannot change' in texts[0]
+    assert cell.state.jobs[job].hard == {"room": "1G", "h_rt": "200"}
+    before = cell.state.bookings.hosts["h1"]["room"]
+    cell.end(job)
+    assert before == 1024**3
+    assert "room" not in cell.state.bookings.hosts["h1"]
+
+
+@pytest.mark.statement("SO-41")
+def test_validation_of_a_change(cell: Cell) -> None:
+    job = cell.submit(hard=["arch=nosuch"])
+    status, texts = alter(cell, job, verify="v")
+    assert (status, texts[-1]) == (1, "verification: no suitable queues")
+    status, texts = alter(cell, job, verify="e", name="x")
+    assert (status, texts[0].split("\n")[0]) == (1, "error: no suitable queues")
+    assert cell.state.jobs[job].name == "sleep"
+    assert alter(cell, job, verify="w", name="x") == (
+        0,
+        [f"modified job name of job {job}", "warning: no suitable queues"],
+    )
+    assert alter(cell, job, verify="v", hard=["arch=lx-amd64"]) == (0, ["verification: found suitable queue(s)"])
+    assert cell.state.jobs[job].hard == {"arch": "nosuch"}, "v and p change nothing"
+    assert alter(cell, job, verify="e", hard=["arch=*"])[0] == 0
+    held = cell.submit(holds="u")
+    assert alter(cell, held, verify="v") == (0, ["verification: job is already running or is held"])
+
+
+@pytest.mark.statement("DP-5")
+def test_dependencies_are_replaced_and_removed(cell: Cell) -> None:
+    first, second = cell.submit(), cell.submit()
+    job = cell.submit(hold_jid=[str(first)])
+    status, texts = alter(cell, job, hold_jid=[str(second)])
+    assert (status, texts) == (
+        0,
+        [f"modified job id hold list of job {job}", f"   blocking jobs: {second}", "   exited jobs:   NONE"],
+    )
+    assert cell.state.dependents[first] == set()
+    assert alter(cell, job, hold_jid=[])[0] == 0
+    assert cell.state.waits_for(cell.state.jobs[job]) == []
+    assert "would wait for itself" in alter(cell, job, hold_jid=[str(job)])[1][0]
+    alter(cell, job, hold_jid=[str(second)])
+    assert "would wait for itself" in alter(cell, second, hold_jid=[str(job)])[1][0]
+
+
+@pytest.mark.statement("JV-5")
+def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
+    job = cell.submit()
+    cell.configure("configuration", "global", jsv_url="/bin/verify", jsv_allowed_mod="N,p,h")
+    assert alter(cell, job, name="x", priority=-1, holds="u")[0] == 0
+    assert alter(cell, job, name="y", hard=["h_rt=1"], pe="mpi", pe_range="1") == (
+        1,
+        ["denied: changes of l_hard, pe are not among those of jsv_allowed_mod"],
+    )
+    cell.configure("configuration", "global", jsv_allowed_mod="none")
+    assert alter(cell, job, "root", name="y")[0] == 1
+    assert alter(cell, job, verify="v")[0] == 0

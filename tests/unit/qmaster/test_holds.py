@@ -1,0 +1,78 @@
+"""qhold and qrls: levels, task ranges, and the words and exit codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Cell
+
+
+def hold(cell: Cell, *targets: object, user: str = "alice", **fields: Any) -> tuple[int, list[str]]:
+    answer = cell.ask("hold_jobs", user, targets=[str(target) for target in targets], **fields)
+    return answer.status, [text for _, text in answer.answers]
+
+
+@pytest.mark.statement("SO-49", "AJ-6")
+def test_each_task_that_changes_is_named(cell: Cell) -> None:
+    job = cell.submit(tasks="1-6")
+    assert hold(cell, f"{job}.1-3") == (0, [f"modified hold of job-array task {job}.{task}" for task in (1, 2, 3)])
+    assert hold(cell, f"{job}.2:4") == (0, [f"modified hold of job-array task {job}.4"]), "2 and 3 are held already"
+    assert hold(cell, f"{job}.1", release=True) == (0, [f"modified hold of job-array task {job}.1"])
+    assert hold(cell, job, tasks="9-10") == (0, []), "no such tasks"
+    assert str(cell.state.jobs[job].holds[1]) == "2-4:1"
+    cell.cycle()
+    assert sorted(cell.state.jobs[job].tasks) == [1, 5, 6]
+
+
+@pytest.mark.statement("SO-49")
+def test_a_hold_keeps_a_job_until_it_is_released(cell: Cell) -> None:
+    job = cell.submit()
+    assert hold(cell, job) == (0, [f"modified hold of job {job}"])
+    assert hold(cell, job) == (0, [])
+    cell.cycle()
+    assert not cell.placed(job)
+    assert hold(cell, job, release=True) == (0, [f"modified hold of job {job}"])
+    cell.cycle()
+    assert cell.placed(job)
+
+
+@pytest.mark.statement("SO-49")
+def test_three_levels_of_rights(cell: Cell) -> None:
+    job = cell.submit()
+    assert hold(cell, job, holds="s") == (10, ['denied: "alice" must be manager to set manager hold'])
+    assert hold(cell, job, holds="o") == (10, ['denied: "alice" must be operator to set operator hold'])
+    cell.admin("config_add", kind="operator", name="bob", attributes=[])
+    assert hold(cell, job, user="bob", holds="o")[0] == 0
+    assert hold(cell, job, user="bob", holds="s")[0] == 10
+    assert hold(cell, job, user="root", holds="s")[0] == 0
+    assert hold(cell, job, holds="o", release=True) == (10, ['denied: "alice" must be operator to remove operator hold'])
+    assert hold(cell, job, holds="s", release=True) == (10, ['denied: "alice" must be manager to remove manager hold'])
+    assert hold(cell, job, user="root", holds="os", release=True)[0] == 0
+    assert not cell.state.jobs[job].holds
+
+
+@pytest.mark.statement("SO-49")
+def test_whom_it_concerns(cell: Cell) -> None:
+    mine, other = cell.submit(name="x1"), cell.submit("bob", name="x2")
+    text = f'denied: "alice" must be at least owner of job {other} to change job attributes'
+    assert hold(cell, other) == (18, [text])
+    assert hold(cell, "x*") == (0, [f"modified hold of job {mine}"])
+    assert hold(cell, users=["alice"], release=True) == (0, [f"modified hold of job {mine}"])
+    assert hold(cell, users=["nobody"]) == (3, ["The job * of user(s) nobody does not exist"])
+    assert hold(cell, 99, mine) == (3, ['denied: job "99" does not exist', f"modified hold of job {mine}"])
+
+
+@pytest.mark.statement("AJ-6")
+def test_a_large_array_is_held_in_one_line(cell: Cell) -> None:
+    job = cell.submit(tasks="1-50000")
+    assert hold(cell, job) == (0, [f"modified hold of job-array tasks 1-50000:1 of job {job}"])
+    assert len(cell.state.jobs[job].holds[1].runs) == 1
+
+
+@pytest.mark.statement("SO-13", "SO-49")
+def test_operator_holds_at_submission_need_the_right(cell: Cell) -> None:
+    assert cell.ask("submit", binary=True, script_file="x", holds="o").status == 1
+    job = cell.submit("root", holds="uo")
+    assert sorted(cell.state.jobs[job].holds) == [1, 2]

@@ -1,0 +1,119 @@
+"""Mail: which events bring about which letters."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.qmaster.mail import Mail
+from tests.harness import Cell
+
+
+@pytest.fixture
+def letters(cell: Cell) -> list[Mail]:
+    """What was posted so far."""
+    cell.configure("configuration", "global", administrator_mail="none")
+    posted: list[Mail] = []
+    cell.master.post = posted.extend
+    return posted
+
+
+def subjects(letters: list[Mail]) -> list[str]:
+    found = [letter.subject for letter in letters]
+    letters.clear()
+    return found
+
+
+@pytest.mark.statement("MA-1", "SO-19")
+def test_begin_and_end(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", mail_options="be", mail_list=["a@b", "c"])
+    cell.cycle()
+    assert letters[0].recipients == ("a@b", "c")
+    assert f" Host            = {cell.running[job, 1, 1]}\n" in letters[0].body
+    assert subjects(letters) == [f"Job {job} (x) Started"]
+    cell.end(job, exit_status=3)
+    assert " Exit Status     = 3\n" in letters[0].body
+    assert subjects(letters) == [f"Job {job} (x) Complete"]
+
+
+@pytest.mark.statement("SO-19")
+def test_only_what_was_asked_for_and_to_the_owner_by_default(cell: Cell, letters: list[Mail]) -> None:
+    quiet, begins, ends = cell.submit(), cell.submit(mail_options="b"), cell.submit(mail_options="e")
+    cell.cycle()
+    assert subjects(letters) == [f"Job {begins} (sleep) Started"]
+    cell.end(quiet)
+    cell.end(begins)
+    assert not letters
+    cell.end(ends)
+    assert letters[0].recipients == ("alice@h1",)
+
+
+@pytest.mark.statement("MA-1")
+def test_every_task_of_an_array_has_its_own(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", tasks="1-2", mail_options="b")
+    cell.cycle()
+    assert sorted(subjects(letters)) == [f"Job-array task {job}.{task} (x) Started" for task in (1, 2)]
+
+
+@pytest.mark.statement("MA-1")
+def test_aborted_rescheduled_and_in_error(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", mail_options="a")
+    cell.cycle()
+    cell.end(job, exit_status=99, failed=25)
+    assert subjects(letters) == [f"Job {job} (x) Rescheduled"]
+    cell.cycle()
+    cell.end(job, failed=26, reason="no such\n~!directory")
+    assert "\n no such\n ~!directory\n" in letters[0].body, "no line of a reason begins a line of the letter"
+    assert subjects(letters) == [f"Job {job} (x) Set in error state"]
+    cell.ask("delete_jobs", targets=[str(job)])
+    assert " deleted by alice\n" in letters[0].body
+    assert subjects(letters) == [f"Job {job} (x) was killed from pending"]
+    job = cell.submit(name="x", mail_options="ae")
+    cell.cycle()
+    cell.ask("delete_jobs", targets=[str(job)])
+    cell.end(job, exit_status=137, failed=100)
+    assert subjects(letters) == [f"Job {job} (x) Aborted"]
+
+
+@pytest.mark.statement("MA-1")
+def test_an_array_deleted_at_once_is_one_letter(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", tasks="1-5000", mail_options="a")
+    cell.ask("delete_jobs", targets=[str(job)])
+    assert subjects(letters) == [f"Job-array tasks 1-5000:1 of job {job} (x) was killed from pending"]
+
+
+@pytest.mark.statement("MA-1")
+def test_suspension_of_the_job_and_of_its_queue(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit(name="x", mail_options="s", hard_queues=["all.q@h1"])
+    cell.cycle()
+    assert not letters
+    for action, what, target, subject in (
+        ("suspend", "job", str(job), "Suspended"),
+        ("unsuspend", "job", str(job), "Continued"),
+        ("suspend", "queue", "all.q@h1", "Suspended"),
+        ("unsuspend", "queue", "all.q@h1", "Continued"),
+        ("disable", "queue", "all.q@h1", ""),
+    ):
+        cell.admin("change_states", action=action, what=what, targets=[target])
+        assert subjects(letters) == ([f"Job {job} (x) {subject}"] if subject else [])
+
+
+@pytest.mark.statement("MA-2")
+def test_problems_go_to_the_administrators(cell: Cell, letters: list[Mail]) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job, failed=8, reason="prolog broken")
+    assert not letters
+    cell.configure("configuration", "global", administrator_mail="root@x,ops@x")
+    cell.cycle()
+    cell.end(job, failed=8, reason="prolog broken")
+    assert letters[0].recipients == ("root@x", "ops@x")
+    assert "in error state" in letters[0].subject
+    assert "prolog broken" in letters[0].body
+
+
+def test_letters_wait_for_the_commit(cell: Cell, letters: list[Mail]) -> None:
+    cell.submit(mail_options="a")
+    cell.undecided("delete_jobs", {"targets": ["1"]})
+    assert not letters
+    cell.master.flush()
+    assert len(letters) == 1

@@ -1,0 +1,37 @@
+"""What the scheduler records of its runs: common/schedule and the qmaster's messages."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from daemons.qmaster.schedule_file import ScheduleFile
+from daemons.qmaster.scheduling import SchedulerDriver
+from gridengine.orders import Orders
+from tests.harness import Cell
+
+
+@pytest.mark.statement("SC-10", "SC-11")
+def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cell = Cell(tmp_path)
+
+    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float) -> bytes:
+        return msgspec.json.encode(Orders(revision, schedule=["::::::::", "a"], profile="3 jobs"))
+
+    driver = SchedulerDriver(cell.master, call, cell.master.flush)
+    with caplog.at_level(logging.WARNING):
+        asyncio.run(driver._cycle())
+        asyncio.run(driver._cycle())
+    path = cell.master.reporting.path.with_name("schedule")
+    assert path.read_text() == "::::::::\na\n" * 2
+    assert [record.getMessage() for record in caplog.records] == ["scheduling run: 3 jobs"] * 2
+
+
+@pytest.mark.statement("SC-10")
+def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ScheduleFile(tmp_path / "missing" / "schedule").append(["::::::::"])
+    assert "cannot be written" in caplog.text

@@ -1,0 +1,60 @@
+"""Shutting daemons down: who may, and which hosts a request means."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster.service import Service
+from gridengine.gdi.requests import Answer, Caller, Shutdown
+from tests.harness import MASTER, Cell
+
+ROOT = Caller("root", 0, "root", 0, MASTER)
+
+
+@pytest.fixture
+def asked() -> list[Shutdown]:
+    return []
+
+
+@pytest.fixture
+def service(cell: Cell, asked: list[Shutdown]) -> Service:
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    async def shut_down(request: Shutdown) -> Answer:
+        asked.append(request)
+        answer = Answer()
+        for host in request.hosts:
+            answer.info(host)
+        return answer
+
+    return Service(cell.master, nothing, nothing, nothing, dict, shut_down)
+
+
+def shutdown(service: Service, caller: Caller = ROOT, **fields: Any) -> Answer:
+    return asyncio.run(service.answer("shutdown", msgspec.json.encode(fields), caller))
+
+
+@pytest.mark.statement("QF-34")
+def test_all_hosts_are_those_that_are_up(service: Service, cell: Cell) -> None:
+    cell.master.lose_host("h2")
+    answer = shutdown(service, what="execd", hosts=["all"])
+    assert (answer.status, [text for _, text in answer.answers]) == (0, ["h1", "h3"])
+
+
+@pytest.mark.statement("QF-34", "QF-38")
+def test_hosts_that_nobody_knows_are_told_and_the_others_go_down(service: Service, asked: list[Shutdown]) -> None:
+    answer = shutdown(service, what="execd", hosts=["nosuch", "h2"], kill_jobs=True)
+    assert (asked[0].hosts, asked[0].kill_jobs) == (["h2"], True)
+    assert (answer.status, answer.answers[1]) == (1, ("error", 'can\'t resolve hostname "nosuch"'))
+
+
+@pytest.mark.statement("QF-34", "QF-36")
+@pytest.mark.parametrize("caller", [Caller("alice", 1001, "users", 100, MASTER), Caller("root", 0, "root", 0, "elsewhere")])
+def test_managers_on_admin_hosts_only(service: Service, asked: list[Shutdown], caller: Caller) -> None:
+    assert shutdown(service, caller, what="qmaster").status == 1
+    assert not asked

@@ -1,0 +1,165 @@
+"""Submission: what is accepted, what is refused and how it is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import Cell
+
+
+def refusal(cell: Cell, user: str = "alice", **fields: object) -> tuple[int, str]:
+    """Exit code and text of a submission that must leave nothing behind."""
+    before = cell.state.revision, cell.state.next_job_id
+    answer = cell.ask("submit", user, **{"binary": True, "script_file": "/bin/true", **fields})
+    assert (cell.state.revision, cell.state.next_job_id) == before
+    assert answer.data is None
+    return answer.status, answer.answers[-1][1]
+
+
+@pytest.mark.statement("SB-8")
+def test_ids_come_from_a_counter_that_survives_and_wraps(cell: Cell) -> None:
+    assert [cell.submit(), cell.submit()] == [1, 2]
+    cell.restart()
+    assert cell.submit() == 3
+    cell.state.next_job_id = 9_999_999
+    assert cell.submit() == 9_999_999
+    assert cell.submit() == 4, "1 to 3 are still there"
+
+
+@pytest.mark.statement("SB-9")
+@pytest.mark.parametrize("name", ["1x", "a/b", "a:b", "a@b", "a\\b", "a*", "a?", "a\nb", " "])
+def test_bad_job_names_are_refused(cell: Cell, name: str) -> None:
+    status, text = refusal(cell, name=name)
+    assert status == 1
+    assert "is not a valid object name" in text
+    assert "\n" not in text
+
+
+@pytest.mark.statement("SB-9")
+def test_default_names(cell: Cell) -> None:
+    for fields, name in (
+        ({"script_file": "/home/a/run.sh", "binary": False, "script": "true\n"}, "run.sh"),
+        ({"script_file": "", "binary": False, "script": "true\n"}, "STDIN"),
+        ({"script_file": "", "kind": "qlogin"}, "QLOGIN"),
+    ):
+        assert cell.ask("submit", **{"binary": True, **fields}).data["name"] == name
+
+
+@pytest.mark.statement("CQ-40", "GD-12")
+@pytest.mark.parametrize("field", ["hard_queues", "soft_queues"])
+@pytest.mark.parametrize("expression", ["nosuch", "nosuch*", "all.q@nosuch", "all.q@@nosuch", "*@@none*"])
+def test_unknown_queue_is_refused(cell: Cell, field: str, expression: str) -> None:
+    assert refusal(cell, **{field: [expression]}) == (
+        1,
+        f'Job was rejected because job requests unknown queue "{expression}"',
+    )
+
+
+@pytest.mark.statement("CQ-40", "QN-8")
+@pytest.mark.parametrize("expression", ["all.q", "a*", "all.q@h1", "*@h*", "all.q@@allhosts", "*@@all*"])
+def test_known_queue_expressions_are_taken(cell: Cell, expression: str) -> None:
+    job = cell.submit(hard_queues=[expression])
+    assert cell.state.jobs[job].hard_queues == [expression]
+
+
+@pytest.mark.statement("CX-42", "CX-43", "CX-44", "CX-45")
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [
+        ({"hard": ["nosuch=1"]}, "unknown resource"),
+        ({"hard": ["load_avg=1"]}, "not requestable"),
+        ({"hard": ["h_rt=-1"]}, "h_rt"),
+        ({"hard": ["h_vmem=1x"]}, "h_vmem"),
+        ({"soft": ["slots=2"]}, "slots"),
+    ],
+)
+def test_bad_resource_requests_are_refused(cell: Cell, fields: dict[str, object], word: str) -> None:
+    assert word in refusal(cell, **fields)[1]
+
+
+@pytest.mark.statement("SO-18")
+def test_resources_are_kept_by_full_name_and_add_up(cell: Cell) -> None:
+    job = cell.submit(hard=["mf=1G", "h_rt=0:1:0", "arch=lx-amd64"])
+    assert cell.state.jobs[job].hard == {"mem_free": "1G", "h_rt": "0:1:0", "arch": "lx-amd64"}
+
+
+@pytest.mark.statement("SO-20")
+def test_master_queue_needs_a_parallel_environment(cell: Cell) -> None:
+    assert "-pe" in refusal(cell, master_queues=["all.q"])[1]
+
+
+@pytest.mark.statement("SO-28")
+def test_unknown_pe_is_refused(cell: Cell) -> None:
+    assert 'parallel environment "nosuch" does not exist' in refusal(cell, pe="nosuch", pe_range="2")[1]
+
+
+@pytest.mark.statement("SO-36", "AJ-2")
+@pytest.mark.parametrize("tasks", ["0-3", "3-x", "1-10:0", "a"])
+def test_bad_task_ranges_are_refused(cell: Cell, tasks: str) -> None:
+    assert "task range" in refusal(cell, tasks=tasks)[1]
+
+
+@pytest.mark.statement("AJ-2")
+def test_array_larger_than_max_aj_tasks_is_refused(cell: Cell) -> None:
+    cell.configure("configuration", "global", max_aj_tasks="10")
+    assert "max_aj_tasks" in refusal(cell, tasks="1-11")[1]
+    assert cell.submit(tasks="1-10") == 1
+
+
+@pytest.mark.statement("SB-7", "US-7")
+def test_limits_of_jobs_give_exit_25(cell: Cell) -> None:
+    cell.configure("configuration", "global", max_u_jobs="1")
+    cell.submit()
+    assert refusal(cell)[0] == 25
+    assert cell.submit("bob") == 2
+    cell.configure("configuration", "global", max_jobs="2", max_u_jobs="0")
+    assert refusal(cell)[0] == 25
+
+
+@pytest.mark.statement("EX-14")
+def test_min_uid_is_checked_at_submission(cell: Cell) -> None:
+    cell.configure("configuration", "global", min_uid="1002")
+    assert "min_uid" in refusal(cell)[1]
+    assert cell.submit("bob") == 1
+
+
+@pytest.mark.statement("SO-27")
+def test_only_operators_raise_priority(cell: Cell) -> None:
+    assert "operator" in refusal(cell, priority=1)[1]
+    assert cell.submit(priority=-1) == 1
+    assert cell.submit("root", priority=1) == 2
+    assert "outside" in refusal(cell, "root", priority=1025)[1]
+
+
+@pytest.mark.statement("SO-11")
+def test_deadline_needs_the_list(cell: Cell) -> None:
+    assert "deadlineusers" in refusal(cell, deadline=cell.now + 60)[1]
+
+
+@pytest.mark.statement("QF-36")
+def test_only_submit_hosts_submit(cell: Cell) -> None:
+    answer = cell.ask("submit", "alice", "elsewhere", binary=True, script_file="x")
+    assert answer.status == 1
+    assert "neither submit nor admin host" in answer.answers[0][1]
+
+
+def test_a_script_with_nul_bytes_is_refused(cell: Cell) -> None:
+    assert "NUL" in refusal(cell, binary=False, script="true\n\0")[1]
+
+
+@pytest.mark.statement("DP-1", "DP-3")
+def test_predecessors_are_resolved_at_submission(cell: Cell) -> None:
+    first, second, other = cell.submit(name="prep1"), cell.submit(name="prep2"), cell.submit("bob", name="prep3")
+    job = cell.submit(hold_jid=["prep*", "99", str(other)])
+    assert cell.state.jobs[job].predecessors == [first, second, other]
+
+
+@pytest.mark.statement("SP-3", "GD-13")
+def test_an_accepted_job_is_on_disk_with_script_and_environment(cell: Cell) -> None:
+    script = "#!/bin/sh\necho grüße\n"
+    job = cell.submit(binary=False, script=script, script_file="x.sh", environment={"A": "1\n2"})
+    cell.restart()
+    assert cell.state.jobs[job].name == "x.sh"
+    payload = cell.master.spool.payload(job)
+    assert payload.script == script.encode()
+    assert payload.environment == {"A": "1\n2"}

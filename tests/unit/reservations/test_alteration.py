@@ -1,0 +1,96 @@
+"""qralter: what of a granted reservation may change, and when it is refused as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gridengine.gdi.requests import Answer
+from tests.unit.clients.shell import Shell
+from tests.unit.reservations.conftest import ReservingCell
+
+
+def alter(cell: ReservingCell, number: int, user: str = "alice", **changes: Any) -> Answer:
+    for name, field in (("at", "start_time"), ("until", "end_time")):
+        if name in changes:
+            changes[field] = cell.now + changes.pop(name)
+    return cell.ask("alter_reservations", user, targets=[str(number)], changes=changes)
+
+
+@pytest.mark.statement("AR-125", "AR-120")
+def test_the_window_moves_grows_and_shrinks_where_there_is_room(tmp_path: Path) -> None:
+    cell = ReservingCell(tmp_path, hosts=1, slots=1)
+    number, other = cell.qrsub(at=100, duration=100), cell.qrsub(at=300, duration=100)
+    now = cell.now
+    window = lambda: (cell.ar(number).start_time - now, cell.ar(number).end_time - now)  # noqa: E731
+    assert alter(cell, number, at=150).answers == [("info", "modified advance_reservation 1")]
+    assert window() == (150, 250)
+    assert alter(cell, number, until=300).status == 0
+    assert window() == (150, 300)
+    assert alter(cell, number, duration=151).answers == [("error", "advance_reservation: no suitable queues")]
+    assert alter(cell, number, at=250).status == 1
+    assert window() == (150, 300)
+    assert alter(cell, number, at=400, duration=10).status == 0
+    assert window() == (400, 410)
+    assert alter(cell, number, at=-5).answers[0][1] == "start time is in the past"
+    assert alter(cell, number, until=399).answers[0][1] == "start time is later than end time"
+    assert alter(cell, 77, name="x").answers[0][1] == 'denied: advance_reservation "77" does not exist'
+    cell.wait(300)
+    assert cell.ar(other).state == "r"
+    assert "has started" in alter(cell, other, at=50).answers[0][1]
+    assert alter(cell, other, until=100).status == 0
+    cell.restart()
+    assert cell.ar(other).end_time == cell.now + 100
+
+
+@pytest.mark.statement("AR-125")
+def test_names_mail_access_and_resources(cell: ReservingCell) -> None:
+    cell.complex("lic INT <= YES YES 0")
+    cell.configure("exec_host", "global", complex_values="lic=6")
+    number = cell.qrsub(pe="mpi", pe_range="3", hard=["lic=1"])
+    job = cell.submit(ar=number, hard=["lic=1"])
+    cell.cycle()
+    places = cell.granted(number)
+    done = alter(cell, number, name="new", users=["alice", "bob"], mail_options="b", mail_list=["x@y"], hard=["lic=2"])
+    assert done.status == 0
+    one = cell.ar(number)
+    assert (one.name, one.allowed, one.mail_options, one.mail_list) == ("new", ["alice", "bob"], "b", ["x@y"])
+    assert cell.state.reserved.held[number].cluster == {"slots": 3, "lic": 6}
+    assert cell.granted(number) == places
+    assert alter(cell, number, hard=["lic=3"]).status == 1
+    assert "running jobs use" in alter(cell, number, hard=[]).answers[0][1]
+    assert alter(cell, number, name="1a").status == 1
+    assert alter(cell, number, users=["@nope"]).status == 1
+    assert cell.ar(number).name == "new"
+    cell.end(job)
+    assert alter(cell, number, hard=[]).status == 0
+    assert "cannot have other places" in alter(cell, number, pe_range="4", pe="mpi").answers[0][1]
+
+
+@pytest.mark.statement("AR-125")
+def test_before_its_start_it_may_get_other_places(cell: ReservingCell) -> None:
+    number = cell.qrsub(at=100, hard_queues=["all.q@h1"])
+    assert alter(cell, number, hard_queues=["all.q@h2"]).status == 0
+    assert cell.granted(number) == {"all.q@h2": 1}
+    assert alter(cell, number, pe="smp", pe_range="4").status == 0
+    assert cell.granted(number) == {"all.q@h2": 4}
+    assert cell.state.reserved.of_instance.keys() == {"all.q@h2"}
+    cell.wait(100)
+    jobs = [cell.submit(ar=number) for _ in range(5)]
+    cell.cycle()
+    assert sum(bool(cell.placed(job)) for job in jobs) == 4
+
+
+@pytest.mark.statement("AR-125")
+def test_others_may_not(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
+    number = cell.qrsub(name="mine")
+    assert "privileges" in alter(cell, number, "bob", name="his").answers[0][1]
+    shell = Shell(cell, tmp_path, monkeypatch, capsys)
+    assert shell("qralter -N yours -he y mine").out == f"modified advance_reservation {number}\n"
+    assert (cell.ar(number).name, cell.ar(number).hard_errors) == ("yours", True)
+    assert shell("qralter -w v 1").err == 'qralter: invalid option argument "-w"\n'
+    assert shell("qralter 1").status == 1
+    assert shell.as_root(f"qralter -A x {number}").status == 0

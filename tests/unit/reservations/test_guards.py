@@ -1,0 +1,165 @@
+"""Changes of the configuration that would break a reservation are refused; the same ones elsewhere are not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gridengine.gdi.requests import Answer
+from gridengine.state.letters import instance_letters
+from tests.unit.reservations.conftest import ReservingCell
+
+Change = Callable[[ReservingCell, str], Answer]
+
+
+@pytest.fixture
+def both(cell: ReservingCell) -> ReservingCell:
+    """Two queues alike, t.q with a reservation of alice and bob and u.q without one."""
+    cell.complex("lic INT <= YES YES 0")
+    for letter in "tu":
+        cell.add("parallel_environment", f"{letter}_pe", pe_name=f"{letter}_pe", slots="8", allocation_rule="$fill_up")
+        cell.add("checkpoint", f"{letter}_ck", ckpt_name=f"{letter}_ck")
+        cell.add("calendar", f"{letter}_cal", calendar_name=f"{letter}_cal", year="NONE", week="NONE")
+        cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{letter}_users"])
+        for name in ("pe", "host"):
+            cell.admin("change_users", verb="add", users=["alice", "bob"], lists=[f"{letter}_{name}_users"])
+        cell.add(
+            "cluster_queue",
+            f"{letter}.q",
+            hostlist="h1" if letter == "t" else "h2",
+            slots="8",
+            load_thresholds="NONE",
+            pe_list=f"{letter}_pe",
+            ckpt_list=f"{letter}_ck",
+            calendar=f"{letter}_cal",
+            user_lists=f"{letter}_users",
+            complex_values="lic=8",
+        )
+    request = {"hard_queues": ["t.q"], "pe": "t_pe", "pe_range": "4", "checkpoint": "t_ck", "hard": ["lic=1"]}
+    cell.qrsub(users=["alice", "bob"], at=100, duration=36000, **request)
+    return cell
+
+
+def _queue(**changes: str) -> Change:
+    return lambda cell, letter: cell.configure(
+        "cluster_queue", f"{letter}.q", **{name: value.replace("X", letter) for name, value in changes.items()}
+    )
+
+
+CHANGES: dict[str, tuple[str, Change]] = {
+    "pe_list": ("AR-70", _queue(pe_list="NONE")),
+    "pe slots": ("AR-71", lambda cell, x: cell.configure("parallel_environment", f"{x}_pe", slots="3")),
+    "ckpt_list": ("AR-72", _queue(ckpt_list="NONE")),
+    "xuser_lists": ("AR-73", _queue(xuser_lists="X_host_users")),
+    "pe acl": (
+        "AR-73",
+        lambda cell, x: cell.configure("parallel_environment", f"{x}_pe", xuser_lists=f"{x}_pe_users"),
+    ),
+    "host acl": (
+        "AR-73",
+        lambda cell, x: cell.configure("exec_host", "h1" if x == "t" else "h2", xuser_lists=f"{x}_host_users"),
+    ),
+    "du": ("AR-74", lambda cell, x: cell.admin("change_users", verb="delete", users=["bob"], lists=[f"{x}_users"])),
+    "slots": ("AR-75", _queue(slots="3")),
+    "complex_values": ("AR-76", _queue(complex_values="lic=3")),
+    "complex_values gone": ("AR-76", _queue(complex_values="NONE")),
+    "calendar off": (
+        "AR-77",
+        lambda cell, x: cell.configure("calendar", f"{x}_cal", week="mon-sun=0-24=off"),
+    ),
+    "qtype": ("AR-82", _queue(qtype="NONE", pe_list="NONE")),
+    "dq": ("AR-79", lambda cell, x: cell.admin("config_delete", kind="cluster_queue", name=f"{x}.q")),
+}
+
+
+@pytest.mark.statement("AR-70", "AR-71", "AR-72", "AR-73", "AR-74", "AR-75", "AR-76", "AR-77", "AR-79", "AR-81", "AR-82")
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_refused_where_something_is_reserved_and_until_it_is_deleted(
+    both: ReservingCell, name: str
+) -> None:
+    _, change = CHANGES[name]
+    before = both.state.snapshot()
+    refused = change(both, "t")
+    assert refused.status == 1
+    assert "advance reservation 1" in refused.answers[0][1], refused.answers
+    assert "t" in refused.answers[0][1].partition('"')[2] or "h1" in refused.answers[0][1]
+    assert both.state.snapshot() == before, "a refused change leaves no trace"
+    assert change(both, "u").status == 0
+    both.qdel_ar(1)
+    assert change(both, "t").status == 0
+
+
+@pytest.mark.statement("AR-75", "AR-76", "AR-71", "AR-77")
+def test_what_is_left_may_be_taken_away(both: ReservingCell) -> None:
+    assert both.configure("cluster_queue", "t.q", slots="4", complex_values="lic=4").status == 0
+    assert both.configure("parallel_environment", "t_pe", slots="4").status == 0
+    assert both.configure("calendar", "t_cal", year="20.1.2027=off").status == 0
+    assert both.configure("calendar", "t_cal", year="15.1.2027=off").status == 1
+
+
+@pytest.mark.statement("AR-76", "AR-78")
+def test_what_hosts_and_the_cluster_offer_is_guarded_too(cell: ReservingCell) -> None:
+    for line in ("lic INT <= YES YES 0", "disk INT <= YES YES 0", "spare INT <= YES YES 0"):
+        cell.complex(line)
+    cell.configure("exec_host", "global", complex_values="lic=9,spare=1")
+    cell.configure("exec_host", "h1", complex_values="disk=10")
+    number = cell.qrsub(hard=["lic=3", "disk=4"], hard_queues=["*@h1"])
+    assert cell.configure("exec_host", "global", complex_values="lic=2,spare=1").status == 1
+    assert cell.configure("exec_host", "h1", complex_values="disk=3").status == 1
+    assert cell.configure("exec_host", "h1", complex_values="NONE").status == 1
+    rows = dict(cell.state.kind("complex"))
+    del rows["spare"]
+    for name in ("lic", "disk"):
+        changed = {**cell.state.kind("complex")[name], "consumable": "JOB"}
+        entries = [(a, v, 1) for a, v in changed.items()]
+        answer = cell.admin("config_add", kind="complex", name=name, attributes=entries)
+        assert f"advance reservation {number}" in answer.answers[0][1]
+    assert cell.configure("exec_host", "global", complex_values="lic=3").status == 0
+    assert cell.configure("exec_host", "h1", complex_values="disk=4").status == 0
+
+
+@pytest.mark.statement("AR-71", "AR-72", "AR-79")
+def test_objects_that_a_reservation_uses_stay(both: ReservingCell) -> None:
+    both.admin("change_users", verb="add", users=["alice"], lists=["team"])
+    both.qrsub(users=["@team"], hard_queues=["all.q"])
+    for kind, name in (("userset", "team"), ("exec_host", "h1"), ("parallel_environment", "t_pe")):
+        answer = both.admin("config_delete", kind=kind, name=name)
+        assert answer.status == 1, (kind, answer.answers)
+    assert "advance reservation 2" in both.admin("config_delete", kind="userset", name="team").answers[0][1]
+
+
+@pytest.mark.statement("AR-80", "CQ-30")
+def test_a_reserved_instance_that_is_no_longer_configured_serves_on_as_an_orphan(cell: ReservingCell) -> None:
+    number = cell.qrsub(hard_queues=["all.q@h1"])
+    assert cell.configure("host_group", "@allhosts", hostlist="h2 h3").status == 0
+    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]) == "o"
+    cell.restart()
+    assert instance_letters(cell.state, cell.state.instances["all.q@h1"]).startswith("o")
+    from gridengine.delivery import Load
+    from tests.harness import LOAD
+
+    for host in cell.names:
+        cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    inside, outside = cell.submit(ar=number), cell.submit(hard=["hostname=h1"])
+    cell.cycle()
+    assert cell.placed(inside) == [("all.q@h1", 1)]
+    assert not cell.placed(outside)
+    assert cell.starts[-1].queue["qname"] == "all.q"
+    cell.qdel_ar(number)
+    assert cell.state.instances["all.q@h1"].orphaned, "its job is still there"
+    cell.end(inside, exit_status=137)
+    cell.tick()
+    assert "all.q@h1" not in cell.state.instances
+    assert number not in cell.state.reservations
+
+
+@pytest.mark.statement("AR-81")
+def test_a_reservation_that_is_broken_already_forbids_nothing_new(both: ReservingCell) -> None:
+    # broken by something that no guard sees: the state is written by hand
+    both.state.objects["cluster_queue"]["t.q"]["slots"] = "1"
+    from gridengine.state.apply import apply
+    from gridengine.state.events import ObjectSet
+
+    apply(both.state, ObjectSet("cluster_queue", "t.q", dict(both.state.objects["cluster_queue"]["t.q"])))
+    assert both.configure("cluster_queue", "t.q", notify="0:1:0").status == 0

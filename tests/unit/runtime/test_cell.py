@@ -1,0 +1,108 @@
+"""Reading a cell's files: settings, names of hosts, what is said about files that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from daemons.runtime.cell import Cell, CellFault, parse_aliases, read_cell
+
+BOOTSTRAP = """\
+# made by init
+admin_user          root
+qmaster_spool_dir   /var/spool/ge/qmaster
+execd_spool_dir     /var/spool/ge/execd
+run_dir             /run/ge
+qmaster_port        6444
+ray_port            6446
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    common = tmp_path / "default" / "common"
+    common.mkdir(parents=True)
+    (common / "bootstrap").write_text(BOOTSTRAP)
+    (common / "act_qmaster").write_text("m\n")
+    (common / "host_aliases").write_text("# unique aliases\nm master m.example.org\nh1 localhost\n")
+    return tmp_path
+
+
+def read(root: Path) -> Cell:
+    return read_cell({"SGE_ROOT": str(root)})
+
+
+@pytest.mark.statement("GC-5")
+def test_settings_and_paths(root: Path) -> None:
+    cell = read(root)
+    assert (cell.name, cell.qmaster_port, cell.ray_port, cell.admin_user) == ("default", 6444, 6446, "root")
+    assert cell.execd_spool("h1") == Path("/var/spool/ge/execd/h1")
+    assert cell.gateway_socket == Path("/run/ge/gateway.sock")
+    assert cell.environment() == {"SGE_ROOT": str(root), "SGE_CELL": "default"}
+
+
+@pytest.mark.statement("GC-5")
+def test_unique_names(root: Path) -> None:
+    cell = read(root)
+    assert cell.unique_name("master") == cell.unique_name("M.Example.Org") == "m"
+    assert cell.unique_name("other.example.org") == "other.example.org"
+    assert parse_aliases("a b C\n#x y\n\nd\n") == {"b": "a", "c": "a"}
+
+
+@pytest.mark.statement("GC-5")
+@pytest.mark.parametrize(
+    ("line", "name", "unique"),
+    [
+        ("ignore_fqdn true", "other.example.org", "other"),
+        ("default_domain example.org", "other", "other.example.org"),
+        ("default_domain none", "other", "other"),
+    ],
+)
+def test_domain_rules(root: Path, line: str, name: str, unique: str) -> None:
+    (root / "default" / "common" / "bootstrap").write_text(f"{BOOTSTRAP}{line}\n")
+    assert read(root).unique_name(name) == unique
+
+
+def test_the_master_may_move(root: Path) -> None:
+    cell = read(root)
+    assert cell.master_host() == "m"
+    cell.act_qmaster.write_text("h1\n")
+    assert cell.master_host() == "h1"
+
+
+def test_an_alias_gives_the_address(root: Path) -> None:
+    assert read(root).address("h1") == "127.0.0.1"
+    with pytest.raises(CellFault, match="does not resolve"):
+        read(root).address("no.such.host.invalid")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("ray_port            6446\n", "", "does not say ray_port"),
+        ("6446", "66000", 'ray_port "66000" is not a port'),
+        ("6444", "x", 'qmaster_port "x" is not a port'),
+        ("run_dir             /run/ge", "run_dir", "line 5: run_dir has no value"),
+    ],
+)
+def test_a_wrong_bootstrap_file_says_where(root: Path, old: str, new: str, said: str) -> None:
+    path = root / "default" / "common" / "bootstrap"
+    path.write_text(BOOTSTRAP.replace(old, new))
+    with pytest.raises(CellFault, match=said) as caught:
+        read(root)
+    assert str(path) in str(caught.value)
+
+
+def test_without_a_cell(tmp_path: Path) -> None:
+    with pytest.raises(CellFault, match="SGE_ROOT is not set"):
+        read_cell({})
+    with pytest.raises(CellFault, match="cannot read .*bootstrap: No such file"):
+        read(tmp_path)
+
+
+def test_an_empty_act_qmaster(root: Path) -> None:
+    cell = read(root)
+    cell.act_qmaster.write_text("\n")
+    with pytest.raises(CellFault, match="must name the master host"):
+        cell.master_host()

@@ -1,0 +1,82 @@
+"""The messages file: the form of a line, levels, rotation, and a disk that is full."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from daemons.runtime.messages import MessageFormatter, MessagesHandler, open_messages, set_loglevel
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """Leave the root logger as it was."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    yield
+    for handler in set(root.handlers) - set(handlers):
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(level)
+
+
+def record(level: int, text: str, **extra: object) -> logging.LogRecord:
+    made = logging.LogRecord("x", level, __file__, 1, text, None, None)
+    made.__dict__.update(extra)
+    return made
+
+
+@pytest.mark.statement("GC-4")
+@pytest.mark.parametrize(
+    ("thread", "level", "expected"),
+    [
+        ("main", logging.INFO, "|  main|gm|I|hello"),
+        ("worker", logging.WARNING, "|worker|gm|W|hello"),
+        ("event_master", logging.ERROR, "|event_|gm|E|hello"),
+        ("x", logging.CRITICAL, "|     x|gm|C|hello"),
+    ],
+)
+def test_line(monkeypatch: pytest.MonkeyPatch, thread: str, level: int, expected: str) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    __import__("time").tzset()
+    line = MessageFormatter(thread, "gm").format(record(level, "hello", created=1795198493.9))
+    assert line == "11/20/2026 18:14:53" + expected
+
+
+def test_a_record_is_one_line() -> None:
+    assert "\n" not in MessageFormatter("main", "h").format(record(logging.INFO, "a\nb"))
+
+
+@pytest.mark.statement("GC-4")
+def test_loglevel(tmp_path: Path, restored: None) -> None:
+    path = tmp_path / "messages"
+    open_messages(path, "main", "h", "log_warning")
+    logging.getLogger("a").info("not this")
+    logging.getLogger("a").warning("this")
+    set_loglevel("log_err")
+    logging.getLogger("a").warning("nor this")
+    set_loglevel("LOG_INFO")
+    logging.getLogger("a").info("and this")
+    assert [line.split("|")[4] for line in path.read_text().splitlines()] == ["this", "and this"]
+
+
+def test_the_file_is_opened_again_after_rotation(tmp_path: Path) -> None:
+    handler = MessagesHandler(tmp_path / "messages")
+    handler.emit(record(logging.INFO, "before"))
+    os.rename(tmp_path / "messages", tmp_path / "messages.1")
+    handler.emit(record(logging.INFO, "after"))
+    handler.close()
+    assert (tmp_path / "messages").read_text() == "after\n"
+
+
+def test_a_full_disk_does_not_end_the_daemon(capfd: pytest.CaptureFixture[str]) -> None:
+    handler = MessagesHandler(Path("/dev/full"))
+    handler.emit(record(logging.INFO, "lost"))
+    handler.emit(record(logging.INFO, "%d wrong", args=("x",)))
+    handler.close()
+    said = capfd.readouterr().err
+    assert "lost\n" in said and "cannot log" in said

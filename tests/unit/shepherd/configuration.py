@@ -1,0 +1,26 @@
+"""Task configurations for the unit tests of the shepherd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from shepherd.config import TaskConfig, parse_config
+
+BASE: dict[str, Any] = {
+    "job_id": 7,
+    "owner": "alice",
+    "uid": 1001,
+    "gid": 1001,
+    "cwd": "/home/alice",
+    "stdout": "/home/alice/j.o7",
+    "stderr": "/home/alice/j.e7",
+    "script": "/spool/job_scripts/7",
+    "login_shells": ["sh", "bash", "csh"],
+    "environment": {"PATH": "/bin", "LD_PRELOAD": "/x.so"},
+    "variables": {"job_id": "7", "job_owner": "alice", "job_name": "; evil doings;"},
+}
+
+
+def config(**changes: Any) -> TaskConfig:
+    """The base configuration with `changes`."""
+    return parse_config(BASE | changes)

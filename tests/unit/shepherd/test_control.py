@@ -1,0 +1,168 @@
+"""Commands, notification and limits over time, without a process or a clock (QC-27, QC-29, RL-2 to RL-5, RL-9)."""
+
+from __future__ import annotations
+
+from signal import SIGCONT, SIGKILL, SIGSTOP, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU
+from typing import Any
+
+import pytest
+
+from shepherd.control import Action, Control, Kill, Measure, Note, RunMethod, Signal, WriteUsage
+from tests.unit.shepherd.configuration import config
+
+DELETED = Kill("the job was to be deleted")
+
+
+def control(**changes: Any) -> Control:
+    """A control whose job has started at time 0."""
+    found = Control(config(**changes))
+    found.started(0.0)
+    return found
+
+
+def play(found: Control, *commands: tuple[float, str], until: float = 1000.0) -> list[tuple[float, Action]]:
+    """Let time pass: give each command at its time and `due` at each deadline; all actions with their times."""
+    seen: list[tuple[float, Action]] = []
+    waiting = list(commands)
+    while True:
+        deadline = found.deadline()
+        if waiting and (deadline is None or waiting[0][0] <= deadline):
+            now, name = waiting.pop(0)
+            seen += [(now, action) for action in found.command(name, now)]
+        elif deadline is not None and deadline <= until:
+            seen += [(deadline, action) for action in found.due(deadline)]
+        else:
+            return seen
+
+
+@pytest.mark.statement("EX-6")
+def test_without_limits_nothing_is_waited_for() -> None:
+    assert control().deadline() is None
+
+
+@pytest.mark.statement("EX-6", "QC-27", "QC-29", "SO-21", "RL-9")
+@pytest.mark.parametrize(
+    ("changes", "commands", "expected"),
+    [
+        ({}, [(1, "suspend")], [(1, Signal(SIGSTOP))]),
+        ({}, [(1, "suspend"), (2, "suspend")], [(1, Signal(SIGSTOP))]),
+        ({}, [(1, "suspend"), (2, "resume")], [(1, Signal(SIGSTOP)), (2, Signal(SIGCONT))]),
+        ({"notify_s": 10}, [(1, "suspend")], [(1, Signal(SIGUSR1)), (11, Signal(SIGSTOP))]),
+        ({"notify_s": 10}, [(1, "suspend"), (2, "resume")], [(1, Signal(SIGUSR1)), (2, Signal(SIGCONT))]),
+        ({"notify_s": 10, "notify_susp": "none"}, [(1, "suspend")], [(1, Signal(SIGSTOP))]),
+        ({}, [(1, "terminate")], [(1, DELETED)]),
+        ({"notify_s": 10}, [(1, "terminate")], [(1, Signal(SIGUSR2)), (11, DELETED)]),
+        ({"notify_s": 10}, [(1, "terminate"), (5, "terminate")], [(1, Signal(SIGUSR2)), (11, DELETED)]),
+        ({"notify_s": 10, "notify_kill": "TERM"}, [(1, "terminate")], [(1, Signal(SIGTERM)), (11, DELETED)]),
+        ({"notify_s": 10, "notify_kill": "NONE"}, [(1, "terminate")], [(1, DELETED)]),
+        (
+            {"notify_s": 10},
+            [(1, "terminate"), (5, "kill")],
+            [(1, Signal(SIGUSR2)), (5, DELETED)],
+        ),
+        (
+            {"notify_s": 10, "notify_susp": "none"},
+            [(1, "suspend"), (2, "terminate")],
+            [(1, Signal(SIGSTOP)), (2, Signal(SIGCONT)), (2, Signal(SIGUSR2)), (12, DELETED)],
+        ),
+        ({"suspend_method": "SIGTSTP"}, [(1, "suspend")], [(1, Signal(20))]),
+        ({"suspend_method": "/m"}, [(1, "suspend")], [(1, RunMethod("suspend_method"))]),
+        ({"resume_method": "/m"}, [(1, "resume")], [(1, RunMethod("resume_method"))]),
+        ({"terminate_method": "/m"}, [(1, "terminate")], [(1, RunMethod("terminate_method"))]),
+        ({"terminate_method": "/m"}, [(1, "kill")], [(1, Kill("the job was killed on request"))]),
+        ({"terminate_method": "15"}, [(1, "terminate")], [(1, Signal(SIGTERM))]),
+        ({}, [(1, "usr1"), (2, "SIGXCPU")], [(1, Signal(SIGUSR1)), (2, Signal(SIGXCPU))]),
+        ({}, [(1, "usage")], [(1, WriteUsage())]),
+    ],
+)
+def test_commands(
+    changes: dict[str, Any], commands: list[tuple[float, str]], expected: list[tuple[float, Action]]
+) -> None:
+    assert play(control(**changes), *commands) == expected
+
+
+def test_what_cannot_be_understood_is_noted() -> None:
+    [action] = control().command("dance", 1)
+    assert isinstance(action, Note) and "dance" in action.text
+    notes = Control(config(suspend_method="freeze", notify_kill="x")).started(0)
+    assert [isinstance(note, Note) for note in notes] == [True, True]
+
+
+@pytest.mark.statement("RL-2", "RL-3")
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"limits": {"h_rt": None, "s_rt": None}}, []),
+        ({"limits": {"h_rt": 5}}, [(5, Kill("limit h_rt of 5 s exceeded"))]),
+        ({"limits": {"h_rt": 5}, "notify_s": 2}, [(5, Signal(SIGUSR2)), (7, Kill("limit h_rt of 5 s exceeded"))]),
+        (
+            {"limits": {"s_rt": 5}, "queue_notify_s": 3},
+            [(5, Signal(SIGUSR1)), (8, Kill("limit s_rt of 5 s exceeded"))],
+        ),
+        (
+            {"limits": {"s_rt": 3, "h_rt": 5}},
+            [(3, Signal(SIGUSR1)), (5, Kill("limit h_rt of 5 s exceeded"))],
+        ),
+        (
+            {"limits": {"h_rt": 5}, "terminate_method": "SIGTERM", "queue_notify_s": 3},
+            [(5, Signal(SIGTERM)), (8, Kill("limit h_rt of 5 s exceeded"))],
+        ),
+    ],
+)
+def test_time_limits(changes: dict[str, Any], expected: list[tuple[float, Action]]) -> None:
+    assert play(control(**changes)) == expected
+
+
+@pytest.mark.statement("RL-2")
+def test_h_rt_goes_on_while_suspended() -> None:
+    found = control(limits={"h_rt": 5})
+    assert play(found, (1, "suspend"))[-1] == (5, Kill("limit h_rt of 5 s exceeded"))
+
+
+@pytest.mark.statement("RL-4", "RL-5", "RL-7")
+@pytest.mark.parametrize(
+    ("limits", "slots", "cpu", "vmem", "expected"),
+    [
+        ({"h_cpu": 10}, 1, 10.0, 0, []),
+        ({"h_cpu": 10}, 1, 10.1, 0, [Kill("limit h_cpu of 10 s exceeded")]),
+        ({"h_cpu": 10}, 2, 19.0, 0, []),
+        ({"h_vmem": 100}, 2, 0.0, 201, [Kill("limit h_vmem of 100 bytes exceeded")]),
+        ({"s_vmem": 100}, 1, 0.0, 101, [Note("limit s_vmem of 100 bytes exceeded"), Signal(SIGXCPU)]),
+        ({"s_cpu": None, "h_cpu": None}, 1, 1e9, 2**60, []),
+    ],
+)
+def test_measured_limits(
+    limits: dict[str, float | None], slots: int, cpu: float, vmem: int, expected: list[Action]
+) -> None:
+    assert control(limits=limits, slots=slots).measured(cpu, vmem) == expected
+
+
+@pytest.mark.statement("RL-4")
+def test_warning_comes_once_and_limits_of_the_job_are_not_multiplied() -> None:
+    found = control(limits={"s_cpu": 1})
+    assert len(found.measured(2, 0)) == 2
+    assert found.measured(3, 0) == []
+    whole = control(limits={"h_vmem": 100}, slots=5, per_job_limits=["h_vmem"])
+    assert whole.measured(0, 101) == [Kill("limit h_vmem of 100 bytes exceeded")]
+
+
+def test_measuring_happens_only_for_limits_that_need_it() -> None:
+    found = control(limits={"h_cpu": 10}, pdc_interval_s=2)
+    assert found.due(2.0) == [Measure()]
+    assert found.deadline() == 4.0
+    assert control(limits={"h_fsize": 1, "h_cpu": None}).deadline() is None
+
+
+@pytest.mark.statement("EX-6")
+def test_suspension_before_the_start_is_made_good() -> None:
+    found = Control(config())
+    assert found.command("suspend", 0.0) == [Signal(SIGSTOP)]
+    assert found.started(1.0) == [Signal(SIGSTOP)]
+
+
+def test_nothing_is_pending_after_the_end() -> None:
+    found = control(limits={"h_rt": 5}, notify_s=10)
+    found.command("terminate", 1)
+    found.ended()
+    assert found.deadline() is None
+    assert SIGKILL not in [getattr(action, "number", 0) for action in found.due(100)]

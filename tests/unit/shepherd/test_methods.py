@@ -1,0 +1,76 @@
+"""The text of methods: words, users, variables, signals, environments."""
+
+from __future__ import annotations
+
+import pytest
+
+from shepherd.methods import (
+    Method,
+    MethodError,
+    expand,
+    parse_control_method,
+    parse_method,
+    parse_signal,
+    safe_environment,
+)
+
+
+@pytest.mark.statement("QC-25")
+@pytest.mark.parametrize(
+    ("text", "method"),
+    [
+        ("/p", Method(None, ["/p"])),
+        ("root@/p a 'b c'", Method("root", ["/p", "a", "b c"])),
+        ("/p user@host", Method(None, ["/p", "user@host"])),
+        ("/p; rm -rf $HOME", Method(None, ["/p;", "rm", "-rf", "$HOME"])),
+        ("root@p", Method(None, ["root@p"])),
+    ],
+)
+def test_words_and_user(text: str, method: Method) -> None:
+    assert parse_method(text) == method
+
+
+@pytest.mark.parametrize("text", ["", "  ", "/p 'x", "/p \\"])
+def test_text_that_is_no_command_line(text: str) -> None:
+    with pytest.raises(MethodError):
+        parse_method(text)
+
+
+@pytest.mark.statement("QC-27")
+def test_variables() -> None:
+    variables = {"job_id": "7", "job": "no", "host": "a b"}
+    assert expand(["$job_id", "x${host}y", "$$", "a$", "$1", "$job_id.$job"], variables) == [
+        "7", "xa by", "$$", "a$", "$1", "7.no",
+    ]  # fmt: skip
+    with pytest.raises(MethodError, match=r"\$HOME"):
+        expand(["$HOME"], variables)
+
+
+@pytest.mark.statement("QC-27")
+@pytest.mark.parametrize(("text", "number"), [("SIGTERM", 15), ("term", 15), ("9", 9), ("SIGRTMIN", 34)])
+def test_signals(text: str, number: int) -> None:
+    assert parse_signal(text) == number
+
+
+@pytest.mark.parametrize("text", ["0", "65", "-9", "SIGNOSUCH", "", "SIG_DFL", "_SETMASK", "٣"])
+def test_no_signals(text: str) -> None:
+    with pytest.raises(MethodError):
+        parse_signal(text)
+
+
+@pytest.mark.statement("QC-27")
+def test_control_methods() -> None:
+    assert parse_control_method(None) is parse_control_method("NONE") is None
+    assert parse_control_method("SIGTSTP") == 20
+    assert parse_control_method("root@/m $job_pid") == Method("root", ["/m", "$job_pid"])
+    with pytest.raises(MethodError):
+        parse_control_method("freeze it")
+
+
+@pytest.mark.statement("EX-20")
+def test_safe_environment() -> None:
+    dangerous = {"LD_AUDIT": "", "IFS": "x", "PYTHONSTARTUP": "x", "BASH_FUNC_a%%": "", "LC_ALL": "/x", "F": "() { :;}"}
+    kept = {"JOB_ID": "7", "LANG": "C.UTF-8", "HOME": "/h"}
+    found = safe_environment(dangerous | kept | {"PATH": "/home/alice/bin"})
+    assert found.pop("PATH").startswith("/usr/local/sbin:")
+    assert found == kept

@@ -1,0 +1,79 @@
+"""`failed` codes from the ends of the steps (EX-2, EX-3, EX-4)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shepherd.outcome import Ended, Outcome
+
+
+@pytest.mark.statement("EX-2", "EX-3")
+@pytest.mark.parametrize(
+    ("name", "status", "forbidden", "failed"),
+    [
+        ("prolog", 0, False, 0),
+        ("prolog", 1, False, 8),
+        ("prolog", 99, False, 25),
+        ("prolog", 100, False, 30),
+        ("prolog", 99, True, 8),
+        ("prolog", 100, True, 8),
+        ("prolog", 137, False, 8),
+        ("pe_start", 1, False, 10),
+        ("pe_stop", 2, False, 13),
+        ("epilog", 3, False, 15),
+        ("epilog", 99, False, 25),
+        ("epilog", 100, False, 30),
+    ],
+)
+def test_methods(name: str, status: int, forbidden: bool, failed: int) -> None:
+    outcome = Outcome(forbidden, forbidden)
+    outcome.method_ended(name, Ended(status))
+    assert outcome.failed == failed
+    assert (name in outcome.unsuccessful) == bool(failed)
+    assert outcome.exit_status == 0
+
+
+@pytest.mark.statement("EX-2", "EX-4")
+@pytest.mark.parametrize(
+    ("ended", "forbidden", "failed"),
+    [
+        (Ended(0), False, 0),
+        (Ended(1), False, 0),
+        (Ended(99), False, 25),
+        (Ended(99), True, 0),
+        (Ended(100), False, 30),
+        (Ended(100), True, 0),
+        (Ended(137, 9), False, 100),
+        (Ended(137), False, 0),
+    ],
+)
+def test_job(ended: Ended, forbidden: bool, failed: int) -> None:
+    outcome = Outcome(forbidden, forbidden)
+    outcome.job_ended(ended, "")
+    assert (outcome.failed, outcome.exit_status, outcome.signal) == (failed, ended.exit_status, ended.signal)
+
+
+@pytest.mark.statement("EX-4")
+def test_job_that_never_started_has_no_exit_status() -> None:
+    outcome = Outcome(False, False)
+    outcome.job_ended(Ended(127, 0, 27, "no shell"), "")
+    assert (outcome.failed, outcome.exit_status, outcome.reason) == (27, 0, "no shell")
+
+
+@pytest.mark.statement("EX-3")
+def test_last_failure_decides_and_the_exit_status_stays() -> None:
+    outcome = Outcome(False, False)
+    outcome.job_ended(Ended(137, 9), "limit h_rt")
+    assert outcome.reason == "limit h_rt"
+    outcome.method_ended("epilog", Ended(1))
+    assert (outcome.failed, outcome.exit_status, outcome.signal) == (15, 137, 9)
+
+
+def test_killed_methods() -> None:
+    before = Outcome(False, False)
+    before.killed("prolog", "deleted")
+    assert (before.failed, before.exit_status, before.signal, before.reason) == (100, 137, 9, "deleted")
+    after = Outcome(False, False)
+    after.job_ended(Ended(3), "")
+    after.killed("epilog", "killed")
+    assert (after.failed, after.exit_status) == (100, 3)

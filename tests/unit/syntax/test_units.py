@@ -1,0 +1,154 @@
+"""TIME, MEMORY, INT, DOUBLE, BOOL and date_time."""
+
+from datetime import UTC
+
+import pytest
+
+from gridengine.errors import SyntaxFault
+from gridengine.units import (
+    INFINITY,
+    format_bool,
+    format_double,
+    format_memory,
+    format_time,
+    parse_bool,
+    parse_date_time,
+    parse_double,
+    parse_int,
+    parse_memory,
+    parse_number,
+    parse_time,
+)
+
+
+@pytest.mark.statement("CQ-34")
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("3600", 3600),
+        ("0x10", 16),
+        ("010", 8),
+        ("1::1", 3601),
+        ("1:0:1", 3601),
+        ("::5", 5),
+        ("24:0:10", 86410),
+        ("00:00:60", 60),
+        ("INFINITY", INFINITY),
+        ("infinity", INFINITY),
+    ],
+)
+def test_time(text: str, seconds: float) -> None:
+    assert parse_time(text) == seconds
+
+
+@pytest.mark.statement("CQ-34", "CX-45")
+@pytest.mark.parametrize("text", ["", "abc", "1:2", "1:2:3:4", "-5", "1h", "0x", "089", "1:-2:3", "1:1.5:0"])
+def test_wrong_times_are_refused(text: str) -> None:
+    with pytest.raises(SyntaxFault):
+        parse_time(text)
+
+
+@pytest.mark.statement("CQ-35")
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("1k", 1000),
+        ("1K", 1024),
+        ("2m", 2 * 10**6),
+        ("2M", 2 * 2**20),
+        ("4g", 4 * 10**9),
+        ("4G", 4 * 2**30),
+        ("1t", 10**12),
+        ("1T", 2**40),
+        ("1.5G", 1.5 * 2**30),
+        ("0x100k", 256000),
+        ("010M", 8 * 2**20),
+        ("12", 12),
+        ("INFINITY", INFINITY),
+    ],
+)
+def test_memory(text: str, size: float) -> None:
+    assert parse_memory(text) == size
+
+
+@pytest.mark.statement("CQ-35", "CX-45")
+@pytest.mark.parametrize("text", ["", "G", "1P", "1Gb", "foo", "-1G", "-1", "1 G", "1GG"])
+def test_wrong_memory_sizes_are_refused(text: str) -> None:
+    with pytest.raises(SyntaxFault, match="memory size|negative"):
+        parse_memory(text)
+
+
+@pytest.mark.statement("CX-4")
+def test_integers_refuse_decimals() -> None:
+    assert (parse_int("12"), parse_int("-3")) == (12, -3)
+    for text in ("1.5", "1e3", "", "x", "0x10"):
+        with pytest.raises(SyntaxFault):
+            parse_int(text)
+
+
+@pytest.mark.statement("CX-4")
+def test_doubles_accept_scientific_notation() -> None:
+    assert parse_double("1e3") == 1000.0
+    assert parse_double("-2.5E-1") == -0.25
+    assert parse_double("infinity") == INFINITY
+    for text in ("", "nan", "1_0", "e5", "1e", "++1", "0x10"):
+        with pytest.raises(SyntaxFault):
+            parse_double(text)
+
+
+@pytest.mark.statement("CX-4")
+def test_booleans() -> None:
+    assert all(parse_bool(text) for text in ("TRUE", "true", "1", "y", "yes"))
+    assert not any(parse_bool(text) for text in ("FALSE", "False", "0", "n", "no"))
+    assert (format_bool(True), format_bool(False)) == ("TRUE", "FALSE")
+    with pytest.raises(SyntaxFault):
+        parse_bool("maybe")
+
+
+def test_numbers_of_configurations_have_bounds_and_bases() -> None:
+    assert (parse_number("0x10"), parse_number("007"), parse_number("4294967295")) == (16, 7, 4294967295)
+    assert parse_number("-20", -20, 20) == -20
+    for text in ("4294967296", "-1", "1.5", ""):
+        with pytest.raises(SyntaxFault):
+            parse_number(text)
+
+
+@pytest.mark.statement("X-16")
+def test_durations_have_no_field_for_days() -> None:
+    assert format_time(86410) == "24:00:10"
+    assert format_time(360000) == "100:00:00"
+    assert format_time(INFINITY) == "infinity"
+
+
+def test_memory_is_printed_with_the_largest_letter_that_fits() -> None:
+    assert format_memory(4 * 2**30) == "4.000G"
+    assert format_memory(2**40) == "1.000T"
+    assert format_memory(1536) == "1.500K"
+    assert format_memory(0) == "0.000"
+    assert format_double(0.054688) == "0.054688"
+
+
+NOW = 1795197600.0  # 2026-11-20 18:00:00 UTC
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("202611201800", NOW),
+        ("2611201800", NOW),
+        ("11201800", NOW),
+        ("11201800.30", NOW + 30),
+        ("7001010000", 0),
+        ("6912312359.59", 3155759999),
+    ],
+)
+def test_date_time(text: str, expected: float) -> None:
+    assert parse_date_time(text, NOW, UTC) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "1", "13201800", "11321800", "11202500", "1120180", "11201800.", "11201800.6", "x"]
+)
+def test_wrong_dates_are_refused(text: str) -> None:
+    with pytest.raises(SyntaxFault, match="date and time"):
+        parse_date_time(text, NOW, UTC)

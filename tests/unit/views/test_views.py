@@ -1,0 +1,142 @@
+"""The parts of the request `status` as pure functions: order, selection, shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster.views.hosts import hosts
+from daemons.qmaster.views.job_detail import job_detail
+from daemons.qmaster.views.jobs import jobs, requested_slots
+from daemons.qmaster.views.queues import cluster_queues, queue_configurations, queues
+from daemons.qmaster.views.selection import Listing
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller
+from gridengine.state import events as ev
+from tests.builders import NOW, Cluster
+
+ALICE = Caller("alice", 1001, "users", 100, "h1")
+
+
+def ask(cluster: Cluster, view: Any, **body: Any) -> Any:
+    """A view's data as it arrives at the client."""
+    return msgspec.json.decode(msgspec.json.encode(view(Listing(cluster.state), body, ALICE, NOW)))
+
+
+@pytest.mark.statement("ST-1", "ST-2")
+def test_pending_jobs_by_priority_then_submission() -> None:
+    cluster = Cluster()
+    first, second, third = (cluster.submit() for _ in range(3))
+    cluster.apply(ev.PrioritiesSet({second: (0.9, 0.5, 0.5, 0.5), third: (0.5, 0.5, 0.5, 0.5)}))
+    assert [row[0] for row in ask(cluster, jobs)["pending"]] == [second, third, first]
+
+
+@pytest.mark.statement("ST-17")
+def test_a_million_pending_tasks_are_one_row() -> None:
+    cluster = Cluster()
+    cluster.submit(array="1-1000000")
+    assert [row[8] for row in ask(cluster, jobs)["pending"]] == ["1-1000000:1"]
+
+
+@pytest.mark.statement("ST-16")
+@pytest.mark.parametrize(("first_task", "slaves"), [("TRUE", [3, 2]), ("FALSE", [4, 2])])
+def test_slots_of_a_parallel_task(first_task: str, slaves: list[int]) -> None:
+    cluster = Cluster(hosts=2)
+    cluster.change("parallel_environment", "mpi", job_is_first_task=first_task)
+    cluster.submit(pe="mpi", pe_range="6")
+    cluster.cycle()
+    (row,) = ask(cluster, jobs)["running"]
+    assert (row[7], [grant[2] for grant in row[6]]) == (6, slaves)
+
+
+@pytest.mark.parametrize(("text", "slots"), [("4", 4), ("2-8", 2), ("-8", 1), ("4-", 4), ("16,2-3", 2)])
+def test_slots_of_a_pending_parallel_job(text: str, slots: int) -> None:
+    assert requested_slots(text) == slots
+
+
+@pytest.mark.statement("ST-34")
+def test_instances_by_sequence_number() -> None:
+    cluster = Cluster(hosts=2)
+    cluster.queue("b.q", seq_no="1")
+    cluster.queue("a.q", seq_no="2")
+    assert [row["name"] for row in ask(cluster, queues)] == [
+        *("all.q@h1", "all.q@h2", "b.q@h1", "b.q@h2", "a.q@h1", "a.q@h2"),
+    ]
+
+
+@pytest.mark.statement("ST-7")
+@pytest.mark.parametrize(
+    ("changes", "letters"),
+    [
+        ({}, "BIP"),
+        ({"pe_list": "NONE"}, "BI"),
+        ({"qtype": "NONE"}, "P"),
+        ({"qtype": "NONE", "pe_list": "NONE"}, "N"),
+        ({"qtype": "BATCH", "ckpt_list": "c", "pe_list": "NONE"}, "BC"),
+    ],
+)
+def test_letters_of_the_type(changes: dict[str, str], letters: str) -> None:
+    cluster = Cluster(hosts=1)
+    cluster.queue(**changes)
+    assert ask(cluster, queues)[0]["type"] == letters
+
+
+@pytest.mark.statement("ST-11", "ST-12", "ST-13")
+def test_a_queue_without_slots_or_load() -> None:
+    cluster = Cluster(hosts=1)
+    cluster.queue("empty.q", hostlist="NONE")
+    cluster.queue("none.q", slots="0")
+    rows = {row["name"]: row for row in ask(cluster, cluster_queues)}
+    assert rows.keys() == {"all.q", "empty.q", "none.q"}
+    assert (rows["all.q"]["load"], rows["none.q"]["load"], rows["empty.q"]["load"]) == (0.1, None, None)
+    assert [row["name"] for row in ask(cluster, cluster_queues, select={"queues": ["none.q"]})] == ["none.q"]
+
+
+@pytest.mark.parametrize(
+    ("view", "body"),
+    [
+        (queues, {"select": {"requests": ["nosuch=1"]}}),
+        (queues, {"select": {"queues": ["a("]}}),
+        (queues, {"resources": ["nosuch"]}),
+        (hosts, {"hosts": ["nosuch"]}),
+        (queue_configurations, {"queues": ["a("]}),
+        (job_detail, {"jobs": ["1x"]}),
+    ],
+)
+def test_bad_input_is_a_fault_with_a_reason(view: Any, body: dict[str, Any]) -> None:
+    with pytest.raises(SyntaxFault, match="."):
+        ask(Cluster(), view, **body)
+
+
+@pytest.mark.statement("ST-18", "DP-6")
+def test_details_come_with_the_environment_if_it_is_known() -> None:
+    cluster = Cluster()
+    number = cluster.submit(environment_names=["A", "B"])
+    view = lambda *arguments: job_detail(*arguments, environment_of=lambda job_id: {"A": "1"})  # noqa: E731
+    assert ask(cluster, view, jobs=[str(number)])["jobs"][0]["environment"] == [["A", "1"], ["B", None]]
+    assert ask(cluster, job_detail, jobs=["99"]) == {"jobs": [], "unknown": ["99"]}
+
+
+@pytest.mark.statement("ST-18")
+def test_reasons_of_all_pending_jobs() -> None:
+    cluster = Cluster()
+    one, two = cluster.submit(), cluster.submit()
+    cluster.apply(ev.ReasonsSet({two: [["held"]], one: [["held"], ["full", "all.q@h1"]]}))
+    assert ask(cluster, job_detail) == {
+        "reasons": [
+            ["job dropped because of job hold", [one, two]],
+            ['queue instance "all.q@h1" dropped because it is full', [one]],
+        ]
+    }
+
+
+@pytest.mark.statement("LS-5", "ST-6", "ST-12", "QH-1")
+def test_scaled_load_in_qstat_and_as_measured_in_qhost() -> None:
+    cluster = Cluster(hosts=1)
+    cluster.change("exec_host", "h1", load_scaling="load_avg=10,np_load_avg=2")
+    cluster.heard("h1", load_avg="0.400000", np_load_avg="0.100000")
+    assert ask(cluster, queues)[0]["load"] == "4.000000"
+    assert ask(cluster, cluster_queues)[0]["load"] == pytest.approx(0.2)
+    assert ask(cluster, hosts)[1]["values"][5] == 0.4

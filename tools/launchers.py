@@ -1,0 +1,85 @@
+"""Writes the small scripts in `bin` that start the commands and the daemons.
+
+Owns the list of programs and the way they start. Called by `make` after an installation; imported by nothing but
+tests. It replaces the scripts that pip would write: those load the site machinery (about 3 ms), `re` and the
+package metadata before the first line of a command, of a life of 28 ms in all.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+#: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
+COMMANDS = (
+    "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qrdel qresub qrls qrsh qrstat "
+    "qrsub qselect qsh qstat qsub"
+).split()
+
+#: Programs with libraries of their own: these start like any Python program.
+PROGRAMS = {
+    "gridengine": "clients.admin.__main__",
+    "sge_qmaster": "daemons.qmaster.__main__",
+    "sge_execd": "daemons.execd.__main__",
+}
+
+# -I: neither the caller's PYTHON* variables nor the working directory decide what is loaded; -S: no site module.
+# The library directory comes last, so that the standard library is found without looking through it.
+_COMMAND = """\
+#!{python} -IS
+import sys
+sys.path.append({library!r})
+from {module} import main
+sys.exit(main())
+"""
+
+_PROGRAM = """\
+#!{python} -I
+import sys
+sys.path.append({library!r})
+from runpy import run_module
+run_module({module!r}, run_name="__main__")
+"""
+
+
+def write_launchers(bin_directory: Path, python: str) -> list[str]:
+    """Write the script of every program whose module is installed for `python`; return their names, sorted.
+
+    Scripts of this list whose module is gone are removed.
+    """
+    written = []
+    for name in sorted([*COMMANDS, *PROGRAMS]):
+        script = bin_directory / name
+        module = PROGRAMS.get(name, f"clients.{name}")
+        library = _library_of(module)
+        if library is None:
+            script.unlink(missing_ok=True)
+            continue
+        template = _PROGRAM if name in PROGRAMS else _COMMAND
+        script.write_text(template.format(python=python, module=module, library=library))
+        script.chmod(0o755)
+        written.append(name)
+    return written
+
+
+def _library_of(module: str) -> str | None:
+    """Return the directory that `module`'s top-level package lies in, or None when there is no such module."""
+    try:
+        spec = find_spec(module)
+    except ModuleNotFoundError:
+        return None
+    if spec is None or spec.origin is None:
+        return None
+    return str(Path(spec.origin).resolve().parents[module.count(".")])
+
+
+def main() -> None:
+    """`launchers.py BIN`: write the launchers for the Python that runs this."""
+    if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
+        sys.exit("usage: launchers.py BIN_DIRECTORY")
+    write_launchers(Path(sys.argv[1]).resolve(), sys.executable)
+
+
+if __name__ == "__main__":
+    main()
