@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,10 @@ def testbed_cell() -> Iterator[TestbedCell]:
     if reason:
         pytest.skip(reason)
     cell = TestbedCell()
-    try:
-        cell.install()
-        yield cell
-    finally:
-        cell.remove()
+    with Path("/run/lock/gridengine-test-cell").open("w") as one_session:
+        fcntl.flock(one_session, fcntl.LOCK_EX)  # its hosts and its installation are the machine's
+        try:
+            cell.install()
+            yield cell
+        finally:
+            cell.remove()
