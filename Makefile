@@ -33,6 +33,8 @@ $(VENV)/complete: pyproject.toml requirements.lock
 	rm -rf $(VENV)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP) --config-settings editable_mode=compat --editable '.[dev]'
+	# else the first fsync of a test's spool waits for all of these files to reach the disk
+	sync
 	touch $@
 
 setup: $(VENV)/complete

@@ -20,7 +20,7 @@ from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 
 #: How long a daemon may take to start or to end, in seconds. The qmaster starts Ray, which takes some of it.
-START_S = 60.0
+START_S = 120.0
 STOP_S = 30.0
 
 QMASTER = "sge_qmaster"

@@ -14,6 +14,9 @@ from daemons.runtime.ray_session import NAMESPACE, actor_class, connect
 PINNED = {"qmaster": 0.001}
 """Amount of the head node's resource that each of its actors takes."""
 
+READY_S = 100.0
+"""Patience with a slow disk: the spool is read, and its first commit waits for what others have written."""
+
 
 def start_actors(head: str, session: str) -> None:
     """Create the actors where they are missing and return when the qmaster answers."""
@@ -32,7 +35,7 @@ def start_actors(head: str, session: str) -> None:
     actor_class("daemons.schedd.actor:ScheddActor").options(name="schedd", **options).remote()
     qmaster = actor_class("daemons.qmaster.actor:QmasterActor").options(name="qmaster", max_concurrency=1000, **options)
     actor = qmaster.remote(str(cell.root), cell.name, head, session)
-    ray.get(actor.ping.remote(), timeout=50)
+    ray.get(actor.ping.remote(), timeout=READY_S)
 
 
 def main() -> None:

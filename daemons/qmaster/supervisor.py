@@ -18,7 +18,7 @@ from daemons.runtime.daemon import Startup, notify
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
 
 _log = logging.getLogger(__name__)
-ACTORS_S = 60.0
+ACTORS_S = 110.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 

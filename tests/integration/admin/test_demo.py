@@ -38,7 +38,7 @@ def test_the_demo_runs_jobs_and_leaves_nothing():
     assert "all.q@demo3" in done.stdout and "exit_status  0" in done.stdout
     assert "job 1 of" in done.stdout
     assert "\x1b" not in done.stdout, "plain lines where there is no terminal"
-    assert places() == before
+    assert places() <= before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -46,7 +46,13 @@ def test_an_interrupted_demo_leaves_nothing(number):
     before = places()
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
-        [BIN / "gridengine", "demo"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        [BIN / "gridengine", "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        # a shell's background job, as this test may be one, ignores the interrupt
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as demo:
         assert demo.stdout is not None
         for line in demo.stdout:
@@ -57,5 +63,5 @@ def test_an_interrupted_demo_leaves_nothing(number):
         demo.send_signal(number)
         demo.stdout.read()
     assert demo.returncode == 130
-    assert places() == before
+    assert places() <= before
     eventually("all processes of the demo are gone", lambda: not processes_of(ours), 10)
