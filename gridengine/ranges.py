@@ -8,13 +8,23 @@ Grammar (sge_types(5) range, parallel_env):
     slot_ranges = slots {"," slots}                slots = n | n "-" m | "-" m | n "-"
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
+from gridengine.bitmap import Bitmap
 from gridengine.errors import SyntaxFault
+
+Run = range | Bitmap
 
 #: upper end of an open slot range such as `4-`
 MAX_SLOTS = 9999999
 _LARGEST_ID = 4294967295
+#: more runs than these are kept as a bitmap, unless they are so far apart that the bitmap would be the larger
+_MOST_RUNS = 1024
+_IDS_A_RUN = 512
+#: ids over which progressions of different steps are combined
+_WIDEST = 1 << 27
 
 
 def _id(text: str, whole: str) -> int:
@@ -45,18 +55,23 @@ def _trim(run: range) -> range:
     return range(run.start, last + 1, run.step if last > run.start else 1)
 
 
-def _join(first: range, second: range) -> range | None:
+def _join(first: Run, second: range) -> range | None:
     """One run for two neighbours, or None. Runs of one member take any step."""
+    if not isinstance(first, range):
+        return None
     gap = second.start - first[-1]
     if (len(first) == 1 or first.step == gap) and (len(second) == 1 or second.step == gap):
         return range(first.start, second[-1] + 1, gap)
     return None
 
 
-def _compact(runs: Iterable[range]) -> tuple[range, ...]:
+def _compact(runs: Iterable[Run]) -> tuple[Run, ...]:
     """Join neighbours of an ascending sequence of runs that do not interleave."""
-    compact: list[range] = []
+    compact: list[Run] = []
     for run in runs:
+        if not isinstance(run, range):
+            compact.append(run)
+            continue
         if not run:
             continue
         trimmed = _trim(run)
@@ -65,28 +80,37 @@ def _compact(runs: Iterable[range]) -> tuple[range, ...]:
             compact.append(trimmed)
         else:
             compact[-1] = joined
+    if len(compact) > _MOST_RUNS and compact[-1][-1] - compact[0].start < _IDS_A_RUN * len(compact):
+        return (Bitmap.of(compact),)
     return tuple(compact)
 
 
-def _runs_of(ids: Iterable[int]) -> tuple[range, ...]:
+def _runs_of(ids: Iterable[int]) -> tuple[Run, ...]:
     return _compact(range(i, i + 1) for i in sorted(set(ids)))
 
 
-class Ranges:
-    """An immutable set of positive ids, kept as ascending arithmetic progressions that do not interleave.
+def _settled(bitmap: Bitmap | None) -> tuple[Run, ...]:
+    """The runs that say the same as a bitmap; itself where those would be many."""
+    if bitmap is None:
+        return ()
+    return _compact(bitmap.progressions(_MOST_RUNS) or (bitmap,))
 
-    A million ids of an array job are one progression. Union and difference cost the number of progressions;
-    only where progressions of different steps interleave are single ids looked at.
+
+class Ranges:
+    """An immutable set of positive ids, kept as ascending runs that do not interleave.
+
+    A run is an arithmetic progression, or a bitmap where progressions of different steps interleave. A million ids of an
+    array job are one progression, every third of them gone makes one bitmap; single ids are looked at in neither.
     """
 
     __slots__ = ("runs",)
 
     def __init__(self, runs: Iterable[range] = ()) -> None:
-        given = tuple(run if run.step > 0 else run[::-1] for run in runs if run)
+        given: tuple[Run, ...] = tuple(run if run.step > 0 else run[::-1] for run in runs if run)
         self.runs = _union(given[:1], given[1:]) if len(given) > 1 else _compact(given)
 
     @classmethod
-    def _of(cls, runs: tuple[range, ...]) -> "Ranges":
+    def _of(cls, runs: tuple[Run, ...]) -> "Ranges":
         made = cls.__new__(cls)
         made.runs = runs
         return made
@@ -97,7 +121,21 @@ class Ranges:
         lists = [part.split() for part in text.split(",")]
         if not all(lists):
             raise SyntaxFault(f'"{text}" is not a list of ranges')
-        return cls(_progression(part) for parts in lists for part in parts)
+        runs = [_progression(part) for parts in lists for part in parts]
+        if len(runs) > 1 and any(run.step > 1 and run[-1] - run.start > _WIDEST for run in runs):
+            raise SyntaxFault(f'"{text}": ranges with a step can be combined over {_WIDEST} ids at most')
+        return cls(runs)
+
+    @classmethod
+    def load(cls, text: str) -> "Ranges":
+        """The way back from `dump`. Raises SyntaxFault or ValueError."""
+        if "=" not in text:
+            return cls.parse(text) if text else cls()
+        return cls._of(tuple(Bitmap.load(part) if "=" in part else _trim(_progression(part)) for part in text.split(",")))
+
+    def dump(self) -> str:
+        """The form of the journal: `parse` reads it, but for bitmaps, which stay small."""
+        return ",".join(_text(run) if isinstance(run, range) else run.dump() for run in self.runs)
 
     @classmethod
     def of(cls, ids: Iterable[int]) -> "Ranges":
@@ -111,7 +149,10 @@ class Ranges:
         return bool(self.runs)
 
     def __contains__(self, task_id: object) -> bool:
-        return any(task_id in run for run in self.runs)
+        if not isinstance(task_id, int):
+            return False
+        position = bisect_right(self.runs, task_id, key=lambda run: run.start)
+        return position > 0 and task_id in self.runs[position - 1]
 
     def __iter__(self) -> Iterator[int]:
         for run in self.runs:
@@ -132,9 +173,12 @@ class Ranges:
 
     def __str__(self) -> str:
         """As qstat prints task ids: progressions of three and more as `a-b:s`, others singly. Source: O (qstat)."""
-        return ",".join(
-            f"{run.start}-{run[-1]}:{run.step}" if len(run) > 2 else ",".join(map(str, run)) for run in self.runs
-        )
+        return ",".join(_text(run) if isinstance(run, range) else ",".join(_texts(run)) for run in self.runs)
+
+    def summary(self) -> str:
+        """For messages: as `__str__`, and where that would be pages, how many ids there are and between which."""
+        whole = len(self.runs) <= 64 and all(isinstance(run, range) for run in self.runs)
+        return str(self) if whole else f"{len(self)} of {self.first}-{self.last}"
 
     @property
     def first(self) -> int:
@@ -149,15 +193,19 @@ class Ranges:
     @property
     def step(self) -> int:
         """The step if the set is one progression, else 1."""
-        return self.runs[0].step if len(self.runs) == 1 else 1
+        run = self.runs[0] if len(self.runs) == 1 else None
+        return run.step if isinstance(run, range) else 1
 
     def take(self, count: int) -> "Ranges":
         """The `count` smallest ids."""
-        taken: list[range] = []
+        taken: list[Run] = []
         for run in self.runs:
             if count <= 0:
                 break
-            taken.append(run[:count])
+            if len(run) <= count:
+                taken.append(run)
+            else:
+                taken += (run[:count],) if isinstance(run, range) else _runs_of(islice(run, count))
             count -= len(run)
         return Ranges._of(_compact(taken))
 
@@ -179,83 +227,112 @@ class Ranges:
 
     def minus(self, task_id: int) -> "Ranges":
         """Without one id."""
-        return Ranges._of(_minus(self.runs, range(task_id, task_id + 1)))
+        return self - Ranges._of((range(task_id, task_id + 1),))
+
+    def widened(self, below: int, above: int) -> "Ranges":
+        """Every id from `below` ids before one of the set to `above` ids behind one; they may be less than 1."""
+        wide = (
+            (range(run.start - below, run[-1] + above + 1),)
+            if isinstance(run, range) and (len(run) == 1 or run.step <= below + above + 1)
+            else _settled(Bitmap.of((run,)).widened(below, above))
+            for run in self.runs
+        )
+        return Ranges._of(_union((), tuple(run for runs in wide for run in runs)))
 
 
-def _interleave(first: range, second: range) -> bool:
-    return first.start <= second[-1] and second.start <= first[-1]
+def _text(run: range) -> str:
+    return f"{run.start}-{run[-1]}:{run.step}" if len(run) > 2 else ",".join(map(str, run))
 
 
-def _union(left: tuple[range, ...], right: tuple[range, ...]) -> tuple[range, ...]:
-    if not left or not right:
-        return left or right
-    clusters: list[list[range]] = []
+def _texts(ids: Iterable[int]) -> Iterator[str]:
+    """Texts of the progressions that ascending ids make, each as long as it can be."""
+    first = last = step = 0
+    for number in ids:
+        if not first:
+            first = number
+        elif not step:
+            step = number - first
+        elif number - last != step:
+            yield _text(range(first, last + 1, step))
+            first, step = number, 0
+        last = number
+    yield _text(range(first, last + 1, step or 1))
+
+
+def _union(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
+    clusters: list[list[Run]] = []
     end = 0
     for run in sorted((*left, *right), key=lambda run: (run.start, -run[-1])):
         if clusters and run.start <= end:
             clusters[-1].append(run)
         else:
             clusters.append([run])
+            end = run[-1]
         end = max(end, run[-1])
-    return _compact(run for cluster in clusters for run in _unite(cluster))
+    return _compact(run for cluster in clusters for run in (cluster if len(cluster) == 1 else _unite(cluster)))
 
 
-_FEW = 64
-"""Runs that are compared one with another; in larger clusters looking at single ids is quicker."""
+def _unite(cluster: list[Run]) -> tuple[Run, ...]:
+    """The union of runs of which each reaches into the span of the others: one progression if that is possible."""
+    widest = max(cluster, key=lambda run: (run[-1] - run.start, isinstance(run, range)))
+    if isinstance(widest, range) and all(_continues(run, widest) for run in cluster):
+        return (range(min(run.start for run in cluster), max(run[-1] for run in cluster) + 1, widest.step),)
+    return _settled(Bitmap.of(cluster))
 
 
-def _unite(cluster: list[range]) -> Iterable[range]:
-    """The union of runs of which each reaches into the span of the others."""
-    if len(cluster) > _FEW:
-        return _runs_of(i for run in cluster for i in run)
-    solid = [run for run in cluster if run.step == 1 and len(run) > 1]
-    kept: list[range] = []
-    for run in cluster:
-        covered = any(run is not cover and run.start >= cover.start and run[-1] <= cover[-1] for cover in solid)
-        if run not in kept and (not covered or run in solid):
-            kept.append(run)
-    first = kept[0]
-    if all((run.start - first.start) % first.step == 0 and (len(run) == 1 or run.step == first.step) for run in kept):
-        return (range(first.start, max(run[-1] for run in kept) + 1, first.step),)
-    return _runs_of(i for run in kept for i in run)
-
-
-def _difference(left: tuple[range, ...], right: tuple[range, ...]) -> tuple[range, ...]:
-    """One walk along both: what lies before the next cut is done."""
+def _difference(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
+    """One walk along both."""
     if not left or not right:
         return left
-    found: list[range] = []
+    found: list[Run] = []
     first = 0
     for run in left:
         while first < len(right) and right[first][-1] < run.start:
             first += 1
-        pieces: tuple[range, ...] = (run,)
         position = first
         while position < len(right) and right[position].start <= run[-1]:
-            cut = right[position]
-            done = next((i for i, piece in enumerate(pieces) if piece[-1] >= cut.start), len(pieces))
-            found.extend(pieces[:done])
-            pieces = _minus(pieces[done:], cut)
             position += 1
-        found.extend(pieces)
+        found += _minus(run, right[first:position])
     return _compact(found)
 
 
-def _minus(runs: tuple[range, ...], cut: range) -> tuple[range, ...]:
-    remaining: list[range] = []
-    for run in runs:
-        if not _interleave(run, cut):
-            remaining.append(run)
-            continue
-        below = max(0, -(-(cut.start - run.start) // run.step))
-        above = min(len(run), (cut[-1] - run.start) // run.step + 1)
-        remaining.append(run[:below])
-        window = run[below:above]
-        aligned = cut.step == 1 or (cut.step == run.step and (run.start - cut.start) % cut.step == 0)
-        if window and not aligned:
-            remaining.extend(_runs_of(i for i in window if i not in cut))
-        remaining.append(run[above:])
-    return _compact(remaining)
+def _minus(run: Run, cuts: tuple[Run, ...]) -> Iterable[Run]:
+    """A run without those that reach into its span, in ascending order."""
+    if not cuts:
+        return (run,)
+    if isinstance(run, range) and all(_aligned(run, cut) for cut in cuts):
+        found: list[Run] = []
+        done = 0
+        for cut in cuts:
+            below = max(done, -(-(cut.start - run.start) // run.step))
+            found.append(run[done:below])
+            done = max(below, (cut[-1] - run.start) // run.step + 1)
+        return [*found, run[done:]]
+    windows = [window for cut in cuts if (window := _within(cut, run.start, run[-1]))]
+    return _settled(Bitmap.of((run,)).without(Bitmap.of(windows))) if windows else (run,)
+
+
+def _aligned(run: range, other: Run) -> bool:
+    """Whether the other progression has every member of this one that lies within its span."""
+    if not isinstance(other, range):
+        return False
+    step = other.step if len(other) > 1 else 1
+    return (len(run) == 1 or run.step % step == 0) and (run.start - other.start) % step == 0
+
+
+def _continues(run: Run, widest: range) -> bool:
+    """Whether a run adds nothing to a progression, or goes on with its step."""
+    if not isinstance(run, range) or not _aligned(run, widest):
+        return False
+    return len(run) == 1 or run.step == widest.step or (run.start >= widest.start and run[-1] <= widest[-1])
+
+
+def _within(run: Run, first: int, last: int) -> Run | None:
+    """The members from `first` to `last`; None if there are none."""
+    if not isinstance(run, range):
+        return run.within(first, last)
+    below = max(0, -(-(first - run.start) // run.step))
+    return run[below : max(below, (last - run.start) // run.step + 1)] or None
 
 
 def parse_slot_ranges(text: str) -> tuple[tuple[int, int], ...]:

@@ -123,7 +123,7 @@ def _label(job: Job, tasks: int | Ranges) -> str:
     if not job.is_array:
         return f"Job {job.id} ({job.name})"
     if isinstance(tasks, Ranges) and len(tasks) > 1:
-        return f"Job-array tasks {tasks} of job {job.id} ({job.name})"
+        return f"Job-array tasks {tasks.summary()} of job {job.id} ({job.name})"
     return f"Job-array task {job.id}.{tasks if isinstance(tasks, int) else tasks.first} ({job.name})"
 
 

@@ -33,18 +33,7 @@ def _blocked_by(job: Job, other: Job) -> Ranges:
     own, width = job.task_step, other.task_step
     if own == width or job.array is None:
         return left
-    found = Ranges()
-    for run in left.runs:
-        whole = len(run) == 1 or run.step == width
-        for low, high in [(run.start, run[-1])] if whole else [(task, task) for task in run]:
-            found = found | _covering(job.array.first, own, low, high + width - 1)
-    return found
-
-
-def _covering(first: int, step: int, low: int, high: int) -> Ranges:
-    """Tasks of an array from `first` on that cover an id within low … high."""
-    start = first + max(0, (low - first) // step) * step
-    return Ranges((range(start, high + 1, step),)) if start <= high else Ranges()
+    return left.widened(own - 1, width - 1) & job.array
 
 
 def task_waits(state: State, job: Job, task_id: int) -> bool:

@@ -343,15 +343,15 @@ AnyEvent = (
 
 
 def encode_hook(value: object) -> object:
-    """JSON form of the types that msgspec does not know: ranges as their text."""
+    """JSON form of the types that msgspec does not know: ranges as their compact text."""
     if isinstance(value, Ranges):
-        return str(value)
+        return value.dump()
     raise NotImplementedError(type(value))
 
 
 def decode_hook(kind: type, value: object) -> object:
     if kind is Ranges:
-        return Ranges.parse(str(value)) if value else Ranges()
+        return Ranges.load(str(value))
     raise NotImplementedError(kind)
 
 

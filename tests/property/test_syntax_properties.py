@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gridengine.bitmap import Bitmap
 from gridengine.errors import SyntaxFault
 from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
 from gridengine.syntax.calendar import next_change, parse_calendar, parse_week, parse_year, state_at
@@ -46,6 +47,28 @@ def test_ranges_behave_as_sets(left: list[range], right: list[range]) -> None:
     if set_a:
         assert Ranges.parse(str(a)) == a
         assert hash(Ranges.of(set_a)) == hash(a)
+
+
+WIDE = st.builds(lambda low, ids, step: range(low, low + ids, step), *map(st.integers, (1, 1, 1), (9000, 20000, 11)))
+
+
+@pytest.mark.statement("AJ-6")
+@settings(max_examples=60, deadline=None)
+@given(first=WIDE, parts=st.lists(st.tuples(st.booleans(), WIDE), max_size=4), widened=st.tuples(*[st.integers(0, 9)] * 2))
+def test_large_ranges_behave_as_sets(first: range, parts: list[tuple[bool, range]], widened: tuple[int, int]) -> None:
+    """Odd strides through thousands of tasks: bitmaps and progressions mean the same as plain sets."""
+    ranges, ids = Ranges((first,)), set(first)
+    for adding, part in parts:
+        assert list(ranges & Ranges((part,))) == sorted(ids & set(part))
+        ranges = ranges | Ranges((part,)) if adding else ranges - Ranges((part,))
+        ids = ids | set(part) if adding else ids - set(part)
+        assert list(ranges) == sorted(ids) and len(ranges) == len(ids)
+        assert ranges == Ranges.load(ranges.dump()) == Ranges.parse(str(ranges)) if ids else not ranges
+        assert all((i in ranges) == (i in ids) for i in (part.start, part[-1], part.start + 1))
+    below, above = widened
+    assert list(ranges.widened(below, above)) == sorted({i + d for i in ids for d in range(-below, above + 1)})
+    assert list(ranges.take(1500)) == sorted(ids)[:1500]
+    assert sum(len(run.dump()) if isinstance(run, Bitmap) else 40 for run in ranges.runs) < 50_000
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=1, max_size=6))

@@ -102,7 +102,7 @@ def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, cal
     elif len(pending) == 1:
         decision.answer.info(f"{caller.user} has deleted job-array task {job.id}.{pending.first}")
     else:
-        decision.answer.info(f"{caller.user} has deleted job-array tasks {pending} of job {job.id}")
+        decision.answer.info(f"{caller.user} has deleted job-array tasks {pending.summary()} of job {job.id}")
 
 
 def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool) -> None:

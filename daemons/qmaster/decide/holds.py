@@ -94,7 +94,7 @@ def _say_modified(decision: Decision, job: Job, tasks: Ranges) -> None:
     if not job.is_array:
         decision.answer.info(f"modified hold of job {job.id}")
     elif len(tasks) > SINGLE_LINES:
-        decision.answer.info(f"modified hold of job-array tasks {tasks} of job {job.id}")
+        decision.answer.info(f"modified hold of job-array tasks {tasks.summary()} of job {job.id}")
     else:
         for task_id in tasks:
             decision.answer.info(f"modified hold of job-array task {job.id}.{task_id}")
