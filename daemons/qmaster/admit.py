@@ -73,7 +73,7 @@ class _Room:
 
     def __init__(self, state: State, now: float) -> None:
         self._state = state
-        self._site, self._ledger = Site(state), Ledger(state)
+        self._site, self._ledger = Site.of(state), Ledger(state)
         if state.reservations:
             self._ledger.timeline = Timeline(state, now)
         self._reserved: dict[int, ReservedSite] = {}

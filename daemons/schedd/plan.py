@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.timeline import Timeline, pe_key
-from gridengine.state.bookings import GLOBAL
+from gridengine.placement.timeline import Timeline
+from gridengine.state.bookings import GLOBAL, pe_key
 from gridengine.state.jobs import Grant
 from gridengine.state.state import State
 from gridengine.units import INFINITY
@@ -30,7 +30,7 @@ class Plan(Timeline):
         super().__init__(state, now)
         self._started: dict[tuple[str, str], float] = {}
         self._reserved: set[str] = set()
-        self._cluster: frozenset[str] = frozenset()
+        self._cluster: set[str] = set()
         self._ends: set[float] | None = None
         self._own_ends: set[float] = set()
 
@@ -47,7 +47,7 @@ class Plan(Timeline):
         """A pending job is to have these grants from `start` (epoch s) on."""
         added = list(self._add(start, start + self.run_for(duration), granted, charged, pe, 1))
         self._reserved.update(where for where, _, _ in added)
-        self._cluster |= {name for where, name, _ in added if where == GLOBAL}
+        self._cluster.update(name for where, name, _ in added if where == GLOBAL)
 
     def _add(self, begin: float, end: float, granted: list[Grant], charged: Charged, pe: str, sign: int) -> Iterator[Use]:
         if end < INFINITY:
@@ -61,19 +61,15 @@ class Plan(Timeline):
     def touches(self, where: str) -> bool:
         return where in self._reserved or super().touches(where)
 
-    def _held_of_cluster(self) -> frozenset[str]:
-        return super()._held_of_cluster() | self._cluster
+    def touches_cluster(self, name: str) -> bool:
+        return name in self._cluster or super().touches_cluster(name)
 
     def ahead(self, where: str, name: str, duration: float, used: float) -> float:
         """As in the time line; what this cycle started is in use as well, which the ledger counts on its own."""
         return super().ahead(where, name, duration, used + self._started.get((where, name), 0.0))
 
     def pe_ahead(self, pe: str, duration: float, used: float) -> float:
-        key = pe_key(pe)
-        if key not in self._reserved:
-            return super().pe_ahead(pe, duration, used + self._started.get((key, "slots"), 0.0))
-        most = self.pe_peak(pe, self.now, self.now + self.run_for(duration))
-        return max(0.0, most - used - self._started.get((key, "slots"), 0.0))
+        return super().pe_ahead(pe, duration, used + self._started.get((pe_key(pe), "slots"), 0.0))
 
     def ends(self) -> Iterator[float]:
         """When anything ends that has an end: what the state holds, and what the cycle started and reserved."""
@@ -86,10 +82,4 @@ def uses(state: State, granted: list[Grant], charged: Charged, pe: str) -> Itera
     """What grants take of each object, its slots included."""
     scratch = Ledger(state, empty=True)
     scratch.charge(granted, charged, pe)
-    own = scratch.own
-    for objects in (own.instances, own.hosts, {GLOBAL: own.cluster}):
-        for where, amounts in objects.items():
-            for name, amount in amounts.items():
-                yield where, name, amount
-    for name, slots in own.pes.items():
-        yield pe_key(name), "slots", float(slots)
+    return scratch.own.amounts()

@@ -24,7 +24,7 @@ from gridengine.placement.order import natural_order
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
-from gridengine.placement.spread import Candidates, grants_fit, parallel_refusals, place_parallel
+from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline, WindowLedger
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.bookings import GLOBAL
@@ -115,11 +115,9 @@ class Granting:
         suiting = self._suiting()
         suiting.sort(key=self._rank)
         if self.request.parallel:
-            candidates = Candidates.of(suiting)
-            granted, pe = place_parallel(self.site, self.ledger, self.request, candidates)
-            if not granted:
-                refusals = parallel_refusals(self.site, self.ledger, self.request, candidates)
-                self.reasons.update(dict.fromkeys(refusals))
+            why_not: list[Reason] = []
+            granted, pe = place_parallel(self.site, self.ledger, self.request, Candidates.of(suiting), why_not)
+            self.reasons.update(dict.fromkeys(why_not))
             return granted, pe
         for name in suiting:
             reason = use_refusal(self.site, self.ledger, self.request, name)

@@ -13,7 +13,7 @@ from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Level, Site
-from gridengine.placement.spread import Candidates, parallel_refusals, place_parallel
+from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import duration_offset, run_time_limit
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant, Job
@@ -80,12 +80,9 @@ def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tupl
     if request.soft or request.soft_queues:
         suiting.sort(key=lambda name: soft_violations(site, ledger, request, name))
     if request.parallel:
-        candidates = Candidates.of(suiting)
-        granted, pe = place_parallel(site, ledger, request, candidates)
-        if not granted:
-            reasons += parallel_refusals(site, ledger, request, candidates)
-            if request.pe and not request.pes:
-                reasons.append(Reason("not_reserved", (f"PE {request.pe}", str(site.reservation.id))))
+        granted, pe = place_parallel(site, ledger, request, Candidates.of(suiting), reasons)
+        if not granted and request.pe and not request.pes:
+            reasons.append(Reason("not_reserved", (f"PE {request.pe}", str(site.reservation.id))))
         return granted, pe, reasons
     for name in suiting:
         reason = use_refusal(site, ledger, request, name)

@@ -1,7 +1,7 @@
 """The configuration as placement reads it: complex entries, and values that are configured on each level, typed.
 
-Owns the caches of that. A Site is valid until the configuration changes: the scheduler makes a new one then, the
-qmaster makes one for each question. Must not look at load, use or states: see `gridengine.placement.ledger`.
+Owns the caches of that. A Site is valid until the configuration changes: `Site.of(state)` is the one that the state keeps
+until then. Must not look at load, use or states: see `gridengine.placement.ledger`.
 """
 
 from __future__ import annotations
@@ -80,6 +80,14 @@ class Site:
         self._profiles: dict[tuple[str, ...], Level] = {}
         self._queues: dict[int, tuple[InstanceConfig, Level]] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
+
+    @classmethod
+    def of(cls, state: State) -> Site:
+        """The site of a state as it is configured now; with a thousand hosts making one costs more than most questions."""
+        found: Site | None = state.kept.get(Site)
+        if found is None:
+            found = state.kept[Site] = cls(state)
+        return found
 
     def entry(self, name: str) -> ComplexEntry | None:
         """A complex entry by name or shortcut."""

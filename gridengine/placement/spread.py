@@ -58,30 +58,30 @@ class Candidates:
         return Candidates.of(self.site_order(pe, request, list(self.order())))
 
 
-def place_parallel(site: Site, ledger: Ledger, request: Request, candidates: Candidates) -> tuple[list[Grant], str]:
-    """Grants, the master's first, and the PE; no grants if none of the PEs can take the job.
+def place_parallel(
+    site: Site, ledger: Ledger, request: Request, candidates: Candidates, why_not: list[Reason] | None = None
+) -> tuple[list[Grant], str]:
+    """Grants, the master's first, and the PE; no grants if none of the PEs can take the job: `why_not` gets the reason of
+    each of them then.
 
     Of several PEs that a wildcard means the one with most free slots is tried first (PE-8).
     """
-    for pe in _usable_pes(site, ledger, request):
+    usable = _usable_pes(site, ledger, request)
+    refused: list[Reason] = []
+    for pe in usable:
         limit = _limit(site, ledger, request, pe)
         rooms = _Rooms(site, ledger, request, candidates.for_pe(pe, request), pe.name)
-        granted = _allocate(rooms, request.rule or pe.allocation_rule, limit)
+        rule = request.rule or pe.allocation_rule
+        granted = _allocate(rooms, rule, limit)
         if granted:
             return granted, pe.name
+        if why_not is not None:
+            most = str(max(0, min(limit, offered(rooms.all(), rule))))
+            refused.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (rule, most)))
+    if why_not is not None:
+        names = {pe.name for pe in usable}
+        why_not += [Reason("pe_permission", (name,)) for name in request.pes if name not in names] + refused
     return [], ""
-
-
-def parallel_refusals(site: Site, ledger: Ledger, request: Request, candidates: Candidates) -> list[Reason]:
-    """Why each PE cannot take a job that `place_parallel` has no grants for."""
-    usable = _usable_pes(site, ledger, request)
-    names = {pe.name for pe in usable}
-    refusals = [Reason("pe_permission", (name,)) for name in request.pes if name not in names]
-    for pe in usable:
-        rooms = _Rooms(site, ledger, request, candidates, pe.name)
-        most = str(max(0, min(_limit(site, ledger, request, pe), offered(rooms.all(), request.rule or pe.allocation_rule))))
-        refusals.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (request.rule, most)))
-    return refusals
 
 
 def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
@@ -147,14 +147,15 @@ def _slots(granted: list[Grant]) -> int:
 
 
 class _Rooms:
-    """What each host can take of one job in one PE, in order of preference."""
+    """What each host can take of one job in one PE, in order of preference. Each host is looked at once."""
 
-    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters")
+    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters", "_known")
 
     def __init__(self, site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
         self.site, self.ledger, self.request = site, ledger, request
         self.candidates, self.pe = candidates, pe
         self.master_matters = request.master_queues is not None or any(once for _, once in request.consumed.values())
+        self._known: dict[str, HostRoom] = {}
 
     def all(self) -> Iterator[HostRoom]:
         """Rooms of all hosts that have one, each host once, at its best instance's place in the order."""
@@ -163,7 +164,9 @@ class _Rooms:
             host = name.partition("@")[2]
             if host not in seen:
                 seen.add(host)
-                room = self.room(host)
+                room = self._known.get(host)
+                if room is None:
+                    room = self._known[host] = self.room(host)
                 if room.slots > 0:
                     yield room
 

@@ -10,12 +10,13 @@ DURATION_OFFSET, default_duration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.values import typed_value
-from gridengine.state.bookings import GLOBAL, Bookings
+from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
 from gridengine.state.jobs import Job, Task
-from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.reservations import AdvanceReservation, Span
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
@@ -23,10 +24,8 @@ DEFAULT_OFFSET_S = 60.0
 LINGER_S = 60.0
 """How long a reservation that is ending is taken to hold its slots yet: its jobs are being killed."""
 
-Span = tuple[float, float, float]
-"""(begin, end, amount); the end is not part of it."""
-
 _NOTHING: dict[str, float] = {}
+_NO_SPANS: dict[str, dict[int, Span]] = {}
 
 
 def duration_offset(scheduler: Mapping[str, str]) -> float:
@@ -63,7 +62,7 @@ class Timeline:
         self._tasks = tasks
         self._without = without
         self._spans: dict[str, dict[str, list[Span]]] = {}
-        self._names: frozenset[str] | None = None
+        self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
 
     def peak(self, where: str, name: str, start: float, end: float) -> float:
         """The most that is in use of a consumable at an object at any moment from `start` until before `end`."""
@@ -73,28 +72,29 @@ class Timeline:
         """The same for the slots of a parallel environment."""
         return self.peak(pe_key(pe), "slots", start, end)
 
+    def above(self, where: str, name: str, capacity: float) -> list[Span]:
+        """When more than a capacity is in use, and how much: spans of one amount each."""
+        return above(self._at(where).get(name, ()), capacity)
+
     def ahead(self, where: str, name: str, duration: float, used: float) -> float:
         """How much more than `used` now a job of this duration has to leave alone while it would run."""
-        if not (self.touches(where) if where != GLOBAL else name in self._held_of_cluster()):
+        if not (self.touches(where) if where != GLOBAL else self.touches_cluster(name)):
             return 0.0  # running jobs only ever give back
         return max(0.0, self.peak(where, name, self.now, self.now + duration + self.offset) - used)
 
     def pe_ahead(self, pe: str, duration: float, used: float) -> float:
         """The same for the slots of a parallel environment."""
-        if pe not in self.state.reserved.of_pe:
+        if not self.touches(pe_key(pe)):
             return 0.0
         return max(0.0, self.pe_peak(pe, self.now, self.now + duration + self.offset) - used)
 
     def touches(self, where: str) -> bool:
         """Whether a reservation holds anything at an instance or a host."""
-        index = self.state.reserved
-        return where in (index.of_instance if "@" in where else index.of_host)
+        return where in self.state.reserved.spans
 
-    def _held_of_cluster(self) -> frozenset[str]:
-        """The consumables of which any reservation holds something."""
-        if self._names is None:
-            self._names = frozenset(name for held in self.state.reserved.held.values() for name in held.cluster)
-        return self._names
+    def touches_cluster(self, name: str) -> bool:
+        """Whether a reservation holds anything of a consumable of the cluster."""
+        return name in self.state.reserved.spans.get(GLOBAL, _NO_SPANS)
 
     def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
         """When a reservation holds its slots."""
@@ -134,29 +134,25 @@ class Timeline:
     def _at(self, where: str) -> dict[str, list[Span]]:
         found = self._spans.get(where)
         if found is None:
-            found = self._spans[where] = {}
-            for begin, end, amounts in (*self._held(where), *(self._running(where) if self._tasks else ())):
+            held = self.state.reserved.spans.get(where, _NO_SPANS)
+            found = self._spans[where] = {name: list(self._in_force(spans)) for name, spans in held.items()}
+            for begin, end, amounts in self._running(where) if self._tasks else ():
                 for name, amount in amounts.items():
                     found.setdefault(name, []).append((begin, end, amount))
         return found
 
-    def _held(self, where: str) -> Iterator[tuple[float, float, Mapping[str, float]]]:
-        index = self.state.reserved
-        if where == GLOBAL:
-            numbers: Iterable[int] = self.state.reservations
-        elif where.startswith(_PE):
-            numbers = index.of_pe.get(where.removeprefix(_PE), ())
-        else:
-            numbers = (index.of_instance if "@" in where else index.of_host).get(where, ())
-        for number in numbers:
-            if number != self._without:
-                yield *self.window(self.state.reservations[number]), _amounts(index.held[number], where)
+    def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
+        """Without the reservation that is left out, and those that are ending as long as their jobs may linger."""
+        if self._irregular.isdisjoint(spans):
+            return spans.values()
+        windows = {number: self.window(self.state.reservations[number]) for number in spans if number != self._without}
+        return [(*window, spans[number][2]) for number, window in windows.items()]
 
     def _running(self, where: str) -> Iterator[tuple[float, float, Mapping[str, float]]]:
         """Tasks outside of reservations: those inside are covered by what the reservation holds."""
         state = self.state
-        if where == GLOBAL or where.startswith(_PE):
-            pe = where.removeprefix(_PE) if where.startswith(_PE) else ""
+        pe = pe_of(where)
+        if where == GLOBAL or pe:
             keys: Iterable[tuple[int, int]] = (
                 (job.id, task.id)
                 for job in state.jobs.values()
@@ -175,19 +171,11 @@ class Timeline:
             yield self.now, self.end_of(job, task), _amounts(held, where)
 
 
-_PE = "pe "
-
-
-def pe_key(name: str) -> str:
-    """The key of a parallel environment: no instance, host or group may contain a blank."""
-    return _PE + name
-
-
 def _amounts(held: Bookings, where: str) -> Mapping[str, float]:
     if where == GLOBAL:
         return held.cluster
-    if where.startswith(_PE):
-        return {"slots": float(held.pes.get(where.removeprefix(_PE), 0))}
+    if pe := pe_of(where):
+        return {"slots": float(held.pes.get(pe, 0))}
     return (held.instances if "@" in where else held.hosts).get(where, _NOTHING)
 
 
@@ -209,6 +197,18 @@ def peak(spans: Iterable[Span], start: float, end: float) -> float:
         level += change
         most = max(most, level)
     return most
+
+
+def above(spans: Iterable[Span], capacity: float) -> list[Span]:
+    """When the sum of amounts is larger than a capacity, and the sum: spans in order."""
+    steps = sorted(step for begin, over, amount in spans for step in ((begin, amount), (over, -amount)))
+    found: list[Span] = []
+    level = 0.0
+    for (moment, change), (following, _) in pairwise(steps):
+        level += change
+        if level > capacity and following > moment:
+            found.append((moment, following, level))
+    return found
 
 
 class WindowLedger(Ledger):

@@ -16,7 +16,7 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.reserved import ReservedSite, place_reserved, reservation_waits, reserved_request
 from gridengine.placement.site import Site
-from gridengine.placement.spread import Candidates, parallel_refusals, place_parallel
+from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.state.state import State
@@ -35,14 +35,14 @@ def verify(
     (epoch s) on is, unless the job asks for one: then it has to fit inside (AR-87). `ended`: running tasks that are taken
     for ended.
     """
-    site, ledger = Site(state), Ledger(state, empty=assume_empty)
+    site, ledger = Site.of(state), Ledger(state, empty=assume_empty)
     for task in ended:
         held = {name: (float(amount), state.per_job(name)) for name, amount in task.resources.items()}
         ledger.charge(task.granted, held, task.pe, -1)
     if job.ar in state.reservations:
         inside = ReservedSite(site, state.reservations[job.ar])
-        granted, _, why_not = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
-        return granted, why_not
+        granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
+        return granted, refusals
     if state.reservations:
         ledger.timeline = Timeline(state, now, tasks=not assume_empty)
     request = Request(site, job)
@@ -56,9 +56,9 @@ def verify(
         else:
             reasons[found] = None
     if request.parallel:
-        candidates = Candidates.of(open_instances)
-        granted, _ = place_parallel(site, ledger, request, candidates)
-        return granted, [*reasons, *([] if granted else parallel_refusals(site, ledger, request, candidates))]
+        why_not: list[Reason] = []
+        granted, _ = place_parallel(site, ledger, request, Candidates.of(open_instances), why_not)
+        return granted, [*reasons, *why_not]
     granted = []
     for name in open_instances:
         found = use_refusal(site, ledger, request, name)

@@ -84,6 +84,7 @@ def _group_members_set(state: State, event: ev.GroupMembersSet) -> None:
 def _settle(state: State) -> None:
     unsettled, state.unsettled = state.unsettled, Unsettled()
     settle(state, unsettled)
+    state.kept.clear()
 
 
 # --- jobs --------------------------------------------------------------------------------------------

@@ -8,11 +8,22 @@ not state: availability is computed in `gridengine.placement`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from gridengine.state.jobs import Grant, Task
 
 GLOBAL = "global"
+_PE = "pe "
+
+
+def pe_key(name: str) -> str:
+    """The key of a parallel environment among those of instances, hosts and the cluster: none of these has a blank."""
+    return _PE + name
+
+
+def pe_of(key: str) -> str:
+    """The parallel environment of a key, "" for another object's."""
+    return key.removeprefix(_PE) if key.startswith(_PE) else ""
 
 
 class Bookings:
@@ -49,6 +60,15 @@ class Bookings:
                 self._add(grant, name, sign * float(text) * (1 if once else grant.slots))
         if pe:
             self.pes[pe] = self.pes.get(pe, 0) + sign * sum(grant.slots for grant in granted)
+
+    def amounts(self) -> Iterator[tuple[str, str, float]]:
+        """(key of the object, consumable, amount) of all that is booked."""
+        for objects in (self.instances, self.hosts, {GLOBAL: self.cluster}):
+            for where, sums in objects.items():
+                for name, amount in sums.items():
+                    yield where, name, amount
+        for pe, slots in self.pes.items():
+            yield pe_key(pe), "slots", float(slots)
 
     def _add(self, grant: Grant, name: str, amount: float) -> None:
         for sums in (self.instances[grant.instance], self.hosts[grant.host], self.cluster):

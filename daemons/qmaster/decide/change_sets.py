@@ -21,9 +21,9 @@ from gridengine.config import KINDS
 from gridengine.config.sample_cell import LOAD_ORDER
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ChangeObjects, ObjectChange
-from gridengine.state.apply import apply, load_state
+from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
-from gridengine.state.state import State, decode_snapshot
+from gridengine.state.state import State
 
 
 def change_objects(state: State, request: ChangeObjects, caller: Caller, world: World) -> Decision:
@@ -83,7 +83,7 @@ def instance_changes(state: State, events: list[AnyEvent], world: World) -> dict
     `appear`, `go`, `orphaned`, `revived` (no more orphaned), `ambiguous` ([name, attribute, identifiers]), `settled` (no
     more ambiguous), `changed` (other values of attributes).
     """
-    after = load_state(State(decode_snapshot(state.snapshot())))
+    after = state.branch()
     for event in events:
         apply(after, event)
     for event in membership_changes(after):

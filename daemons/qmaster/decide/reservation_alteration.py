@@ -79,7 +79,7 @@ def _changes(
 def _place(state: State, reservation: AdvanceReservation, changed: AdvanceReservation, world: World) -> None:
     """Give the changed reservation its places. Raises Refused."""
     granting = Granting(
-        Site(state), Timeline(state, world.now, without=reservation.id), _from_now(changed, world.now), world.zone
+        Site.of(state), Timeline(state, world.now, without=reservation.id), _from_now(changed, world.now), world.zone
     )
     if granting.keeps(reservation.granted, reservation.granted_pe, changed.pe_range):
         changed.granted, changed.granted_pe = reservation.granted, reservation.granted_pe

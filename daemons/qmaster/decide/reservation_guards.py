@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from daemons.qmaster.decide.kinds import title
-from daemons.qmaster.decide.proposal import Proposal
+from daemons.qmaster.decide.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
-from gridengine.placement.granting import Granting, sets_of_users, users_of
+from daemons.qmaster.memberships import membership_changes
+from gridengine.placement.granting import Granting, as_job, sets_of_users, users_of
 from gridengine.placement.match import ROUNDING
+from gridengine.placement.requests import category_key
 from gridengine.placement.site import Level, Site
 from gridengine.placement.timeline import Timeline
-from gridengine.state.apply import load_state
-from gridengine.state.bookings import GLOBAL
-from gridengine.state.reservations import AdvanceReservation
-from gridengine.state.state import Snapshot, State
+from gridengine.state.apply import apply
+from gridengine.state.bookings import GLOBAL, pe_key
+from gridengine.state.reservations import AdvanceReservation, Span
+from gridengine.state.state import State
 
 RELEVANT = frozenset(
     "cluster_queue host_group exec_host parallel_environment checkpoint calendar userset complex".split()
@@ -43,13 +43,39 @@ def reservation_refusals(proposal: Proposal, world: World) -> Iterator[str]:
                 yield f"denied: {title(kind, name)} is used by advance reservation {reservation.id}"
     after = _Check(proposed_state(proposal), world)
     before: _Check | None = None
-    for reservation in live:
+    for reservation in _concerned(state, after.state, changed, live):
         found = after.faults(reservation, users_of(state, reservation))
         if found:
             before = before or _Check(state, world)
             for fault in found - before.faults(reservation, users_of(state, reservation)):
                 what = " and ".join(title(kind, name) for kind, name in changed[:3])
                 yield f"denied: changing {what} would break advance reservation {reservation.id}: {fault}"
+
+
+def _concerned(
+    state: State, after: State, changed: list[Reference], live: list[AdvanceReservation]
+) -> list[AdvanceReservation]:
+    """The reservations that the changes can touch at all: with a thousand of them only these are worth a look."""
+    of_kind: dict[str, set[str]] = {}
+    for kind, name in changed:
+        of_kind.setdefault(kind, set()).add(name)
+    hosts, calendars = of_kind.get("exec_host", set()), of_kind.get("calendar", set())
+    if GLOBAL in hosts or not of_kind.keys().isdisjoint(("userset", "complex")):
+        return live
+    index = state.reserved
+    numbers = {number for host in hosts for number in index.of_host.get(host, ())}
+    for name, holders in index.of_instance.items():
+        config = after.configs.get(name)
+        if config is not None and (config is not state.configs.get(name) or config.text["calendar"] in calendars):
+            numbers |= holders
+    pes, groups = of_kind.get("parallel_environment", set()), "host_group" in of_kind
+    return [
+        one
+        for one in live
+        if one.id in numbers
+        or one.granted_pe in pes
+        or (groups and any("@@" in queue for queue in (*one.hard_queues, *one.master_queues)))
+    ]
 
 
 def _named(proposal: Proposal, reservation: AdvanceReservation, kind: str, name: str) -> bool:
@@ -71,37 +97,24 @@ def _named(proposal: Proposal, reservation: AdvanceReservation, kind: str, name:
 
 
 def proposed_state(proposal: Proposal) -> State:
-    """A state of the configuration as it would be, with reservations but without jobs. Queues without any are left out."""
-    state = proposal.state
-    reserved = {name.partition("@")[0] for name in state.reserved.of_instance}
-    objects = {kind: proposal.kind(kind) for kind in {*state.objects, *(kind for kind, _ in proposal.changed)}}
-    queues = objects.get("cluster_queue", {})
-    objects["cluster_queue"] = {name: queues[name] for name in reserved if name in queues}
-    instances = {
-        name: msgspec.structs.replace(instance)
-        for name, instance in state.instances.items()
-        if instance.queue in reserved
-    }
-    return load_state(
-        State(
-            Snapshot(
-                objects=objects,
-                instances=instances,
-                hosts=state.hosts,
-                rule_members=state.rule_members,
-                reservations=state.reservations,
-            )
-        )
-    )
+    """The state with the configuration as it would be."""
+    after = proposal.state.branch()
+    for event in proposal.events():
+        apply(after, event)
+    for event in membership_changes(after):
+        apply(after, event)
+    return after
 
 
 class _Check:
-    """Whether reservations are in order in one state, for as long as they last yet."""
+    """Whether reservations are in order in one state, for as long as they last yet. What equal ones share is made once."""
 
     def __init__(self, state: State, world: World) -> None:
         self.state, self.world = state, world
-        self.site = Site(state)
+        self.site = Site.of(state)
         self.timeline = Timeline(state, world.now, tasks=False)
+        self._grantings: dict[tuple[object, ...], Granting] = {}
+        self._above: dict[tuple[str, str], list[Span]] = {}
 
     def faults(self, reservation: AdvanceReservation, users: dict[str, str]) -> frozenset[str]:
         """What is wrong with its places; instances that are no longer configured go on as orphans (AR-80).
@@ -109,12 +122,9 @@ class _Check:
         users: who might use it before the change; who is taken off its own lists does not count any more.
         """
         state = self.state
-        kept = users_of(state, reservation)
-        sets = sets_of_users(state, {name: group for name, group in users.items() if name in kept})
         start, end = max(self.world.now, reservation.start_time), reservation.end_time
-        granting = Granting(self.site, self.timeline, reservation, self.world.zone, sets)
+        granting = self._granting(reservation, users)
         granting.window(start, end)
-        granting.request.pes = [pe for pe in granting.request.pes if pe == reservation.granted_pe]
         texts: list[str] = []
         hosts: dict[str, None] = {GLOBAL: None}
         for grant in reservation.granted:
@@ -132,14 +142,31 @@ class _Check:
             texts += self._pe(reservation.granted_pe, start, end)
         return frozenset(texts)
 
+    def _granting(self, reservation: AdvanceReservation, users: dict[str, str]) -> Granting:
+        """The rules for a reservation, of which only the granted PE counts."""
+        kept = users_of(self.state, reservation)
+        sets = sets_of_users(self.state, {name: group for name, group in users.items() if name in kept})
+        key = (*sets, reservation.granted_pe, category_key(frozenset(), as_job(reservation)))
+        granting = self._grantings.get(key)
+        if granting is None:
+            granting = self._grantings[key] = Granting(self.site, self.timeline, reservation, self.world.zone, sets)
+            granting.request.pes = [pe for pe in granting.request.pes if pe == reservation.granted_pe]
+        return granting
+
     def _overbooked(self, where: str, level: Level, start: float, end: float) -> Iterator[str]:
         for name, capacity in level.consumables.items():
-            most = self.timeline.peak(where, name, start, end)
-            if most > capacity + ROUNDING:
+            most = self._most(where, name, capacity + ROUNDING, start, end)
+            if most:
                 yield f"{most:g} of {name} are reserved at {where}"
 
     def _pe(self, name: str, start: float, end: float) -> Iterator[str]:
         pe = self.state.typed("parallel_environment", name)
-        most = self.timeline.pe_peak(name, start, end)
-        if pe is not None and most > pe.slots:
+        most = self._most(pe_key(name), "slots", pe.slots, start, end) if pe is not None else 0.0
+        if most:
             yield f"{most:g} slots of it are reserved"
+
+    def _most(self, where: str, name: str, capacity: float, start: float, end: float) -> float:
+        """The most that is reserved of what an object has, if that is more than there is; else 0."""
+        if (where, name) not in self._above:
+            self._above[where, name] = self.timeline.above(where, name, capacity)
+        return max((amount for begin, over, amount in self._above[where, name] if begin < end and over > start), default=0.0)

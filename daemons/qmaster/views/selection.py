@@ -35,7 +35,7 @@ class Listing:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.site = Site(state)
+        self.site = Site.of(state)
         self.ledger = Ledger(state)
         self._letters: dict[str, str] = {}
         self._requests: dict[CategoryKey, Request] = {}
