@@ -34,7 +34,7 @@ class SuspendOrder(Struct, array_like=True):
 class Orders(Struct, omit_defaults=True):
     """The outcome of one scheduling cycle.
 
-    `revision`: of the state it was computed on. `priorities` and `reasons` as in the events of the same meaning,
+    `revision`: of the state it was computed on. `priorities` as in the event of the same meaning,
     only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
     `next_time`: epoch seconds at which time alone could change the outcome.
     `schedule`: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10).
@@ -45,7 +45,6 @@ class Orders(Struct, omit_defaults=True):
     starts: list[StartOrder] = field(default_factory=list)
     suspends: list[SuspendOrder] = field(default_factory=list)
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
-    reasons: dict[int, list[list[str]]] = field(default_factory=dict)
     give_up: list[int] = field(default_factory=list)
     next_time: float = 0.0
     schedule: list[str] = field(default_factory=list)

@@ -21,7 +21,7 @@ _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
 HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 
 
-def record(job: Job, task: Task, ended: Ended, failed: int, deleted_by: str = "") -> list[str]:
+def record(job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
     """The accounting fields, in order, of a task that ended as reported."""
     usage = ended.usage
     master = task.granted[0] if task.granted else None
@@ -58,14 +58,14 @@ def record(job: Job, task: Task, ended: Ended, failed: int, deleted_by: str = ""
     ]
 
 
-def killed_record(job: Job, task: Task, now: float, failed: int, deleted_by: str = "") -> list[str]:
+def killed_record(job: Job, task: Task, now: float, failed: int) -> list[str]:
     """The record of a task whose host gave no report (forced deletion, lost host)."""
     seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
     usage = {"ru_wallclock": seconds}
     if task.usage is not None:
         usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
     ended = Ended((job.id, task.id, task.attempt), failed, 137, 9, "", task.start_time, now, usage)
-    return record(job, task, ended, failed, deleted_by)
+    return record(job, task, ended, failed)
 
 
 def _number(name: str, value: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gridengine.orders import Orders, StartOrder
+from gridengine.placement import quotas
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
 from gridengine.placement.ledger import Ledger
@@ -47,8 +48,6 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
     if orders.priorities:
         events.append(ev.PrioritiesSet(orders.priorities))
-    if orders.reasons:
-        events.append(ev.ReasonsSet(orders.reasons))
     return events
 
 
@@ -94,13 +93,14 @@ class _Room:
         if not grants_fit(site, ledger, request, order.granted, order.pe):
             return False
         ledger.charge(order.granted, request.charged, order.pe)
+        quotas.charge(site, ledger, request, order.granted, order.pe)
         return True
 
     def _request(self, job: Job, site: Site) -> Request:
         owner = (job.owner, job.group)
         if owner not in self._sets:
             self._sets[owner] = user_sets_of(self._state, *owner)
-        key = (job.ar, category_key(self._sets[owner], job))
+        key = (job.ar, category_key(self._state, self._sets[owner], job))
         found = self._requests.get(key)
         if found is None:
             found = self._requests[key] = Request(site, job)

@@ -25,7 +25,6 @@ MAX_EVENTS = 10_000
 
 IRRELEVANT = (
     ev.PrioritiesSet,
-    ev.ReasonsSet,
     ev.TaskUsageReported,
     ev.TaskStarted,
     ev.CommandApplied,
@@ -113,7 +112,7 @@ class SchedulerDriver:
         self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
         before = master.state.revision
         taken = master.orders(orders)
-        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up) + bool(orders.priorities) + bool(orders.reasons)
+        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up) + bool(orders.priorities)
         self._flush()
         if orders.profile:
             _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)

@@ -24,6 +24,7 @@ from gridengine.placement.match import (
     soft_violations,
     unknown_resources,
 )
+from gridengine.placement.quotas import claim_of
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
@@ -45,7 +46,7 @@ class Category:
 
     __slots__ = (
         *("board", "site", "request", "pool", "stuck", "urgency", "reserves"),
-        *("_shared", "_missing", "_cluster_limited"),
+        *("_shared", "_missing", "_cluster_limited", "_claim", "_kept_by_quotas"),
     )
 
     def __init__(self, site: Site, board: Board, job: Job, pools: dict[PoolKey, Pool]) -> None:
@@ -57,6 +58,8 @@ class Category:
             board.parameters.most_reservations > 0 and job.reserve and not job.now and self.request.duration < INFINITY
         )
         self._cluster_limited = bool(site.cluster.consumables or site.cluster.exclusives)
+        self._claim = claim_of(site, self.request)
+        self._kept_by_quotas: list[Place] = []
         self._missing: dict[tuple[int, int], list[Demand]] = {}
         self._shared = False
         self.pool = self._find_pool(pools)
@@ -109,6 +112,13 @@ class Category:
         if not self._shared and self.pool.offer(places):
             self.stuck = False
 
+    def unstick(self) -> None:
+        """Something was given back: places that quotas kept from the category may do again."""
+        self.stuck = False
+        if self._kept_by_quotas:
+            places, self._kept_by_quotas = self._kept_by_quotas, []
+            self.offer(places)
+
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Grants for one more task of the category and its PE; no grants: it is stuck."""
         granted: list[Grant] = []
@@ -125,8 +135,13 @@ class Category:
     def _place_serial(self, ledger: Ledger) -> list[Grant]:
         if self._cluster_limited and not room_of_host(self.site, ledger, self.request, GLOBAL)[0]:
             return []
+        claim = self._claim
+        if claim is not None and not claim.room(ledger, claim.everywhere):
+            return []
         for place in self.pool.best():
-            if self.has_room(place, ledger):
+            if claim is not None and not claim.room(ledger, claim.buckets(place.name)):
+                self._kept_by_quotas += () if self._shared else (place,)
+            elif self.has_room(place, ledger):
                 return [Grant(place.name, 1)]
             if self._shared:
                 break

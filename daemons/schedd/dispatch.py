@@ -13,6 +13,7 @@ from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
 from gridengine.orders import Orders, StartOrder
+from gridengine.placement import quotas
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, running_tasks, task_limit
 from gridengine.state.jobs import Grant, Job, Task
@@ -87,6 +88,7 @@ class Dispatch:
             ledger.within(job.ar).charge(granted, category.request.charged, pe, sign)
             return
         ledger.charge(granted, category.request.charged, pe, sign)
+        quotas.charge(self.view.site, ledger, category.request, granted, pe, sign)
         if self.look_ahead is not None:
             self.look_ahead.plan.start(granted, category.request.charged, pe, category.request.duration, sign)
         for grant in granted:

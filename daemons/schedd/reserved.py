@@ -36,6 +36,10 @@ class ReservedCategory:
         self.stuck = not granted
         return granted, pe
 
+    def unstick(self) -> None:
+        """Something was given back somewhere."""
+        self.stuck = False
+
     def offer(self, places: object) -> None:
         """Places outside are none of its business."""
 

@@ -12,6 +12,7 @@ from daemons.schedd.pool import Pool
 from daemons.schedd.reserved import AnyCategory, ReservedCategory
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.ledger import Ledger
+from gridengine.placement.quotas import quota_attributes
 from gridengine.placement.requests import CategoryKey, category_key
 from gridengine.placement.site import Site
 from gridengine.state import events as ev
@@ -45,6 +46,7 @@ class View:
         self._changed: set[str] = set(self.board.hosts)
         self._reloaded: set[str] = set()
         self._demanded = {entry.name for entry in self.site.entries.values() if entry.is_consumable}
+        self._demanded |= quota_attributes(self.site)
         self._corrected: set[str] = set()
         self._released = False
         self._stale = False
@@ -110,7 +112,7 @@ class View:
     def unstick(self) -> None:
         """Something happened that may help categories that could not place anything."""
         for category in self.categories.values():
-            category.stuck = False
+            category.unstick()
 
     def offer(self, places: list[Place]) -> None:
         """Let every pool know of places that may have room."""
@@ -136,7 +138,7 @@ class View:
         sets = self._sets.get(owner)
         if sets is None:
             sets = self._sets[owner] = user_sets_of(self.state, *owner)
-        key = category_key(sets, job)
+        key = category_key(self.state, sets, job)
         category = self.categories.get(key)
         if category is None:
             category = self.categories[key] = self._new_category(job)

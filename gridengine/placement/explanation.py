@@ -15,10 +15,10 @@ from msgspec import Struct, field
 from gridengine.placement.pending import job_waits, ready_tasks, running_tasks, task_limit, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
-from gridengine.placement.verify import verify
+from gridengine.placement.verify import Verifier, verify
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.dependencies import blocked_tasks
-from gridengine.state.jobs import Grant, Hold, Job, Task
+from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
@@ -146,8 +146,7 @@ def smallest_change(state: State, job: Job, now: float, assume_empty: bool) -> C
     """A single request to give up if that is enough, else as few as possible; None if no change of requests helps."""
     items = [*(("hard", name) for name in job.hard), *((name, "") for name in _CHANGEABLE if getattr(job, name))]
 
-    def asked(changed: Job) -> tuple[list[Grant], list[Reason]]:
-        return verify(state, changed, assume_empty, now)
+    asked = Verifier(state, assume_empty, now).verify
 
     def fits(changed: Job) -> bool:
         return bool(asked(changed)[0])
@@ -247,12 +246,14 @@ def expected_start(state: State, job: Job, now: float) -> float:
     for other in state.jobs.values():
         for task in other.tasks.values():
             if task.granted and (seconds := run_time_limit(state, other, task)) != INFINITY:
-                ends.append((max(now, task.start_time + seconds), other.id, task.id, task))
+                ends.append((max(now, task.start_time + seconds), other.id, task.id, other, task))
     ends.sort(key=lambda end: end[:3])
-    tasks = [task for _, _, _, task in ends]
+    tasks = [(other, task) for *_, other, task in ends]
+
+    verifier = Verifier(state, False, now)
 
     def fits(count: int) -> bool:
-        return bool(verify(state, job, False, now, tasks[:count])[0])
+        return bool(verifier.verify(job, tasks[:count])[0])
 
     if not ends or not fits(len(ends)):
         return 0.0

@@ -95,6 +95,7 @@ class Granting:
         self.zone = zone
         self.sets = sets if sets is not None else sets_of_users(site.state, users_of(site.state, reservation))
         self.request = Request(site, as_job(reservation))
+        self.request.exempt = True
         self.without: frozenset[str] = frozenset()
         self.reasons: dict[Reason, None] = {}
         self._queues: dict[tuple[str, int], Reason | None] = {}

@@ -6,12 +6,14 @@ state. Made by the scheduler for each cycle (it writes its grants here), by the 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gridengine.placement.values import Value, reported_value
 from gridengine.state.bookings import GLOBAL, Bookings
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
+from gridengine.state.quotas import Bucket
 from gridengine.state.state import State
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ class Ledger:
     is in use inside a reservation.
     """
 
-    __slots__ = ("state", "empty", "bookings", "own", "corrections", "adjustments", "timeline", "_within")
+    __slots__ = ("state", "empty", "bookings", "own", "corrections", "adjustments", "timeline", "_within", "own_quotas")
 
     def __init__(self, state: State, empty: bool = False, adjustments: dict[str, float] | None = None) -> None:
         self.state = state
@@ -45,6 +47,7 @@ class Ledger:
         self.corrections: dict[str, float] = {}
         self.timeline: Timeline | None = None
         self._within: dict[int, Ledger] = {}
+        self.own_quotas: dict[Bucket, dict[str, float]] = {}
 
     def within(self, ar_id: int) -> Ledger:
         """The ledger of an advance reservation: what its own jobs use of it; loads are those of the cluster (AR-92)."""
@@ -88,6 +91,17 @@ class Ledger:
                 for name, (amount, once) in resources.items():
                     if not (once and position):
                         total[name] = total.get(name, 0) + sign * amount * (1 if once else grant.slots)
+
+    def charge_quotas(self, uses: Iterable[tuple[Bucket, str, float]], sign: int) -> None:
+        """The same of resource quotas."""
+        for bucket, name, amount in uses:
+            total = self.own_quotas.setdefault(bucket, {})
+            total[name] = total.get(name, 0.0) + sign * amount
+
+    def of_quota(self, bucket: Bucket, name: str) -> float:
+        """Amount in use of a consumable under a rule of a resource quota set."""
+        used = 0.0 if self.empty else self.state.quotas.used.get(bucket, _NOTHING).get(name, 0.0)
+        return used + self.own_quotas[bucket].get(name, 0.0) if bucket in self.own_quotas else used
 
     def of_instance(self, instance: str, name: str) -> float:
         """Amount in use of a consumable on a queue instance."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.ledger import Ledger
+from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Level, Site
@@ -189,8 +190,11 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
 
 
 def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why not even one slot is left for the job at an instance: consumables of cluster, host and queue."""
+    """Why not even one slot is left for the job at an instance: quotas, then consumables of cluster, host and queue."""
     instance = site.state.instances[name]
+    claim = claim_of(site, request)
+    if claim is not None and (reason := claim.refusal(ledger, claim.all_buckets(name))):
+        return reason
     for letter, where in (("g", GLOBAL), ("h", instance.host)):
         slots, limiting = room_of_host(site, ledger, request, where)
         if not slots:

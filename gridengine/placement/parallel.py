@@ -6,13 +6,16 @@ Source: sge_pe(5) allocation_rule, PE-2 … PE-8.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.jobs import Grant
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
+
+if TYPE_CHECKING:
+    from gridengine.placement.quotas import Allowance
 
 SlotRanges = Sequence[tuple[int, int]]
 
@@ -47,22 +50,26 @@ def smallest_count(ranges: SlotRanges) -> int:
     return ranges[0][0]
 
 
-def allocate(hosts: Iterable[HostRoom], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS) -> list[Grant]:
+def allocate(
+    hosts: Iterable[HostRoom], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Allowance | None = None
+) -> list[Grant]:
     """Spread the biggest possible count of `ranges`, at most `limit` slots, over hosts in order of preference.
 
     The first place of the first host becomes the master's. Looks at no more hosts than needed. [] if impossible.
+    allowance: what resource quotas leave to several hosts together, None where they do not matter.
     """
     wanted = largest_count(ranges, limit)
     if not wanted:
         return []
-    if rule == "$pe_slots":
-        shares = _one_host(hosts, ranges, wanted)
+    if rule == "$round_robin":
+        shares = _round_robin(hosts, ranges, wanted, allowance)
+    elif rule == "$pe_slots":
+        shares = _one_host(allowance.within(hosts, MAX_SLOTS, kept=False) if allowance else hosts, ranges, wanted)
     elif rule == "$fill_up":
-        shares = _fill_up(hosts, ranges, wanted)
-    elif rule == "$round_robin":
-        shares = _round_robin(hosts, ranges, wanted)
+        shares = _fill_up(allowance.within(hosts, MAX_SLOTS, kept=True) if allowance else hosts, ranges, wanted)
     else:
-        shares = _fixed(hosts, ranges, limit, int(rule))
+        each = int(rule)
+        shares = _fixed(allowance.within(hosts, each, kept=True) if allowance else hosts, ranges, limit, each)
     return [grant for room, slots in shares for grant in _on_host(room, slots)]
 
 
@@ -122,22 +129,38 @@ def _fill_up(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int) -> Shar
     return shares
 
 
-def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int) -> Shares:
+def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, allowance: Allowance | None) -> Shares:
     """One slot on each host in turn, from the first host again until all are given (PE-6)."""
     rooms: list[HostRoom] = []
     for room in hosts:
         if room.slots > 0:
             rooms.append(room)
-        if len(rooms) >= wanted:
+        if len(rooms) >= wanted and allowance is None:
             break
-    left = largest_count(ranges, min(wanted, sum(room.slots for room in rooms)))
-    shares = [0] * len(rooms)
-    while left:
-        for index, room in enumerate(rooms):
-            if left and shares[index] < room.slots:
-                shares[index] += 1
-                left -= 1
-    return [(room, share) for room, share in zip(rooms, shares, strict=True) if share]
+    turn = [(index, _one_by_one(room, allowance)) for index, room in enumerate(rooms)]
+    given: list[tuple[int, str]] = []
+    while turn and len(given) < wanted:
+        again = []
+        for index, places in turn:
+            place = next(places, "") if len(given) < wanted else ""
+            if place:
+                given.append((index, place))
+                again.append((index, places))
+        turn = again
+    shares: dict[int, dict[str, int]] = {}
+    for index, place in given[: largest_count(ranges, len(given))]:
+        share = shares.setdefault(index, {})
+        share[place] = share.get(place, 0) + 1
+    return [(HostRoom(rooms[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
+
+
+def _one_by_one(room: HostRoom, allowance: Allowance | None) -> Iterator[str]:
+    """The instances of a host's slots, one slot at a time."""
+    left = room.slots
+    for instance, slots in room.places:
+        while slots and left and (allowance is None or allowance.take(instance, 1)):
+            yield instance
+            slots, left = slots - 1, left - 1
 
 
 def _fixed(hosts: Iterable[HostRoom], ranges: SlotRanges, limit: int, each: int) -> Shares:

@@ -22,6 +22,7 @@ TEXTS = {
     "reservation_in_error": "job dropped because advance reservation {0} is in error state",
     "reservation_too_short": "job dropped because advance reservation {0} ends before it would",
     "not_reserved": "cannot run because {0} is not part of advance reservation {1}",
+    "quota": 'cannot run because it exceeds limit "{0}" in rule "{1}": {2}',
     # instances that take no job at all
     "disabled": 'queue instance "{0}" dropped because it is disabled',
     "suspended": 'queue instance "{0}" dropped because it is suspended',
@@ -66,13 +67,4 @@ class Reason(NamedTuple):
     @property
     def text(self) -> str:
         """Its sentence."""
-        return reason_text(self.code, *self.args)
-
-    def pack(self) -> list[str]:
-        """The form in orders and events: code first."""
-        return [self.code, *self.args]
-
-
-def reason_text(code: str, *args: str) -> str:
-    """The sentence of a reason."""
-    return TEXTS[code].format(*args)
+        return TEXTS[self.code].format(*self.args)

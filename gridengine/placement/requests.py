@@ -6,6 +6,8 @@ Must not look at hosts or queues. Called by the scheduler once a category, by th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gridengine.errors import SyntaxFault
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.parallel import matching_pes
@@ -15,9 +17,13 @@ from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES,
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Job
+from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import format_requests
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+
+if TYPE_CHECKING:
+    from gridengine.placement.quotas import Claim
 
 CategoryKey = tuple[object, ...]
 
@@ -63,17 +69,22 @@ class Request:
     consumed: name -> (amount, booked once a job), without slots;
     exclusive: names of EXCL attributes asked for; charged: both together. pes: the PEs that -pe may mean;
     rule: that of -alloc, ""; parallel: several slots may be asked for; slot_ranges: pairs low, high. duration: seconds
-    that the job may run, infinite without a limit.
+    that the job may run, infinite without a limit. user, group: of the owner, exempt: outside of resource quotas; claims:
+    what the quotas say of it by PE, kept by `gridengine.placement.quotas`.
     """
 
     __slots__ = (
         *("sets", "project", "immediate", "hard", "soft", "consumed", "charged", "exclusive"),
         *("names", "hosts", "hard_queues", "master_only"),
         *("soft_queues", "master_queues", "pe", "pes", "rule", "parallel", "slot_ranges", "checkpoint", "text", "duration"),
+        *("user", "group", "exempt", "claims"),
     )
 
     def __init__(self, site: Site, job: Job) -> None:
         self.sets = user_sets_of(site.state, job.owner, job.group)
+        self.user, self.group = job.owner, job.group
+        self.exempt = bool(job.ar)
+        self.claims: dict[str, Claim] = {}
         self.project = job.project
         self.immediate = job.now
         demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := site.entry(name)) is not None]
@@ -111,9 +122,10 @@ def _queues(texts: list[str]) -> QueueExpressions | None:
     return QueueExpressions.parse(",".join(texts)) if texts else None
 
 
-def category_key(sets: frozenset[str], job: Job) -> CategoryKey:
+def category_key(state: State, sets: frozenset[str], job: Job) -> CategoryKey:
     """Equal for jobs that placement cannot tell apart. `sets`: the access lists of the owner. Source: CX-61."""
     return (
+        job.owner if state.quotas.by_user else "",
         sets,
         job.project,
         job.department,

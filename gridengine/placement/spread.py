@@ -12,7 +12,8 @@ from itertools import chain
 from gridengine.placement.access import users_allowed
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import master_lacks, room_of_host, room_of_instance
-from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered
+from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered, smallest_count
+from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
@@ -70,18 +71,33 @@ def place_parallel(
     refused: list[Reason] = []
     for pe in usable:
         limit = _limit(site, ledger, request, pe)
+        if limit < 1 and why_not is None:
+            continue
         rooms = _Rooms(site, ledger, request, candidates.for_pe(pe, request), pe.name)
         rule = request.rule or pe.allocation_rule
         granted = _allocate(rooms, rule, limit)
         if granted:
             return granted, pe.name
         if why_not is not None:
+            refused += _quota_refusals(site, ledger, request, candidates, pe)
             most = str(max(0, min(limit, offered(rooms.all(), rule))))
             refused.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (rule, most)))
     if why_not is not None:
         names = {pe.name for pe in usable}
         why_not += [Reason("pe_permission", (name,)) for name in request.pes if name not in names] + refused
     return [], ""
+
+
+def _quota_refusals(
+    site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: ParallelEnvironment
+) -> list[Reason]:
+    """Which resource quotas leave less than the job needs at the least, or nothing of an instance."""
+    claim = claim_of(site, request, pe.name)
+    if claim is None:
+        return []
+    found = dict.fromkeys(claim.refusal(ledger, claim.buckets(name)) for name in candidates.order())
+    found[claim.refusal(ledger, claim.everywhere, smallest_count(request.slot_ranges))] = None
+    return [reason for reason in found if reason is not None]
 
 
 def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEnvironment]:
@@ -94,8 +110,11 @@ def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEn
 
 
 def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
-    """Slots that PE and cluster leave to the job (PE-2, CX-39)."""
+    """Slots that PE, quotas and cluster leave to the job (PE-2, RQ-2, CX-39)."""
     left = pe.slots - ledger.of_pe(pe.name) - ledger.pe_ahead(pe.name, request.duration)
+    claim = claim_of(site, request, pe.name)
+    if claim is not None:
+        left = min(left, claim.room(ledger, claim.everywhere))
     return min(left, room_of_host(site, ledger, request, GLOBAL, master=False)[0])
 
 
@@ -106,6 +125,9 @@ def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant
     """
     held = ledger.of_pe(pe) + ledger.pe_ahead(pe, request.duration) if pe else 0
     if pe and held + _slots(granted) > site.state.typed("parallel_environment", pe).slots:
+        return False
+    claim = claim_of(site, request, pe)
+    if claim is not None and not claim.fits(ledger, granted):
         return False
     hosts: dict[str, int] = {}
     for position, grant in enumerate(granted):
@@ -123,7 +145,7 @@ def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
     """Allocate, from each possible master's place in turn where the job is particular about it."""
     ranges = rooms.request.slot_ranges
     if not rooms.master_matters:
-        return allocate(rooms.all(), rule, ranges, limit)
+        return allocate(rooms.all(), rule, ranges, limit, rooms.allowance())
     best: list[Grant] = []
     wanted = largest_count(ranges, limit)
     tried: set[str] = set()
@@ -134,7 +156,7 @@ def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
         tried.add(host)
         first = rooms.room(host, master)
         others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
-        granted = allocate(chain((first,), others), rule, ranges, limit)
+        granted = allocate(chain((first,), others), rule, ranges, limit, rooms.allowance())
         if granted and granted[0].instance == master and _slots(granted) > _slots(best):
             best = granted
         if best and (rule != "$pe_slots" or _slots(best) >= wanted):
@@ -149,11 +171,13 @@ def _slots(granted: list[Grant]) -> int:
 class _Rooms:
     """What each host can take of one job in one PE, in order of preference. Each host is looked at once."""
 
-    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters", "_known")
+    __slots__ = ("site", "ledger", "request", "candidates", "pe", "master_matters", "claim", "_known")
 
     def __init__(self, site: Site, ledger: Ledger, request: Request, candidates: Candidates, pe: str) -> None:
         self.site, self.ledger, self.request = site, ledger, request
         self.candidates, self.pe = candidates, pe
+        claim = claim_of(site, request, pe)
+        self.claim = claim if claim is not None and claim.by_place else None
         self.master_matters = request.master_queues is not None or any(once for _, once in request.consumed.values())
         self._known: dict[str, HostRoom] = {}
 
@@ -170,6 +194,10 @@ class _Rooms:
                 if room.slots > 0:
                     yield room
 
+    def allowance(self) -> Allowance | None:
+        """What quotas leave that tell places apart, None without any."""
+        return Allowance(self.claim, self.ledger) if self.claim is not None else None
+
     def room(self, host: str, master: str = "") -> HostRoom:
         """The room of a host; with `master`, the place of the master task comes first."""
         names = self.candidates.of_host(host)
@@ -185,6 +213,8 @@ class _Rooms:
         if self.pe and self.pe not in config.pe_list:
             return 0
         slots = room_of_instance(self.site, self.ledger, self.request, instance, config, master=False)[0]
+        if self.claim is not None:
+            slots = min(slots, self.claim.room(self.ledger, self.claim.buckets(name), master=False))
         queues = self.request.hard_queues
         if queues is not None and not queues.matches(instance.queue, instance.host, self.site.groups(instance.host)):
             return min(slots, 1) if master else 0
@@ -204,5 +234,6 @@ class _Rooms:
                 self._slots(name, True)
                 and not master_lacks(site, ledger, request, instance)
                 and room_of_instance(site, ledger, request, instance, config)[0]
+                and (self.claim is None or self.claim.room(ledger, self.claim.buckets(name)))
             ):
                 yield name

@@ -7,66 +7,109 @@ sge_submit(1) -w, SO-41; qstat(1) -j.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
+from gridengine.placement.access import user_sets_of
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
 from gridengine.placement.reasons import Reason
-from gridengine.placement.requests import Request
+from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import ReservedSite, place_reserved, reservation_waits, reserved_request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant, Job, Task
+from gridengine.state.quotas import Claimant, use_of
 from gridengine.state.state import State
 
 FOUND = "verification: found suitable queue(s)"
 NOT_FOUND = "verification: no suitable queues"
 
 
-def verify(
-    state: State, job: Job, assume_empty: bool, now: float = 0.0, ended: Iterable[Task] = ()
-) -> tuple[list[Grant], list[Reason]]:
-    """Where a task of the job would run ([] if nowhere), and why not elsewhere.
+class Verifier:
+    """Answers for any number of jobs at one moment: configuration and time line are read once.
 
-    assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the
-    cluster as it is (-w p). Holds, dependencies and times are not looked at; what advance reservations hold from `now`
-    (epoch s) on is, unless the job asks for one: then it has to fit inside (AR-87). `ended`: running tasks that are taken
-    for ended.
+    assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the cluster as it
+    is (-w p). now: epoch seconds, from when on what advance reservations hold is kept for them.
     """
-    site, ledger = Site.of(state), Ledger(state, empty=assume_empty)
-    for task in ended:
-        held = {name: (float(amount), state.per_job(name)) for name, amount in task.resources.items()}
+
+    def __init__(self, state: State, assume_empty: bool, now: float = 0.0) -> None:
+        self.state, self.assume_empty, self.now = state, assume_empty, now
+        self.site = Site.of(state)
+        self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
+        self._closed: dict[str, Reason | None] = {}
+
+    def verify(self, job: Job, ended: Iterable[tuple[Job, Task]] = ()) -> tuple[list[Grant], list[Reason]]:
+        """Where a task of the job would run ([] if nowhere), and why not elsewhere.
+
+        Holds, dependencies and times are not looked at. A job that asks for a reservation has to fit inside it (AR-87).
+        `ended`: running tasks, each with its job, that are taken for ended.
+        """
+        site, state = self.site, self.state
+        ledger = Ledger(state, empty=self.assume_empty)
+        for other, task in ended:
+            self._give_back(ledger, other, task)
+        if job.ar in state.reservations:
+            inside = ReservedSite(site, state.reservations[job.ar])
+            granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
+            return granted, refusals
+        ledger.timeline = self._timeline
+        request = Request(site, job)
+        suiting: list[str] = []
+        reasons: dict[Reason, None] = {}
+        for name in sorted(state.instances):
+            found = self._obstacle(name) or static_refusal(site, ledger, request, name)
+            if found is None:
+                suiting.append(name)
+            else:
+                reasons[found] = None
+        if request.parallel:
+            why_not: list[Reason] = []
+            granted, _ = place_parallel(site, ledger, request, Candidates.of(suiting), why_not)
+            return granted, [*reasons, *why_not]
+        granted = []
+        for name in suiting:
+            found = use_refusal(site, ledger, request, name)
+            if found is None:
+                granted = granted or [Grant(name, 1)]
+            else:
+                reasons[found] = None
+        return granted, list(reasons)
+
+    def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
+        held = {name: (float(amount), self.state.per_job(name)) for name, amount in task.resources.items()}
         ledger.charge(task.granted, held, task.pe, -1)
-    if job.ar in state.reservations:
-        inside = ReservedSite(site, state.reservations[job.ar])
-        granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
-        return granted, refusals
-    if state.reservations:
-        ledger.timeline = Timeline(state, now, tasks=not assume_empty)
-    request = Request(site, job)
-    open_instances: list[str] = []
-    reasons: dict[Reason, None] = {}
-    for name in sorted(state.instances):
-        found = None if assume_empty else obstacle(site, ledger, state.instances[name])
-        found = found or static_refusal(site, ledger, request, name)
-        if found is None:
-            open_instances.append(name)
-        else:
-            reasons[found] = None
-    if request.parallel:
-        why_not: list[Reason] = []
-        granted, _ = place_parallel(site, ledger, request, Candidates.of(open_instances), why_not)
-        return granted, [*reasons, *why_not]
-    granted = []
-    for name in open_instances:
-        found = use_refusal(site, ledger, request, name)
-        if found is None:
-            granted = granted or [Grant(name, 1)]
-        else:
-            reasons[found] = None
-    return granted, list(reasons)
+        if not job.ar:
+            who = Claimant(job.owner, job.group, job.project, task.pe)
+            ledger.charge_quotas(use_of(task.granted, held, partial(self.state.quotas.buckets, who)), -1)
+
+    def _obstacle(self, name: str) -> Reason | None:
+        """What keeps every job out of an instance; it is the same for all."""
+        if self.assume_empty:
+            return None
+        if name not in self._closed:
+            self._closed[name] = obstacle(self.site, Ledger(self.state), self.state.instances[name])
+        return self._closed[name]
+
+    def explain(self, job: Job) -> list[Reason]:
+        """Why a pending job is pending at this moment: the `scheduling info` of qstat -j. [] if it could start.
+
+        Computed when asked for, so it is never older than the state.
+        """
+        waiting = waiting_reason(self.state, job, self.now)
+        if waiting is None and job.ar:
+            waiting = reservation_waits(self.state, job, self.now)
+        if waiting is not None:
+            return [waiting]
+        granted, reasons = self.verify(job)
+        return [] if granted else reasons
+
+
+def verify(state: State, job: Job, assume_empty: bool, now: float = 0.0) -> tuple[list[Grant], list[Reason]]:
+    """One question of a `Verifier`."""
+    return Verifier(state, assume_empty, now).verify(job)
 
 
 def verification(state: State, job: Job, assume_empty: bool, now: float = 0.0) -> tuple[bool, list[str]]:
@@ -77,14 +120,28 @@ def verification(state: State, job: Job, assume_empty: bool, now: float = 0.0) -
 
 
 def explain(state: State, job: Job, now: float) -> list[Reason]:
-    """Why a pending job is pending at this moment: the `scheduling info` of qstat -j. [] if it could start.
+    """One explanation of a `Verifier`."""
+    return Verifier(state, assume_empty=False, now=now).explain(job)
 
-    now: epoch seconds, for `-a`. Computed when asked for, so it is never older than the state.
+
+def explain_all(state: State, now: float) -> dict[Reason, list[int]]:
+    """Why jobs are pending: each reason with the numbers of the jobs that it concerns.
+
+    Jobs that placement cannot tell apart wait for the same, so they are asked for once.
     """
-    waiting = waiting_reason(state, job, now)
-    if waiting is not None:
-        return [waiting]
-    if job.ar and (waiting := reservation_waits(state, job, now)):
-        return [waiting]
-    granted, reasons = verify(state, job, assume_empty=False, now=now)
-    return [] if granted else reasons
+    verifier = Verifier(state, assume_empty=False, now=now)
+    known: dict[CategoryKey, list[Reason]] = {}
+    found: dict[Reason, list[int]] = {}
+    for job in state.jobs.values():
+        if not (job.pending or any(task.status == "pending" for task in job.tasks.values())):
+            continue
+        waiting = waiting_reason(state, job, now)
+        reasons = [waiting] if waiting is not None else None
+        if reasons is None:
+            key = category_key(state, user_sets_of(state, job.owner, job.group), job)
+            reasons = known.get(key)
+            if reasons is None:
+                reasons = known[key] = verifier.explain(job)
+        for reason in reasons:
+            found.setdefault(reason, []).append(job.id)
+    return found

@@ -19,6 +19,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
 from gridengine.state.jobs import FinishedJob, Hold, Job, Task
+from gridengine.state.quotas import QUOTA_KINDS
 from gridengine.state.state import State, Unsettled
 
 
@@ -37,6 +38,7 @@ def load_state(state: State) -> State:
                 _place(state, job, task)
     # last, because what is in an instance decides whether it stays
     rebuild_instances(state)
+    state.quotas.rebuild()
     return state
 
 
@@ -67,6 +69,8 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
             state.rule_members.pop(name, None)
     elif kind == "cluster_queue":
         state.unsettled.queues.add(name)
+    elif kind in QUOTA_KINDS:
+        state.unsettled.quotas = True
     if not more:
         _settle(state)
 
@@ -84,6 +88,8 @@ def _group_members_set(state: State, event: ev.GroupMembersSet) -> None:
 def _settle(state: State) -> None:
     unsettled, state.unsettled = state.unsettled, Unsettled()
     settle(state, unsettled)
+    if unsettled.quotas or unsettled.groups:
+        state.quotas.rebuild()
     state.kept.clear()
 
 
@@ -113,6 +119,9 @@ def _forget_dependencies(state: State, job: Job) -> None:
 
 def _job_changed(state: State, event: ev.JobChanged) -> None:
     job = state.jobs[event.job_id]
+    placed = [task for task in job.tasks.values() if task.granted]
+    for task in placed:
+        state.quotas.charge(job, task, -1)
     _forget_dependencies(state, job)
     reservations.forget_job(state, job)
     fresh = msgspec.convert(event.changes, dict[str, Any])
@@ -121,6 +130,8 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
         setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=ev.decode_hook))
     job.version += 1
     _index_job(state, job)
+    for task in placed:
+        state.quotas.charge(job, task)
 
 
 def _holds_changed(state: State, event: ev.HoldsChanged) -> None:
@@ -231,6 +242,7 @@ def _command_applied(state: State, event: ev.CommandApplied) -> None:
 
 def _place(state: State, job: Job, task: Task) -> None:
     reservations.bookings_of(state, job).charge(task, state.per_job)
+    state.quotas.charge(job, task)
     key = (job.id, task.id)
     for grant in task.granted:
         state.tasks_on.setdefault(grant.host, set()).add(key)
@@ -241,6 +253,7 @@ def _unplace(state: State, job: Job, task: Task) -> None:
     if not task.granted:
         return
     reservations.bookings_of(state, job).charge(task, state.per_job, -1)
+    state.quotas.charge(job, task, -1)
     key = (job.id, task.id)
     for grant in task.granted:
         state.tasks_on.get(grant.host, set()).discard(key)
@@ -254,7 +267,6 @@ def _finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     del state.jobs[job.id]
     reservations.forget_job(state, job)
     prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
-    state.reasons.pop(job.id, None)
     state.doomed.discard(job.id)
     _forget_dependencies(state, job)
     for other_id in state.dependents.pop(job.id, ()):
@@ -357,12 +369,6 @@ def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:
             state.priorities[job_id] = values
 
 
-def _reasons_set(state: State, event: ev.ReasonsSet) -> None:
-    for job_id, reasons in event.reasons.items():
-        if job_id in state.jobs:
-            state.reasons[job_id] = reasons
-
-
 HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.ObjectSet: _object_set,
     ev.ObjectRemoved: _object_removed,
@@ -390,5 +396,4 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.HostLost: _host_lost,
     **reservations.RESERVATION_HANDLERS,
     ev.PrioritiesSet: _priorities_set,
-    ev.ReasonsSet: _reasons_set,
 }

@@ -15,6 +15,7 @@ from gridengine.state.queues import names, settings
 from gridengine.syntax.calendar import Calendar, parse_calendar
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none
+from gridengine.syntax.rqs import Rule, parse_rule
 
 
 class ComplexEntry(Struct, frozen=True):
@@ -126,6 +127,11 @@ def _host_rule(name: str, text: dict[str, str]) -> HostRule | None:
     return HostRule(text["rule"]) if text.get("rule") else None
 
 
+def _resource_quota(name: str, text: dict[str, str]) -> tuple[Rule, ...]:
+    """The rules of a resource quota set in order; one a line of `limit`."""
+    return tuple(parse_rule(line) for line in text["limit"].split("\n"))
+
+
 COMPILERS: dict[str, Callable[[str, dict[str, str]], Any]] = {
     "complex": _complex,
     "parallel_environment": _parallel_environment,
@@ -133,4 +139,5 @@ COMPILERS: dict[str, Callable[[str, dict[str, str]], Any]] = {
     "userset": _userset,
     "calendar": _calendar,
     "host_group": _host_rule,
+    "resource_quota": _resource_quota,
 }

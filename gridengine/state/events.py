@@ -3,7 +3,7 @@
 Owns the shapes. Made by `daemons.qmaster` (decide, admit, due), written to the journal, applied by
 `gridengine.state.apply` in the qmaster, in every mirror and at restart. An event holds all that its
 application needs, times and ids included, and never refers to anything outside the state.
-Events with `durable = False` (load reports, priorities, reasons) go to mirrors but not to the journal.
+Events with `durable = False` (load reports, priorities) go to mirrors but not to the journal.
 """
 
 from __future__ import annotations
@@ -299,13 +299,6 @@ class PrioritiesSet(Event, frozen=True, tag=True):
     priorities: dict[int, tuple[float, float, float, float]]
 
 
-class ReasonsSet(Event, frozen=True, tag=True):
-    """Why jobs are pending: job id -> list of [code, arguments…]; replaces what was known of these jobs."""
-
-    durable: ClassVar[bool] = False
-    reasons: dict[int, list[list[str]]]
-
-
 AnyEvent = (
     ObjectSet
     | ObjectRemoved
@@ -338,7 +331,6 @@ AnyEvent = (
     | ReservationEnding
     | ReservationRemoved
     | PrioritiesSet
-    | ReasonsSet
 )
 
 

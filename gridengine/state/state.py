@@ -21,6 +21,7 @@ from gridengine.state.groups import HostGroups
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import FinishedJob, Job, Task
 from gridengine.state.queues import InstanceConfig, QueueInstance
+from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, ReservationIndex
 
 Attributes = dict[str, str]
@@ -42,10 +43,12 @@ class Snapshot(Struct, omit_defaults=True):
 
 
 class Unsettled(Struct):
-    """Changes of configuration that queue instances do not follow yet: host groups, and the queues named."""
+    """Changes of configuration that queue instances do not follow yet: host groups, and the queues named. `quotas`: what
+    resource quotas count has to be counted anew."""
 
     groups: bool = False
     queues: set[str] = field(default_factory=set)
+    quotas: bool = False
 
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
@@ -57,9 +60,9 @@ class State:
     `rule_members` (host group -> hosts that match its rule), `reservations`. `unsettled` is empty between transactions.
 
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
-    instances that have subordinates), `bookings`, `tasks_on` (host ->
+    instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `reasons`. `kept`: what readers
+    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`. `kept`: what readers
     keep of the configuration alone, by whom; empty again after each change of it.
     """
 
@@ -78,7 +81,6 @@ class State:
         self.reserved = ReservationIndex()
         self.unsettled = Unsettled()
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
-        self.reasons: dict[int, list[list[str]]] = {}
         self._compiled: dict[tuple[str, str], Any] = {}
         self.kept: dict[Any, Any] = {}
         self.queues: dict[str, ResolvableQueue] = {}
@@ -88,6 +90,7 @@ class State:
         self.superiors: dict[str, set[str]] = {}
         self.instances_of: dict[str, set[str]] = {}
         self.bookings = Bookings()
+        self.quotas = QuotaBook(self)
         self.tasks_on: dict[str, set[tuple[int, int]]] = {}
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}
         self.dependents: dict[int, set[int]] = {}
@@ -173,6 +176,7 @@ class State:
         made.superiors = {host: set(names) for host, names in self.superiors.items()}
         made.instances_of = {queue: set(names) for queue, names in self.instances_of.items()}
         made._compiled, made.kept, made.unsettled = dict(self._compiled), {}, Unsettled()
+        made.quotas = QuotaBook(made)
         return made
 
     # --- snapshots -------------------------------------------------------------------------------------

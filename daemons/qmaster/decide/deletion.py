@@ -109,7 +109,7 @@ def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, wo
     what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
     if force:
         decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED))
-        record = killed_record(job, task, world.now, FAILED_FORCED, caller.user)
+        record = killed_record(job, task, world.now, FAILED_FORCED)
         decision.accounting.append((job.id, task.id, record))
         decision.answer.info(f"{caller.user} has forced the deletion of {what.replace('job-array task', 'job')}")
     elif task.deleted_by:

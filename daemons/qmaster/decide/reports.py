@@ -130,7 +130,7 @@ def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> N
         outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST)))
         outcome.events.append(ev.TaskRequeued(job.id, task.id, task.attempt, now))
     else:
-        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST, task.deleted_by)))
+        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST)))
         outcome.events.append(ev.TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
 
 
@@ -174,7 +174,7 @@ def goes_behind(state: State, job: Job) -> bool:
 
 
 def _end(job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
-    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed, task.deleted_by)))
+    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
     outcome.events.append(
         ev.TaskEnded(*report.key, report.end_time or task.start_time, report.exit_status, report.failed)
     )

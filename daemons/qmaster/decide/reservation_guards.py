@@ -146,7 +146,7 @@ class _Check:
         """The rules for a reservation, of which only the granted PE counts."""
         kept = users_of(self.state, reservation)
         sets = sets_of_users(self.state, {name: group for name, group in users.items() if name in kept})
-        key = (*sets, reservation.granted_pe, category_key(frozenset(), as_job(reservation)))
+        key = (*sets, reservation.granted_pe, category_key(self.state, frozenset(), as_job(reservation)))
         granting = self._grantings.get(key)
         if granting is None:
             granting = self._grantings[key] = Granting(self.site, self.timeline, reservation, self.world.zone, sets)

@@ -11,8 +11,8 @@ from typing import Any
 from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
-from gridengine.placement.reasons import reason_text
-from gridengine.placement.verify import explain
+from gridengine.placement.verify import explain, explain_all
+from gridengine.ranges import Ranges
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
 
@@ -41,7 +41,7 @@ def job_detail(
     """
     state = listing.state
     if not body.get("jobs"):
-        return {"reasons": _reasons_of_all(state)}
+        return {"reasons": _reasons_of_all(state, now)}
     found: dict[int, dict[str, Any]] = {}
     unknown: list[str] = []
     for target in body["jobs"]:
@@ -70,7 +70,7 @@ def _detail(
     shown["priorities"] = state.priorities.get(job.id)
     shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
-    shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending else []
+    shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending and _info_wanted(state, job.id) else []
     return shown
 
 
@@ -88,10 +88,13 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def _reasons_of_all(state: State) -> list[list[Any]]:
-    """The reasons that the last scheduling run found, each with the numbers of the jobs that it concerns."""
-    found: dict[str, list[int]] = {}
-    for job_id, reasons in state.reasons.items():
-        for code, *arguments in reasons:
-            found.setdefault(reason_text(code, *arguments), []).append(job_id)
-    return [[text, sorted(ids)] for text, ids in found.items()]
+def _reasons_of_all(state: State, now: float) -> list[list[Any]]:
+    """Why jobs are pending, each reason with the numbers of the jobs that it concerns."""
+    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now).items()}
+    return [[reason.text, ids] for reason, ids in listed.items() if ids]
+
+
+def _info_wanted(state: State, job_id: int) -> bool:
+    """Whether schedd_job_info lets the job be explained. Source: sge_sched_conf(5); SC-6."""
+    word, _, ids = state.scheduler.get("schedd_job_info", "true").partition(" ")
+    return word == "true" or (word == "job_list" and job_id in Ranges.parse(ids))

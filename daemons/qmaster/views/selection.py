@@ -42,7 +42,7 @@ class Listing:
 
     def request(self, job: Job) -> Request:
         """What a job requests, the same object for all of its category."""
-        key = category_key(user_sets_of(self.state, job.owner, job.group), job)
+        key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
         if key not in self._requests:
             self._requests[key] = Request(self.site, job)
         return self._requests[key]
@@ -127,7 +127,7 @@ class Listing:
         outcome: dict[CategoryKey, bool] = {}
         found = set()
         for job in jobs:
-            key = category_key(user_sets_of(self.state, job.owner, job.group), job)
+            key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
             if key not in outcome:
                 request = Request(self.site, job)
                 outcome[key] = any(static_refusal(self.site, empty, request, i.name) is None for i in instances)

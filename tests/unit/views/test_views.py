@@ -14,6 +14,7 @@ from daemons.qmaster.views.queues import cluster_queues, queue_configurations, q
 from daemons.qmaster.views.selection import Listing
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
+from gridengine.ranges import Ranges
 from gridengine.state import events as ev
 from tests.builders import NOW, Cluster
 
@@ -119,17 +120,19 @@ def test_details_come_with_the_environment_if_it_is_known() -> None:
     assert ask(cluster, job_detail, jobs=["99"]) == {"jobs": [], "unknown": ["99"]}
 
 
-@pytest.mark.statement("ST-18")
+@pytest.mark.statement("ST-18", "SC-6")
 def test_reasons_of_all_pending_jobs() -> None:
-    cluster = Cluster()
+    cluster = Cluster(hosts=1)
+    held = cluster.submit(holds={"u": Ranges.of([1])})
+    cluster.queue(slots="0")
     one, two = cluster.submit(), cluster.submit()
-    cluster.apply(ev.ReasonsSet({two: [["held"]], one: [["held"], ["full", "all.q@h1"]]}))
-    assert ask(cluster, job_detail) == {
-        "reasons": [
-            ["job dropped because of job hold", [one, two]],
-            ['queue instance "all.q@h1" dropped because it is full', [one]],
-        ]
-    }
+    no_slots = 'cannot run in queue "all.q@h1" because it offers only qc:slots=0.000000'
+    assert ask(cluster, job_detail) == {"reasons": [["job dropped because of job hold", [held]], [no_slots, [one, two]]]}
+    cluster.change("scheduler", "", schedd_job_info=f"job_list {two}")
+    assert ask(cluster, job_detail) == {"reasons": [[no_slots, [two]]]}
+    assert [ask(cluster, job_detail, jobs=[str(n)])["jobs"][0]["reasons"] for n in (one, two)] == [[], [no_slots]]
+    cluster.change("scheduler", "", schedd_job_info="false")
+    assert ask(cluster, job_detail) == {"reasons": []}
 
 
 @pytest.mark.statement("LS-5", "ST-6", "ST-12", "QH-1")

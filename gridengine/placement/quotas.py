@@ -1,0 +1,221 @@
+"""Quotas in force: how much the resource quota sets leave to a job, everywhere or at an instance, and why not more.
+
+Owns limits and what is left of them. Which rule counts where is `gridengine.state.quotas`'. Called wherever room is looked
+for, before cluster, host and queue (RQ-2). Jobs and requests of advance reservations are outside of quotas (RQ-8). Source:
+sge_resource_quota(5); RQ-2 … RQ-11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.parallel import HostRoom
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Request
+from gridengine.placement.resources import host_available
+from gridengine.placement.site import Site
+from gridengine.placement.values import Value, format_value, typed_value
+from gridengine.ranges import MAX_SLOTS
+from gridengine.state.compiled import ComplexEntry
+from gridengine.state.jobs import Grant
+from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, is_everywhere, use_of
+from gridengine.syntax.rqs import Rule
+
+ROUNDING = 1e-9
+MISSING = 1e9
+"""What a value counts in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
+
+
+def claim_of(site: Site, request: Request, pe: str = "") -> Claim | None:
+    """What the quotas have to say of a request in a PE; None if nothing. Kept in the request."""
+    if not site.state.quotas.sets or request.exempt:
+        return None
+    found = request.claims.get(pe)
+    if found is None:
+        found = request.claims[pe] = Claim(site, request, pe)
+    return found
+
+
+def charge(site: Site, ledger: Ledger, request: Request, granted: list[Grant], pe: str, sign: int = 1) -> None:
+    """Note in the ledger what a decision gives away (`sign` 1) or takes back (-1) of quotas."""
+    claim = claim_of(site, request, pe)
+    if claim is not None:
+        ledger.charge_quotas(use_of(granted, request.charged, claim.all_buckets), sign)
+
+
+def rule_of(site: Site, bucket: Bucket) -> Rule:
+    """The rule that a bucket belongs to."""
+    rules: tuple[Rule, ...] = site.state.typed("resource_quota", bucket.quota)
+    return rules[bucket.number]
+
+
+def rule_name(site: Site, bucket: Bucket) -> str:
+    """`set/rule`, the rule by its name or its number from 1."""
+    return f"{bucket.quota}/{rule_of(site, bucket).name or bucket.number + 1}"
+
+
+def limit_value(site: Site, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
+    """A limit as it is now; one with `$attributes` by the values of the rule's host (RQ-5)."""
+    if "$" not in text:
+        return typed_value(entry.type, text)
+    rule = rule_of(site, bucket)
+    host = bucket.consumers[-1] or rule.filters["hosts"].included[0]
+    formula = rule.dynamic_limit(next(name for name, limit in rule.limits.items() if limit == text))
+    assert formula is not None
+    values: dict[str, float] = {}
+    for given in formula.names():
+        found = site.entry(given)
+        offer = host_available(site, ledger, host, found.name) if found is not None else None
+        if offer is not None and not isinstance(offer.value, str):
+            values[given] = offer.value
+    return formula.evaluate(values, MISSING)
+
+
+def quota_attributes(site: Site) -> set[str]:
+    """The attributes that dynamic limits are made of: a report of one may change what is left."""
+    found: set[str] = set()
+    for quotas in site.state.quotas.sets:
+        for rule in quotas.rules:
+            for name in rule.limits:
+                formula = rule.dynamic_limit(name)
+                names = formula.names() if formula is not None else ()
+                found.update(entry.name for given in names if (entry := site.entry(given)) is not None)
+    return found
+
+
+class Claim:
+    """The rules that are for one request in one PE: `everywhere` its use is counted together wherever it goes."""
+
+    __slots__ = ("site", "request", "everywhere", "by_place", "_who", "_sets", "_known")
+
+    def __init__(self, site: Site, request: Request, pe: str) -> None:
+        self.site, self.request = site, request
+        self._who = Claimant(request.user, request.group, request.project, pe)
+        self.everywhere: list[Bucket] = []
+        self._sets: list[tuple[QuotaSet, Candidates]] = []
+        self._known: dict[str, list[Bucket]] = {}
+        book = site.state.quotas
+        for quotas, candidates in zip(book.sets, book.candidates(self._who), strict=True):
+            if candidates and is_everywhere(candidates[0][1]):
+                bucket = book.bucket(quotas, candidates, self._who, "@")
+                assert bucket is not None
+                self.everywhere.append(bucket)
+            elif candidates:
+                self._sets.append((quotas, candidates))
+        self.by_place = bool(self._sets)
+
+    def buckets(self, instance: str) -> list[Bucket]:
+        """Where use of an instance is counted, beyond `everywhere`."""
+        found = self._known.get(instance)
+        if found is None:
+            book = self.site.state.quotas
+            buckets = (book.bucket(quotas, candidates, self._who, instance) for quotas, candidates in self._sets)
+            found = self._known[instance] = [bucket for bucket in buckets if bucket is not None]
+        return found
+
+    def all_buckets(self, instance: str) -> list[Bucket]:
+        return self.everywhere + self.buckets(instance)
+
+    def room(self, ledger: Ledger, buckets: Iterable[Bucket], master: bool = True) -> int:
+        """Slots that these buckets leave. `master`: count consumables of kind JOB too, as where the master is."""
+        return min((self._room(ledger, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
+
+    def refusal(self, ledger: Ledger, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
+        """Why these buckets leave less than that many slots; None if they do not."""
+        for bucket in buckets:
+            left, name = self._room(ledger, bucket, True)
+            if left < slots:
+                return Reason("quota", (_consumers(bucket), rule_name(self.site, bucket), self._state_of(ledger, bucket, name)))
+        return None
+
+    def _room(self, ledger: Ledger, bucket: Bucket, master: bool) -> tuple[int, str]:
+        """Slots that one bucket leaves, and the name of the limit that leaves least. A fixed attribute leaves all or none."""
+        site, request = self.site, self.request
+        slots, limiting = MAX_SLOTS, ""
+        for given, text in rule_of(site, bucket).limits.items():
+            entry = site.entry(given)
+            if entry is None:
+                continue
+            name = entry.name
+            if not entry.is_consumable:
+                if any(d.name == name and not d.accepts(limit_value(site, ledger, bucket, entry, text)) for d in request.hard):
+                    return 0, name
+                continue
+            amount, once = (1.0, False) if name == "slots" else request.charged.get(name, (0.0, False))
+            if not amount or (once and not master):
+                continue
+            left = float(limit_value(site, ledger, bucket, entry, text)) - ledger.of_quota(bucket, name)
+            fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
+            if once:
+                fitting = MAX_SLOTS if fitting >= 1 else 0
+            if fitting < slots:
+                slots, limiting = max(0, fitting), name
+        return slots, limiting
+
+    def _state_of(self, ledger: Ledger, bucket: Bucket, name: str) -> str:
+        """`slots=3/4` of a consumable, `h_rt=1:00:00` of a fixed attribute."""
+        site = self.site
+        entry = site.entries[name]
+        text = next(text for given, text in rule_of(site, bucket).limits.items() if site.entry(given) is entry)
+        limit = format_value(entry.type, limit_value(site, ledger, bucket, entry, text), whole=False)
+        if not entry.is_consumable:
+            return f"{name}={limit}"
+        return f"{name}={format_value(entry.type, ledger.of_quota(bucket, name), whole=False)}/{limit}"
+
+    def fits(self, ledger: Ledger, granted: list[Grant]) -> bool:
+        """Whether grants that were computed earlier are still within all limits."""
+        wanted: dict[Bucket, int] = {}
+        for position, grant in enumerate(granted):
+            for bucket in self.all_buckets(grant.instance):
+                wanted[bucket] = wanted.get(bucket, 0) + grant.slots
+                if self._room(ledger, bucket, position == 0)[0] < wanted[bucket]:
+                    return False
+        return True
+
+
+def _consumers(bucket: Bucket) -> str:
+    return "/".join((*bucket.consumers, ""))
+
+
+class Allowance:
+    """What quotas by place leave to one task while its slots are being spread: what is taken here is not left there."""
+
+    __slots__ = ("claim", "ledger", "_left")
+
+    def __init__(self, claim: Claim, ledger: Ledger, left: dict[Bucket, int] | None = None) -> None:
+        self.claim, self.ledger = claim, ledger
+        self._left = left if left is not None else {}
+
+    def fork(self) -> Allowance:
+        """The same, to be tried without consequences."""
+        return Allowance(self.claim, self.ledger, dict(self._left))
+
+    def take(self, instance: str, slots: int) -> int:
+        """Take up to that many slots at an instance; how many it were."""
+        buckets = self.claim.buckets(instance)
+        for bucket in buckets:
+            if bucket not in self._left:
+                self._left[bucket] = self.claim.room(self.ledger, (bucket,), master=False)
+            slots = min(slots, self._left[bucket])
+        for bucket in buckets:
+            self._left[bucket] -= slots
+        return slots
+
+    def within(self, rooms: Iterable[HostRoom], most: int, kept: bool) -> Iterator[HostRoom]:
+        """Rooms of at most `most` slots each, in order. `kept`: each takes its slots away from those behind it, unless it is of
+        no use because it lacks some of `most`."""
+        for room in rooms:
+            trial = self.fork()
+            left = min(room.slots, most)
+            places: list[tuple[str, int]] = []
+            for instance, slots in room.places:
+                taken = trial.take(instance, min(slots, left))
+                left -= taken
+                if taken:
+                    places.append((instance, taken))
+            total = sum(slots for _, slots in places)
+            if kept and (most == MAX_SLOTS or total == most):
+                self._left = trial._left
+            if total:
+                yield HostRoom(room.host, total, places)

@@ -1,0 +1,190 @@
+"""Resource quotas: which rule of each set is for whom and where, and what is in use under it.
+
+Owns the matching of rules and the sums of use, which always equal the sum over the dispatched tasks outside of
+reservations (RQ-8, RQ-9). Limits are `gridengine.placement.quotas`'. Written by `gridengine.state.apply` alone.
+Source: sge_resource_quota(5); RQ-2 … RQ-4, RQ-8 … RQ-10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from gridengine.state.jobs import Grant, Job, Task
+from gridengine.syntax.rqs import SCOPES, Filter, Rule
+from gridengine.syntax.wildcard import compile_expression, is_pattern
+
+if TYPE_CHECKING:
+    from gridengine.state.state import State
+
+QUOTA_KINDS = frozenset(("resource_quota", "userset", "complex"))
+"""Kinds of objects that decide what is counted under which rule; host groups do, too."""
+
+
+class Claimant(NamedTuple):
+    """Who asks: owner and unix group of a job, its project and PE, "" for none."""
+
+    user: str
+    group: str
+    project: str
+    pe: str
+
+
+class Bucket(NamedTuple):
+    """What one rule counts together: the set, the place of the rule in it (from 0), and the consumers that expanded filters
+    tell apart, in the order of SCOPES, "" for all others."""
+
+    quota: str
+    number: int
+    consumers: tuple[str, ...]
+
+
+class QuotaSet(NamedTuple):
+    """An enabled set: rules in order."""
+
+    name: str
+    rules: tuple[Rule, ...]
+
+
+Candidates = list[tuple[int, Rule]]
+"""Rules of one set, with their places, that are for a claimant wherever it goes, up to one that is for every place."""
+
+
+class QuotaBook:
+    """The enabled sets and what is in use under them.
+
+    used: bucket -> complex name -> amount, slots among them; by_user: some rule tells users apart.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self.sets: list[QuotaSet] = []
+        self.by_user = False
+        self.used: dict[Bucket, dict[str, float]] = {}
+        self._candidates: dict[Claimant, list[Candidates]] = {}
+
+    def rebuild(self) -> None:
+        """Read the sets and count everything anew: a rule, a list or a group has changed (RQ-10)."""
+        state = self._state
+        texts = state.kind("resource_quota").items()
+        self.sets = [QuotaSet(name, state.typed("resource_quota", name)) for name, text in texts if _enabled(text)]
+        self.by_user = any("users" in rule.filters for each in self.sets for rule in each.rules)
+        self.used.clear()
+        self._candidates.clear()
+        if self.sets:
+            for job in state.jobs.values():
+                for task in job.tasks.values():
+                    if task.granted:
+                        self.charge(job, task)
+
+    def charge(self, job: Job, task: Task, sign: int = 1) -> None:
+        """Book (`sign` 1) or release (-1) what a dispatched task holds."""
+        if not self.sets or job.ar:
+            return
+        who = Claimant(job.owner, job.group, job.project, task.pe)
+        per_job = self._state.per_job
+        resources = {name: (float(text), per_job(name)) for name, text in task.resources.items()}
+        for bucket, name, amount in use_of(task.granted, resources, lambda instance: self.buckets(who, instance)):
+            total = self.used.setdefault(bucket, {})
+            left = total.get(name, 0.0) + sign * amount
+            if abs(left) < 1e-9:
+                total.pop(name, None)
+            else:
+                total[name] = left
+            if not total:
+                del self.used[bucket]
+
+    def buckets(self, who: Claimant, instance: str) -> list[Bucket]:
+        """Where a claimant's use of an instance is counted: at most one rule a set (RQ-2)."""
+        found = []
+        for each, candidates in zip(self.sets, self.candidates(who), strict=True):
+            bucket = self.bucket(each, candidates, who, instance)
+            if bucket is not None:
+                found.append(bucket)
+        return found
+
+    def candidates(self, who: Claimant) -> list[Candidates]:
+        """For each set the rules that may be the first that matches, depending on the place."""
+        found = self._candidates.get(who)
+        if found is None:
+            if len(self._candidates) > 10_000:
+                self._candidates.clear()
+            found = self._candidates[who] = [self._candidates_of(each, who) for each in self.sets]
+        return found
+
+    def _candidates_of(self, quotas: QuotaSet, who: Claimant) -> Candidates:
+        found: Candidates = []
+        for number, rule in enumerate(quotas.rules):
+            if self._is_for(rule, who):
+                found.append((number, rule))
+                if is_everywhere(rule):
+                    break
+        return found
+
+    def _is_for(self, rule: Rule, who: Claimant) -> bool:
+        filters = rule.filters
+        return (
+            admits(filters.get("users"), who.user, lambda name: self._in_list(name, who))
+            and admits(filters.get("projects"), who.project)
+            and admits(filters.get("pes"), who.pe)
+        )
+
+    def _in_list(self, name: str, who: Claimant) -> bool:
+        userset = self._state.typed("userset", name[1:])
+        return userset is not None and (who.user in userset.entries or f"@{who.group}" in userset.entries)
+
+    def bucket(self, quotas: QuotaSet, candidates: Candidates, who: Claimant, instance: str) -> Bucket | None:
+        """The bucket of the first of these rules that is for the instance, None if none is."""
+        queue, _, host = instance.partition("@")
+        groups = self._state.groups.groups_of(host)
+        for number, rule in candidates:
+            filters = rule.filters
+            if admits(filters.get("queues"), queue) and admits(filters.get("hosts"), host, groups.__contains__):
+                consumers = zip(SCOPES, (who.user, who.project, who.pe, queue, host), strict=True)
+                told = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in consumers)
+                return Bucket(quotas.name, number, told)
+        return None
+
+
+def _enabled(text: dict[str, str]) -> bool:
+    return text["enabled"].upper() in ("TRUE", "1")
+
+
+def is_everywhere(rule: Rule) -> bool:
+    """Whether a rule is for every place, and counts all places together or not: it has no filter of queues and hosts."""
+    return "queues" not in rule.filters and "hosts" not in rule.filters
+
+
+def admits(found: Filter | None, name: str, in_group: Callable[[str], bool] | None = None) -> bool:
+    """Whether a filter means a name ("" for none); `in_group` tells about its `@` items. Source: RQ-4.
+
+    `*` means every name, so that `!*` of projects and PEs is for jobs without one.
+    """
+    if found is None:
+        return True
+    if any(_means(item, name, in_group) for item in found.excluded):
+        return False
+    return not found.included or any(_means(item, name, in_group) for item in found.included)
+
+
+def _means(item: str, name: str, in_group: Callable[[str], bool] | None) -> bool:
+    if item == "*":
+        return bool(name)
+    if item.startswith("@") and in_group is not None:
+        return in_group(item)
+    return item == name or (is_pattern(item) and bool(name) and compile_expression(item)(name))
+
+
+def use_of(
+    granted: Iterable[Grant], resources: Mapping[str, tuple[float, bool]], buckets: Callable[[str], Iterable[Bucket]]
+) -> Iterator[tuple[Bucket, str, float]]:
+    """(bucket, complex name, amount) of everything that grants take of quotas.
+
+    resources: name -> (amount, booked once a job: where the master is, CX-38), slots not among them.
+    """
+    for position, grant in enumerate(granted):
+        for bucket in buckets(grant.instance):
+            yield bucket, "slots", float(grant.slots)
+            for name, (amount, once) in resources.items():
+                if not (once and position):
+                    yield bucket, name, amount * (1 if once else grant.slots)
