@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from gridengine.state.events import decode_hook, encode_hook
-from gridengine.state.jobs import Grant, Job, TaskKey, Usage
+from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
 
 
 class Start(Struct, tag="start", omit_defaults=True):
@@ -66,16 +66,21 @@ Instruction = Start | Signal | Forget | Configure
 
 
 class Acknowledgement(Struct, omit_defaults=True):
-    """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made."""
+    """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made.
+
+    `confinement`: that of a started task.
+    """
 
     ok: bool = True
     failed: int = 0
     reason: str = ""
+    confinement: Confinement | None = None
 
 
-class Started(Struct, tag="started"):
+class Started(Struct, tag="started", omit_defaults=True):
     key: TaskKey
     time: float
+    confinement: Confinement | None = None
 
 
 class Ended(Struct, tag="ended", omit_defaults=True):

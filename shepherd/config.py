@@ -27,6 +27,8 @@ class TaskConfig:
     (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those (as `h_vmem`) that the slots do not multiply.
     `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
+    `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
+    `processors`: those that the task is bound to, [] for all of them.
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
     """
 
@@ -82,14 +84,21 @@ class TaskConfig:
     notify_kill: str = "SIGUSR2"
     notify_susp: str = "SIGUSR1"
     variables: dict[str, str] = field(default_factory=dict)
-    use_cgroups: bool = False
-    kill_addgrp: bool = True
+    cgroups: list[str] = field(default_factory=list)
+    memory_by_cgroup: bool = False
+    processors: list[int] = field(default_factory=list)
     gid_range: str | None = None
     min_uid: int = 0
     min_gid: int = 0
     forbid_reschedule: bool = False
     forbid_apperror: bool = False
     pdc_interval_s: Number = 1
+
+
+def summed_limit(config: TaskConfig, name: str) -> Number | None:
+    """A limit on the sum over all processes of the task on this host, which its slots multiply (RL-4, RL-5)."""
+    limit = config.limits.get(name)
+    return None if limit is None else limit * (1 if name in config.per_job_limits else config.slots)
 
 
 def _is_number(value: object) -> bool:
@@ -106,6 +115,7 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
     "Number": _is_number,
     "Number | None": lambda v: v is None or _is_number(v),
     "list[str]": lambda v: isinstance(v, list) and all(isinstance(e, str) for e in v),
+    "list[int]": lambda v: isinstance(v, list) and all(isinstance(e, int) for e in v),
     "list[int] | None": lambda v: v is None or (isinstance(v, list) and all(isinstance(e, int) for e in v)),
     "dict[str, str]": lambda v: isinstance(v, dict) and all(isinstance(e, str) for e in v.values()),
     "dict[str, Number | None]": lambda v: isinstance(v, dict) and all(e is None or _is_number(e) for e in v.values()),

@@ -1,13 +1,14 @@
 """What holds a job's processes together besides their descent: a cgroup, or an additional group id (EX-6).
 
-Both are extras: the shepherd finds all processes by descent. A cgroup adds killing at one stroke and exact CPU time,
-and both tell the launcher what is left of a job whose shepherd was killed. The group id is claimed from gid_range by a
-link in the spool directory. Unlike in 8.1.9 no process is ever killed for its group alone: another execd may use the
-same range (`adoption` says what else must hold).
+Both are extras: the shepherd finds all processes by descent. A cgroup adds killing at one stroke, exact CPU time and a
+limit on memory, and both tell the launcher what is left of a job whose shepherd was killed. The group id is claimed
+from gid_range by a link in the spool directory. Unlike in 8.1.9 no process is ever killed for its group alone: another
+execd may use the same range (`adoption` says what else must hold).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
@@ -15,8 +16,6 @@ from pathlib import Path
 from shepherd import task_files
 from shepherd.process_tree import stat_fields
 
-MOUNT = Path("/sys/fs/cgroup")
-_V1_CONTROLLERS = ("freezer", "cpuacct", "memory")
 CLAIMS = "addgrpids"
 
 
@@ -59,6 +58,42 @@ class Containment:
                 continue
         return None
 
+    def limit_memory(self, limit: int) -> None:
+        """Let the kernel hold all processes together to `limit` bytes, swap included. Raises OSError.
+
+        When it has to kill one of them, v2 kills them all; with v1 `oom_kills` tells the shepherd to do so.
+        """
+        for cgroup in self.cgroups:
+            if (cgroup / "memory.max").exists():
+                _put(cgroup / "memory.max", str(limit))
+                _put_if_there(cgroup / "memory.swap.max", "0")
+                _put_if_there(cgroup / "memory.oom.group", "1")
+                return
+            if (cgroup / "memory.limit_in_bytes").exists():
+                _put(cgroup / "memory.limit_in_bytes", str(limit))
+                _put_if_there(cgroup / "memory.memsw.limit_in_bytes", str(limit))
+                return
+        raise FileNotFoundError(errno.ENOENT, "no cgroup has the memory controller")
+
+    def memory_bytes(self) -> int | None:
+        """Memory that the processes have together now, file cache included; None without a memory controller."""
+        for cgroup in self.cgroups:
+            for name in ("memory.current", "memory.usage_in_bytes"):
+                if (cgroup / name).exists():
+                    return int((cgroup / name).read_text())
+        return None
+
+    def oom_kills(self) -> int:
+        """How many processes the kernel has killed for want of memory below the limit."""
+        for cgroup in self.cgroups:
+            for name in ("memory.events", "memory.oom_control"):
+                try:
+                    words = (cgroup / name).read_text().split()
+                except OSError:
+                    continue
+                return int(words[words.index("oom_kill") + 1])
+        return 0
+
     def release(self, directory: Path) -> bool:
         """Give cgroup and group id back; False when a cgroup stays, because processes linger in it."""
         released = True
@@ -76,12 +111,13 @@ class Containment:
         return released
 
 
-def establish(directory: Path, use_cgroups: bool, gid_range: str | None, cell: str) -> Containment:
-    """Take a cgroup if wanted and possible, else an additional group id if root, and write which. Raises NoGroupLeft.
+def establish(directory: Path, parents: list[str], gid_range: str | None) -> Containment:
+    """Take a cgroup in each of `parents` if possible, else an additional group id if root, and write which.
 
-    Source: sge_conf(5) USE_CGROUPS, gid_range; sge_shepherd(8) SGE_CGROUP_DIR for the name `sge.CELL`.
+    Raises NoGroupLeft. Source: sge_conf(5) USE_CGROUPS, gid_range.
     """
-    cgroups = _make_cgroups(f"sge.{cell}", directory.name) if use_cgroups else []
+    made = [_make_cgroup(Path(parent) / directory.name) for parent in parents]
+    cgroups = [cgroup for cgroup in made if cgroup is not None]
     if cgroups:
         (directory / task_files.CGROUP).write_text("".join(f"{cgroup}\n" for cgroup in cgroups))
         return Containment(cgroups, None)
@@ -164,35 +200,12 @@ def _claims(directory: Path) -> Path:
     return directory.parent.parent / CLAIMS
 
 
-def _make_cgroups(cell: str, task: str) -> list[Path]:
-    """Directories for the task: in the unified hierarchy, else in each v1 controller; [] if impossible."""
-    unified = MOUNT / "unified" if (MOUNT / "unified" / "cgroup.procs").exists() else MOUNT
-    if (unified / "cgroup.procs").exists():
-        made = _make_cgroup(unified, _own_cgroup(""), cell, task)
-        if made is not None and (made / "cgroup.kill").exists():
-            return [made]
-    made_v1 = [_make_cgroup(MOUNT / name, _own_cgroup(name), cell, task) for name in _V1_CONTROLLERS]
-    return [cgroup for cgroup in made_v1 if cgroup is not None] if made_v1[0] is not None else []
-
-
-def _make_cgroup(mount: Path, own: str, cell: str, task: str) -> Path | None:
-    if not (mount / "cgroup.procs").exists():
-        return None
-    cgroup = mount / own.strip("/") / cell / task
+def _make_cgroup(cgroup: Path) -> Path | None:
     try:
         cgroup.mkdir(parents=True, exist_ok=True)
     except OSError:
         return None
     return cgroup if os.access(cgroup / "cgroup.procs", os.W_OK) else None
-
-
-def _own_cgroup(controller: str) -> str:
-    """Path of this process in a hierarchy: below it is where the service manager lets us make cgroups."""
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if controller in controllers.split(","):
-            return path
-    return "/"
 
 
 def _put(path: Path, text: str) -> None:
@@ -201,6 +214,14 @@ def _put(path: Path, text: str) -> None:
         os.write(descriptor, text.encode())
     finally:
         os.close(descriptor)
+
+
+def _put_if_there(path: Path, text: str) -> None:
+    """For files that only some kernels have."""
+    try:
+        _put(path, text)
+    except FileNotFoundError:
+        return
 
 
 def _kill(pid: int) -> None:

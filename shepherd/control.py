@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from shepherd.config import TaskConfig
+from shepherd.config import TaskConfig, summed_limit
 from shepherd.methods import Method, MethodError, parse_control_method, parse_signal
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
@@ -143,11 +143,16 @@ class Control:
                     self._deadlines["measure"] = now + self._config.pdc_interval_s
         return actions
 
-    def measured(self, cpu_s: float, vmem: int) -> list[Action]:
-        """Compare a measurement with the limits on sums over all processes, which the slots multiply (RL-4, RL-5)."""
+    def measured(self, cpu_s: float, vmem: int, oom_kills: int = 0) -> list[Action]:
+        """Compare a measurement with the limits on sums over all processes (RL-4, RL-5).
+
+        `vmem`: bytes; of memory instead of address space where a cgroup limits it. `oom_kills`: see `Containment`.
+        """
+        if oom_kills:
+            return self.out_of_memory()
         actions: list[Action] = []
         for name, value, unit in (("cpu", cpu_s, "s"), ("vmem", vmem, "bytes")):
-            hard, soft = self._summed_limit(f"h_{name}"), self._summed_limit(f"s_{name}")
+            hard, soft = summed_limit(self._config, f"h_{name}"), summed_limit(self._config, f"s_{name}")
             if hard is not None and value > hard:
                 return self._kill(self._exceeded(f"h_{name}", unit))
             if soft is not None and value > soft and name not in self._warned:
@@ -155,11 +160,9 @@ class Control:
                 actions += [Note(self._exceeded(f"s_{name}", unit)), Signal(signal.SIGXCPU)]
         return actions
 
-    def _summed_limit(self, name: str) -> float | None:
-        limit = self._config.limits.get(name)
-        if limit is None:
-            return None
-        return limit * (1 if name in self._config.per_job_limits else self._config.slots)
+    def out_of_memory(self) -> list[Action]:
+        """The kernel has killed a process of the job for the limit of its cgroup: the others go with it."""
+        return self._kill(self._exceeded("h_vmem", "bytes"))
 
     def _exceeded(self, name: str, unit: str) -> str:
         return f"limit {name} of {self._config.limits[name]} {unit} exceeded"

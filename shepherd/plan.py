@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shepherd.command_line import CommandLine, job_command_line
-from shepherd.config import TaskConfig
+from shepherd.config import Number, TaskConfig, summed_limit
 from shepherd.limits import ResourceLimit, resource_limits
 from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment
 from shepherd.outcome import BEFORE, IN
@@ -21,8 +21,16 @@ PREPARATION = "preparation"  # what `Contain` and `MakeDirectory` are, as far as
 class Contain:
     """Find what will hold the job's processes together: a cgroup, else an additional group id, else their descent."""
 
-    use_cgroups: bool
+    cgroups: list[str]
     gid_range: str | None
+    memory: int | None = None  # bytes that the cgroup is limited to
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind this shepherd, and so all processes of the task, to these processors (sge_submit(1) -binding set)."""
+
+    processors: list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +82,15 @@ class RemoveDirectory:
     path: str
 
 
-Step = Contain | MakeDirectory | Run | Sweep | RemoveDirectory
+Step = Bind | Contain | MakeDirectory | Run | Sweep | RemoveDirectory
 
 
 def plan(config: TaskConfig) -> list[Step]:
     """All steps of the task in their order. Never raises: what cannot be run is a `Run` with an `error`."""
-    steps: list[Step] = [Contain(config.use_cgroups, config.gid_range)]
+    by_cgroup = summed_limit(config, "h_vmem") if config.memory_by_cgroup else None
+    steps: list[Step] = [Contain(config.cgroups, config.gid_range, None if by_cgroup is None else int(by_cgroup))]
+    if config.processors:
+        steps.append(Bind(config.processors))
     if config.tmpdir is not None:
         steps.append(MakeDirectory(config.tmpdir))
     if config.prolog is not None:
@@ -143,9 +154,16 @@ def _job_step(config: TaskConfig) -> Run:
         IN["job"],
         config.environment | command.environment,
         needs=(PREPARATION, "prolog", "pe_start"),
-        limits=resource_limits(config.limits, config.slots, config.per_job_limits),
+        limits=resource_limits(_of_processes(config), config.slots, config.per_job_limits),
         error=error,
     )
+
+
+def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
+    """The limits that each process has: where a cgroup limits memory, address space is free (ADR 0070)."""
+    if not config.memory_by_cgroup:
+        return config.limits
+    return {name: value for name, value in config.limits.items() if name not in ("h_vmem", "s_vmem")}
 
 
 def _output(config: TaskConfig, stdin: str) -> Output:

@@ -108,6 +108,8 @@ class _Task:
         match step:
             case plan.Contain():
                 self._contain(step)
+            case plan.Bind():
+                self._bind(step.processors)
             case plan.MakeDirectory():
                 self._make_directory(step.path)
             case plan.Run():
@@ -119,11 +121,20 @@ class _Task:
 
     def _contain(self, step: plan.Contain) -> None:
         try:
-            self._containment = containment.establish(
-                self._directory, step.use_cgroups, step.gid_range, self._config.cell
-            )
+            self._containment = containment.establish(self._directory, step.cgroups, step.gid_range)
+            if step.memory is not None:
+                self._containment.limit_memory(step.memory)
         except (containment.NoGroupLeft, ValueError) as error:
             self._fail(plan.PREPARATION, ADDING_GROUP, f"can't add a supplementary group: {error}")
+        except OSError as error:  # rather not run the job at all than without its limit
+            self._fail(plan.PREPARATION, BEFORE["job"], f"can't limit the memory of the job by a cgroup: {error.strerror}")
+
+    def _bind(self, processors: list[int]) -> None:
+        """Binding is a wish: without it the job runs all the same (sge_submit(1) -binding)."""
+        try:
+            os.sched_setaffinity(0, processors)
+        except OSError as error:
+            self._trace(f"can't bind to the processors {processors}: {error.strerror}")
 
     def _make_directory(self, path: str) -> None:
         assert self._owner is not None
@@ -217,6 +228,9 @@ class _Task:
                 self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
             elif self._start_time:
                 self._end_time = time.time()
+            if ended.exit_status and self._containment.oom_kills():
+                self._control.out_of_memory()
+                ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
             self._outcome.job_ended(ended, self._stamped_why())
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, self._stamped_why())
@@ -283,12 +297,12 @@ class _Task:
                     self._run_method(name)
                 case control.WriteUsage():
                     self._measure()
-                    task_files.replace(
-                        self._directory / task_files.USAGE, json.dumps(self._usage.online()).encode() + b"\n"
-                    )
+                    task_files.replace(self._directory / task_files.USAGE, json.dumps(self._usage.online()).encode() + b"\n")
                 case control.Measure():
                     self._measure()
-                    self._act(self._control.measured(self._usage.cpu_s, self._usage.vmem))
+                    vmem = self._containment.memory_bytes() if self._config.memory_by_cgroup else None
+                    vmem = self._usage.vmem if vmem is None else vmem
+                    self._act(self._control.measured(self._usage.cpu_s, vmem, self._containment.oom_kills()))
                 case control.Note(text):
                     self._trace(text)
 

@@ -130,7 +130,10 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
         yield f"{'usage':<10}{task['id']:>5}:{'':12}{_usage(task['usage'])}\n"
     if binding:
         for task in running:
-            yield f"{'binding':<10}{task['id']:>5}:{'':12}NONE\n"
+            yield f"{'binding':<10}{task['id']:>5}:{'':12}{task.get('binding') or 'NONE'}\n"
+    for task in running:
+        if task.get("memory"):
+            yield f"{'memory':<10}{task['id']:>5}:{'':12}{task['memory']}\n"
     for task in job["tasks"]:
         if task["error"]:
             yield f"error reason {task['id']:>10}:      {task['error']}\n"

@@ -12,15 +12,18 @@ import os
 import pwd
 import re
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from daemons.execd.environment import Account
+from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.delivery import Ended, Start
-from gridengine.state.jobs import TaskKey, Usage
+from gridengine.state.jobs import Confinement, TaskKey, Usage
+from gridengine.topology import Core
 
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
@@ -41,11 +44,13 @@ FAILED_SPOOL = 3
 
 
 class _Identity(msgspec.Struct):
-    """What a directory's `config` says about whose it is."""
+    """What a directory's `config` says about whose it is, and what the task has of the host."""
 
     job_id: int
     task_id: int
     attempt: int
+    cores: list[Core] = []
+    confinement: Confinement | None = None
 
 
 _decode_identity = msgspec.json.Decoder(_Identity).decode
@@ -76,7 +81,7 @@ def home_of(user: str) -> str | None:
         return None
 
 
-def create(start: Start, site: Site, configuration: HostConfiguration) -> Path:
+def create(start: Start, site: Site, configuration: HostConfiguration, restraint: Restraint) -> Path:
     """Make the task's directory, complete, under its final name. StartFault.
 
     What an earlier attempt left there is replaced; the caller has seen to it that nothing of it runs.
@@ -86,12 +91,12 @@ def create(start: Start, site: Site, configuration: HostConfiguration) -> Path:
     directory = site.active_jobs / f"{job_id}.{task_id}"
     draft = site.active_jobs / f".{job_id}.{task_id}"
     try:
-        config = task_config(start, site, configuration, account, home_of)
+        config = task_config(start, site, configuration, account, home_of, restraint)
         _make_empty(draft)
         # the environment is in it: nobody else may read it
         _write(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
         if start.pe_name:
-            _write(draft / "pe_hostfile", pe_hostfile(start).encode(), 0o644)
+            _write(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if start.script is not None:
             _write_script(site.job_scripts / str(job_id), start.script, account)
         if directory.exists():
@@ -103,9 +108,18 @@ def create(start: Start, site: Site, configuration: HostConfiguration) -> Path:
     return directory
 
 
-def tasks_on_disk(site: Site) -> dict[TaskKey, Path]:
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A task's directory, and what the task has of the host."""
+
+    directory: Path
+    cores: list[Core]
+    confinement: Confinement | None
+
+
+def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
     """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
-    found: dict[TaskKey, Path] = {}
+    found: dict[TaskKey, Found] = {}
     for directory in sorted(site.active_jobs.iterdir()):
         if not _NAME.fullmatch(directory.name):
             if directory.name.startswith("."):
@@ -117,7 +131,8 @@ def tasks_on_disk(site: Site) -> dict[TaskKey, Path]:
             identity = _decode_identity((directory / "config").read_bytes())
         except (OSError, msgspec.DecodeError):
             continue
-        found[(identity.job_id, identity.task_id, identity.attempt)] = directory
+        key = (identity.job_id, identity.task_id, identity.attempt)
+        found[key] = Found(directory, identity.cores, identity.confinement)
     return found
 
 

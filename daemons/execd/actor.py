@@ -20,6 +20,7 @@ import ray
 from daemons.execd import load
 from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
 from daemons.execd.reporter import Reporter
+from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
 from daemons.execd.tasks import Tasks
 from daemons.runtime.cell import read_cell
@@ -39,6 +40,7 @@ from gridengine.delivery import (
     decode,
     encode,
 )
+from gridengine.topology import Core
 
 _log = logging.getLogger(__name__)
 
@@ -62,10 +64,11 @@ class ExecdActor:
         self._qmaster: Any = None
         self._names = HostNames(cell, host)
         self._sensors = LoadSensors(
-            lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._sensor_news
+            lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._load_news
         )
-        self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed)
-        self._tasks = Tasks(site, self._report)
+        self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
+        self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
+        self._tasks = Tasks(site, self._report, self._restraints, self._load_news)
         self._reporter = Reporter(self._send, self._everything, self._tasks.acknowledged, self._forget, self._unknown_hosts)
         self._tasks.look_for_ends()
         self._configured = asyncio.Event()
@@ -122,6 +125,7 @@ class ExecdActor:
 
     def _apply(self, configuration: HostConfiguration) -> None:
         self._tasks.configuration = configuration
+        self._restraints.configure(configuration)
         set_loglevel(configuration.text.get("loglevel", "log_warning"))
         self._configured.set()
         self._sensors.ask()
@@ -147,7 +151,11 @@ class ExecdActor:
             others.setdefault(self._names.unique(name), {}).update(values)
         return others.pop(self._host, {}), others
 
-    def _sensor_news(self) -> None:
+    def _cores_in_use(self) -> set[Core]:
+        return self._restraints.cores_in_use
+
+    def _load_news(self) -> None:
+        """Load sensors have spoken, or cores changed hands."""
         self._report(self._load.sensed(time.time()))
 
     def _unknown_hosts(self, hosts: list[str]) -> None:

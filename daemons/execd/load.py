@@ -8,7 +8,7 @@ Source: load_parameters(5), LS-1; number formats O.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import psutil
 
 from daemons.execd.site import ARCHITECTURE
 from gridengine.delivery import Load
+from gridengine.topology import Core, Topology
 
 _MEGABYTE = 2**20
 _CPUS = Path("/sys/devices/system/cpu")
@@ -24,7 +25,7 @@ _CPUS = Path("/sys/devices/system/cpu")
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What the operating system says. Loads as in uptime(1); memory and swap in bytes; cpu in percent of all cores;
-    `threads`: (socket, core) of each processor that is online.
+    `topology`: of the processors that are online.
     """
 
     load: tuple[float, float, float]
@@ -33,7 +34,7 @@ class Reading:
     swap_total: int
     swap_free: int
     cpu_percent: float
-    threads: tuple[tuple[int, int], ...]
+    topology: Topology
 
 
 def read() -> Reading:
@@ -46,13 +47,13 @@ def read() -> Reading:
         swap_total=swap.total,
         swap_free=swap.free,
         cpu_percent=psutil.cpu_percent(),
-        threads=_threads(),
+        topology=host_topology(),
     )
 
 
-def load_values(reading: Reading) -> dict[str, str]:
+def load_values(reading: Reading, cores_in_use: Collection[Core] = ()) -> dict[str, str]:
     """Load values by GE's names, in its number formats: six decimals, memory in `M`."""
-    processors = len(reading.threads)
+    processors = reading.topology.processor_count
     loads = dict(zip(("short", "medium", "long"), reading.load, strict=True))
     loads["avg"] = loads["medium"]
     values = {f"load_{name}": f"{value:.6f}" for name, value in loads.items()}
@@ -69,30 +70,17 @@ def load_values(reading: Reading) -> dict[str, str]:
             f"{name}_free": _megabytes(free),
             f"{name}_used": _megabytes(total - free),
         }
-    layout = topology(reading.threads)
+    layout = reading.topology.text()
     return values | {
         "arch": ARCHITECTURE,
         "num_proc": str(processors),
         "cpu": f"{reading.cpu_percent:.6f}",
         "m_topology": layout,
-        "m_topology_inuse": layout,
+        "m_topology_inuse": reading.topology.text(cores_in_use),
         "m_socket": str(layout.count("S")),
         "m_core": str(layout.count("C")),
         "m_thread": str(processors),
     }
-
-
-def topology(threads: tuple[tuple[int, int], ...]) -> str:
-    """`SCCSCC`, or `SCTTCTT` where a core has several threads. Source: load_parameters(5) m_topology, EX-18."""
-    cores: dict[int, dict[int, int]] = {}
-    for socket, core in threads:
-        of_socket = cores.setdefault(socket, {})
-        of_socket[core] = of_socket.get(core, 0) + 1
-    several = any(count > 1 for of_socket in cores.values() for count in of_socket.values())
-    return "".join(
-        "S" + "".join("C" + ("T" * cores[socket][core] if several else "") for core in sorted(cores[socket]))
-        for socket in sorted(cores)
-    )
 
 
 Sensed = tuple[dict[str, str], dict[str, dict[str, str]]]
@@ -109,28 +97,38 @@ class LoadReporter:
     `sensed()`: the values of load sensors; one of the own host takes the place of the host's own of that name.
     """
 
-    def __init__(self, incarnation: str, reader: Callable[[], Reading] = read, sensed: Callable[[], Sensed] = _silent) -> None:
+    def __init__(
+        self,
+        incarnation: str,
+        reader: Callable[[], Reading] = read,
+        sensed: Callable[[], Sensed] = _silent,
+        cores_in_use: Callable[[], Collection[Core]] = tuple,
+    ) -> None:
         self._incarnation, self._reader, self._sensed = incarnation, reader, sensed
-        self._read: dict[str, str] = {}
+        self._cores_in_use = cores_in_use
+        self._reading: Reading | None = None
         self._told: dict[str, str] = {}
         self._told_others: dict[str, dict[str, str]] = {}
 
     def full(self, now: float) -> Load:
         """All values; those that it does not name have ceased."""
-        self._read = load_values(self._reader())
+        self._reading = self._reader()
         own, others = self._sensed()
-        self._told, self._told_others = self._read | own, dict(others)
+        self._told, self._told_others = self._values() | own, dict(others)
         return Load(now, dict(self._told), full=True, incarnation=self._incarnation, others=others)
 
     def changes(self, now: float) -> Load:
         """What has changed since the last report; it is sent even when nothing has: the host lives."""
-        self._read = load_values(self._reader())
+        self._reading = self._reader()
         return self.sensed(now)
 
+    def _values(self) -> dict[str, str]:
+        return {} if self._reading is None else load_values(self._reading, self._cores_in_use())
+
     def sensed(self, now: float) -> Load:
-        """The same without a look at the host: what load sensors have just said need not wait."""
+        """The same without a look at the host: what load sensors have just said, and cores, need not wait."""
         own, others = self._sensed()
-        values = self._read | own
+        values = self._values() | own
         changed, removed = _difference(self._told, values)
         changed_others, removed_others = {}, {}
         for host in self._told_others.keys() | others.keys():
@@ -171,8 +169,8 @@ def _megabytes(size: int) -> str:
     return f"{size / _MEGABYTE:.6f}M"
 
 
-def _threads() -> tuple[tuple[int, int], ...]:
-    """(socket, core) of each processor that is online; where the kernel does not say, one socket of single cores."""
+def host_topology() -> Topology:
+    """The processors that are online; where the kernel does not say, one socket of single cores."""
     found = []
     for directory in _CPUS.glob("cpu[0-9]*"):
         try:
@@ -180,5 +178,5 @@ def _threads() -> tuple[tuple[int, int], ...]:
             core = int((directory / "topology" / "core_id").read_text())
         except (OSError, ValueError):
             continue  # offline
-        found.append((socket, core))
-    return tuple(sorted(found)) or tuple((0, core) for core in range(psutil.cpu_count() or 1))
+        found.append((socket, core, int(directory.name.removeprefix("cpu"))))
+    return Topology.of(found or [(0, number, number) for number in range(psutil.cpu_count() or 1)])

@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
+from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPlaces, job_environment
+from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostConfiguration, Site, none_as_null
 from daemons.execd.standard_files import StandardFiles, path_for, standard_files
 from gridengine.delivery import Start
 from gridengine.errors import SyntaxFault
 from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
+from gridengine.topology import Core
 from gridengine.units import INFINITY, parse_memory, parse_time
 
 #: Limits that execd_params adds, which queue_conf(5) lacks. Source: RL-10.
 _PARAMETER_LIMITS = ("DESCRIPTORS", "MAXPROC", "MEMORYLOCKED", "LOCKS")
-Value = str | int | float | bool | None | list[str] | dict[str, str] | dict[str, float | None]
+Value = str | int | float | bool | None | list[str] | list[int] | list[Core] | dict[str, str] | dict[str, float | None]
+
+
+_UNRESTRAINED = Restraint()
 
 
 def task_config(
@@ -26,6 +34,7 @@ def task_config(
     configuration: HostConfiguration,
     account: Account,
     home_of: Callable[[str], str | None],
+    restraint: Restraint = _UNRESTRAINED,
 ) -> dict[str, Value]:
     """The whole content of `config`, ready for JSON. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
@@ -46,7 +55,7 @@ def task_config(
         "cell": site.cell,
         "root": site.root,
         "cwd": cwd,
-        "environment": job_environment(start, site, configuration, account, places),
+        "environment": job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
         "tmpdir": places.tmpdir,
         "limits": limits(start, configuration),
         "per_job_limits": list(start.per_job_limits),
@@ -62,6 +71,7 @@ def task_config(
         | _files(files)
         | _methods(start, configuration)
         | _rules(configuration)
+        | _restrained(restraint, limits(start, configuration))
     )
 
 
@@ -156,8 +166,6 @@ def _methods(start: Start, configuration: HostConfiguration) -> dict[str, Value]
 def _rules(configuration: HostConfiguration) -> dict[str, Value]:
     """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
     result: dict[str, Value] = {
-        "use_cgroups": configuration.execd_flag("USE_CGROUPS"),
-        "kill_addgrp": configuration.execd_flag("ENABLE_ADDGRP_KILL", True),
         "gid_range": configuration.command("gid_range"),
         "min_uid": int(configuration.text.get("min_uid") or 0),
         "min_gid": int(configuration.text.get("min_gid") or 0),
@@ -170,6 +178,23 @@ def _rules(configuration: HostConfiguration) -> dict[str, Value]:
     if configuration.pdc_interval_s is not None:
         result["pdc_interval_s"] = configuration.pdc_interval_s
     return result
+
+
+def _restrained(restraint: Restraint, limits: dict[str, float | None]) -> dict[str, Value]:
+    """Cores and cgroups. The shepherd does not need `cores` and `confinement`: the execd reads them again itself."""
+    cgroups = restraint.cgroups or HostCgroups()
+    return {
+        "cgroups": list(cgroups.parents),
+        "memory_by_cgroup": cgroups.limit_memory and limits.get("h_vmem") is not None,
+        "processors": list(restraint.processors) if restraint.kind == "set" else [],
+        "cores": list(restraint.cores),
+        "confinement": msgspec.to_builtins(confinement(restraint, limits)),
+    }
+
+
+def _binding_variable(restraint: Restraint) -> dict[str, str]:
+    """Source: sge_submit(1) -binding: set for all three kinds."""
+    return {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
 
 
 def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:
@@ -199,9 +224,13 @@ def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFile
     return result
 
 
-def pe_hostfile(start: Start) -> str:
-    """The lines of $pe_hostfile: `host slots queue@host processors`, one a grant. Source: sge_pe(5) (PE-9), O."""
+def pe_hostfile(start: Start, restraint: Restraint = _UNRESTRAINED) -> str:
+    """The lines of $pe_hostfile: `host slots queue@host processors`, one a grant. Source: sge_pe(5) (PE-9), O.
+
+    With -binding pe the last column names the cores, `0,0:0,1`, those of the master host on every line.
+    """
+    cores = ":".join(f"{socket},{core}" for socket, core in restraint.cores) if restraint.kind == "pe" else ""
     return "".join(
-        f"{grant.host} {grant.slots} {grant.instance} {start.processors.get(grant.instance, 'UNDEFINED')}\n"
+        f"{grant.host} {grant.slots} {grant.instance} {cores or start.processors.get(grant.instance, 'UNDEFINED')}\n"
         for grant in start.granted
     )

@@ -15,7 +15,9 @@ from typing import TypeVar
 
 from daemons.execd import active_jobs
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
+from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.task_config import limits
 from gridengine.delivery import Acknowledgement, Forget, Signal, Start, Started, UsageReport
 from gridengine.state.jobs import TaskKey, Usage
 
@@ -37,10 +39,17 @@ class NotNow(Exception):
 class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
-    def __init__(self, site: Site, report: Callable[..., None]) -> None:
-        self._site, self._report = site, report
+    def __init__(
+        self, site: Site, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
+    ) -> None:
+        self._site, self._report, self._cores_changed = site, report, cores_changed
+        self._restraints = restraints
         self.configuration: HostConfiguration | None = None
-        self.directories: dict[TaskKey, Path] = active_jobs.tasks_on_disk(site)
+        found = active_jobs.tasks_on_disk(site)
+        self.directories: dict[TaskKey, Path] = {key: task.directory for key, task in found.items()}
+        self._confinements = {key: task.confinement for key, task in found.items()}
+        for key, task in found.items():
+            restraints.keep(key, task.cores)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
@@ -66,12 +75,10 @@ class Tasks:
             await self._clear_earlier_attempts(key)
         if key not in self.directories:
             try:
-                directory = active_jobs.create(start, self._site, configuration)
+                self._prepare(start, configuration)
             except active_jobs.StartFault as fault:
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
-            self.directories[key] = directory
-            self._by_path[str(directory)] = key
         try:
             await self._patiently(lambda: self.launcher.start(str(self.directories[key])))
         except ValueError as error:
@@ -79,8 +86,22 @@ class Tasks:
             _log.error("cannot start task %d.%d: %s", *key[:2], error)
             return Acknowledgement(False, active_jobs.FAILED_EARLY, str(error))
         if key in self.directories and key not in self._ended:  # a short job may be over already
-            self._report(Started(key, time.time()))
-        return Acknowledgement()
+            self._report(Started(key, time.time(), self._confinements.get(key)))
+        return Acknowledgement(confinement=self._confinements.get(key))
+
+    def _prepare(self, start: Start, configuration: HostConfiguration) -> None:
+        """Give the task its directory and what it gets of the host. Raises StartFault."""
+        restraint = self._restraints.give(start, configuration, self._site.host)
+        try:
+            directory = active_jobs.create(start, self._site, configuration, restraint)
+        except active_jobs.StartFault:
+            self._restraints.release(start.key)
+            raise
+        self.directories[start.key] = directory
+        self._by_path[str(directory)] = start.key
+        self._confinements[start.key] = confinement(restraint, limits(start, configuration))
+        if restraint.cores:
+            self._cores_changed()
 
     async def _clear_earlier_attempts(self, key: TaskKey) -> None:
         """Remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
@@ -173,10 +194,17 @@ class Tasks:
         if key in self._forgotten:
             self._remove(key)
             return
+        self._release(key)
         self._ended.add(key)
         self._report(end)
 
+    def _release(self, key: TaskKey) -> None:
+        if self._restraints.release(key):
+            self._cores_changed()
+
     def _remove(self, key: TaskKey) -> None:
+        self._release(key)
+        self._confinements.pop(key, None)
         directory = self.directories.pop(key)
         del self._by_path[str(directory)]
         for known in (self._ended, self._forgotten):

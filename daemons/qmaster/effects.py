@@ -83,7 +83,7 @@ def acknowledged(
             if task is None or task.applied:
                 continue
             if answer.ok:
-                events.append(ev.TaskStarted(*instruction.key, now))
+                events.append(ev.TaskStarted(*instruction.key, now, answer.confinement))
             else:
                 failures.append(
                     Ended(instruction.key, answer.failed, 0, 0, answer.reason, start_time=now, end_time=now)

@@ -33,6 +33,7 @@ def grouping(target: fold.Target, field: str, values: fold.Values) -> None:
 
 
 STATUS_OPTIONS: tuple[Option, ...] = (
+    Option("-cb", "", "qstat qhost", fold.flag, "with_binding", "show core binding and topology (they are shown anyway)"),
     Option("-explain", "a|A|c|E", "qstat", fold.letters("aAcE", "reason"), "explain", "reasons of queue states"),
     Option("-ext", "", "qstat", fold.flag, "ext", "show tickets, project, department and usage"),
     Option("-f", "", "qstat", fold.flag, "full", "show queue instances with their jobs"),

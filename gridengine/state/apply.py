@@ -179,6 +179,7 @@ def _task_started(state: State, event: ev.TaskStarted) -> None:
     if task is not None and task.status == "transferring":
         task.status = "running"
         task.applied = "run"
+        task.confinement = event.confinement
 
 
 def _task_usage(state: State, event: ev.TaskUsageReported) -> None:
@@ -206,7 +207,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
     task.error = event.error
-    task.usage = None
+    task.usage = task.confinement = None
     task.requeued_at = event.time
     if event.behind:
         job.submit_time = event.time

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gridengine.ranges import Ranges
-from gridengine.state.jobs import Grant, Job, PathOnHost, Usage
+from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, Usage
 from gridengine.state.reservations import AdvanceReservation
 
 
@@ -109,6 +109,7 @@ class TaskStarted(Event, frozen=True, tag=True):
     task_id: int
     attempt: int
     time: float
+    confinement: Confinement | None = None
 
 
 class TaskUsageReported(Event, frozen=True, tag=True):

@@ -56,6 +56,16 @@ class Usage(Struct, omit_defaults=True):
     maxvmem: float = 0.0
 
 
+class Confinement(Struct, omit_defaults=True):
+    """What a host holds a running task to. `binding`: topology with the task's cores in small letters (`SccC`), "" unbound.
+
+    `memory`: how its memory is limited, "" when nothing but plain limits was asked for.
+    """
+
+    binding: str = ""
+    memory: str = ""
+
+
 class Task(Struct, omit_defaults=True):
     """One task that has left the pending ranges of its job.
 
@@ -81,6 +91,7 @@ class Task(Struct, omit_defaults=True):
     error: str = ""
     usage: Usage | None = None
     requeued_at: float = 0.0
+    confinement: Confinement | None = None
     resources: dict[str, str] = field(default_factory=dict)
     """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
 

@@ -95,7 +95,7 @@ def _started(state: State, report: Started, outcome: Outcome, verdict: Verdict) 
     if task is None:
         verdict.forget.append(report.key)
     elif task.status == "transferring":
-        outcome.events.append(ev.TaskStarted(*report.key, report.time))
+        outcome.events.append(ev.TaskStarted(*report.key, report.time, report.confinement))
 
 
 def _inventory(

@@ -84,6 +84,8 @@ def _task(task: Task) -> dict[str, Any]:
         "pe": task.pe,
         "start_time": task.start_time,
         "restarts": task.restarts,
+        "binding": task.confinement.binding if task.confinement else "",
+        "memory": task.confinement.memory if task.confinement else "",
         "usage": None if usage is None else [usage.cpu, usage.mem, usage.io, usage.iow, usage.vmem, usage.maxvmem],
     }
 

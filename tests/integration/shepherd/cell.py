@@ -19,6 +19,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from daemons.execd.cgroups import find_cgroups
+
 PATIENCE_S = 30.0
 PROJECT = Path(__file__).parents[3]
 Json = dict[str, Any]
@@ -138,7 +140,10 @@ class Cell:
             self.launcher = None
 
     def task(self, script: str | None = None, **config: Any) -> Task:
-        """Write a task's directory. `script`: text of a job script, else give `command`."""
+        """Write a task's directory. `script`: text of a job script, else give `command`.
+
+        `use_cgroups`: give it those that this host has.
+        """
         self._next_id += 1
         number = self._next_id
         directory = self.spool / "active_jobs" / f"{number}.1"
@@ -171,6 +176,8 @@ class Cell:
             content["script"] = str(self.file(f"script.{number}", script))
         else:
             content["binary"] = True
+        if config.pop("use_cgroups", False):
+            content["cgroups"] = list(find_cgroups("test").parents)
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
         return Task(self, directory, content)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from daemons.execd.cgroups import find_cgroups
 from shepherd import containment, task_files
 from tests.integration.shepherd.cell import Cell, wait_for
 
@@ -33,9 +34,9 @@ def task_directory(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: 
             if not Path("/sys/fs/cgroup", name, "cgroup.procs").exists():
                 pytest.skip("no cgroup v1 here")
             (mount / name).symlink_to(f"/sys/fs/cgroup/{name}")
-    monkeypatch.setattr(containment, "MOUNT", mount)
     directory = tmp_path / "spool" / "active_jobs" / f"{os.getpid()}.1"
     directory.mkdir(parents=True)
+    (directory / "mount").symlink_to(mount)
     yield directory
 
 
@@ -56,7 +57,8 @@ def child_in(held: containment.Containment) -> int:
 
 @pytest.mark.statement("EX-6", "EX-7", "EX-8")
 def test_life_of_a_cgroup(task_directory: Path) -> None:
-    held = containment.establish(task_directory, True, None, f"test{os.getpid()}")
+    found = find_cgroups(f"test{os.getpid()}", task_directory / "mount")
+    held = containment.establish(task_directory, list(found.parents), None)
     assert held.cgroups and held.gid is None
     pid = child_in(held)
     procs = held.cgroups[0] / "cgroup.procs"
@@ -75,22 +77,21 @@ def test_life_of_a_cgroup(task_directory: Path) -> None:
 
 
 @pytest.mark.statement("EX-6")
-def test_without_cgroups_a_group_id_is_taken(task_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containment, "MOUNT", task_directory)
+def test_without_cgroups_a_group_id_is_taken(task_directory: Path) -> None:
     other = task_directory.with_name("2.1")
     other.mkdir()
     for directory in (task_directory, other):
         task_files.claim(directory)
-    held = containment.establish(task_directory, True, "40000", "test")
+    held = containment.establish(task_directory, ["/proc"], "40000")
     assert (held.cgroups, held.gid) == ([], 40000)
     assert containment.recorded(task_directory).gid == 40000
     with pytest.raises(containment.NoGroupLeft):
-        containment.establish(other, False, "40000", "test")
+        containment.establish(other, [], "40000")
     held.release(task_directory)
-    assert containment.establish(other, False, "40000", "test").gid == 40000
+    assert containment.establish(other, [], "40000").gid == 40000
     assert held.release(task_directory)  # a second time does not free what another task has now
     with pytest.raises(containment.NoGroupLeft):
-        containment.establish(task_directory, False, "40000", "test")
+        containment.establish(task_directory, [], "40000")
 
 
 @pytest.mark.statement("EX-6")
@@ -101,7 +102,7 @@ def test_cgroup_of_somebody_else_is_not_used(user_cell: Cell) -> None:
     taken = unified / f"sge.taken{os.getpid()}" / "1.1"
     taken.mkdir(parents=True)
     try:
-        assert user_cell.run("true\n", use_cgroups=True, cell=f"taken{os.getpid()}").exit["failed"] == 0
+        assert user_cell.run("true\n", cgroups=[str(taken.parent)]).exit["failed"] == 0
     finally:
         taken.rmdir()
         taken.parent.rmdir()

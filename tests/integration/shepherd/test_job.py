@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,21 @@ def test_exit_status_of_the_job(cell: Cell, status: int, config: dict[str, bool]
 def test_job_that_dies_through_a_signal(cell: Cell, name: str, status: int) -> None:
     task = cell.run(f"kill -{name} $$\n")
     assert (task.exit["failed"], task.exit["exit_status"], task.exit["signal"]) == (100, status, status - 128)
+
+
+@pytest.mark.statement("EX-18", "SO-6")
+def test_binding_holds_for_all_processes_of_the_task(cell: Cell) -> None:
+    processor = max(os.sched_getaffinity(0))
+    show = "import os; print(sorted(os.sched_getaffinity(0)))"
+    prolog = cell.file("prolog", f"#!/bin/sh\nexec {sys.executable} -c '{show}'\n")
+    task = cell.run(
+        command=sys.executable, args=["-c", show], no_shell=True, prolog=str(prolog), processors=[processor]
+    )
+    assert task.stdout == f"[{processor}]\n" * 2
+
+
+@pytest.mark.statement("SO-6")
+def test_a_job_that_cannot_be_bound_runs_unbound(cell: Cell) -> None:
+    task = cell.run("true\n", processors=[1000])
+    assert task.exit["failed"] == 0
+    assert "can't bind to the processors [1000]" in task.trace

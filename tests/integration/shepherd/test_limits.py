@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.execd.cgroups import find_cgroups
 from tests.integration.shepherd.cell import Cell
 from tests.integration.shepherd.test_signals import TRAPS
 
@@ -124,3 +125,75 @@ def test_h_vmem_is_the_sum_over_processes(cell: Cell) -> None:
 def test_tiny_h_vmem_does_not_stop_the_shepherd(cell: Cell) -> None:
     task = cell.run(command="/bin/true", limits={"h_vmem": 20_000_000}, no_shell=True)
     assert (task.exit["failed"], task.exit["exit_status"]) == (0, 0)
+
+
+# --- memory by cgroup (ADR 0070) ----------------------------------------------------------------------------------
+
+TOUCH = """\
+import sys, time
+x = bytearray(int(sys.argv[1]))
+x[::4096] = b"1" * len(x[::4096])
+print("grown", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def memory(root_cell: Cell) -> dict[str, object]:
+    """Configuration of a task whose memory a cgroup limits; skipped where the kernel lets nobody."""
+    found = find_cgroups("test")
+    if not found.limit_memory:
+        pytest.skip(f"no memory limit by cgroups: {found.obstacle}")
+    return {"use_cgroups": True, "memory_by_cgroup": True, "pdc_interval_s": 0.1, "no_shell": True}
+
+
+def grow(size: int) -> dict[str, object]:
+    return {"command": "/usr/bin/python3", "args": ["-c", TOUCH, str(size)]}
+
+
+@pytest.mark.statement("RL-5", "EX-6")
+def test_memory_beyond_the_limit_of_the_cgroup_ends_the_job(root_cell: Cell, memory: dict[str, object]) -> None:
+    task = root_cell.run(**grow(200_000_000), limits={"h_vmem": 60_000_000}, **memory)
+    assert (task.exit["failed"], task.exit["exit_status"], task.exit["signal"]) == (100, 137, 9)
+    assert "limit h_vmem of 60000000 bytes exceeded" in task.exit["reason"]
+
+
+@pytest.mark.statement("RL-5", "EX-6")
+def test_one_process_too_big_takes_the_whole_job_along(root_cell: Cell, memory: dict[str, object]) -> None:
+    memory["no_shell"] = False
+    inner = root_cell.file("grow.py", TOUCH)
+    script = f"(/usr/bin/python3 {inner} 200000000) & sleep 1000 & wait\n"
+    task = root_cell.run(script, limits={"h_vmem": 60_000_000}, **memory)
+    assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
+    assert "limit h_vmem" in task.exit["reason"]
+
+
+@pytest.mark.statement("RL-5")
+def test_address_space_is_free_under_a_cgroup(root_cell: Cell, memory: dict[str, object]) -> None:
+    reserve = "import mmap; mmap.mmap(-1, 2**33); print('reserved')"
+    task = root_cell.run(
+        command="/usr/bin/python3", args=["-c", reserve], limits={"h_vmem": 100_000_000, "s_vmem": 90_000_000}, **memory
+    )
+    assert (task.exit["failed"], task.stdout) == (0, "reserved\n")
+
+
+@pytest.mark.statement("RL-5")
+def test_slots_multiply_the_limit_of_the_cgroup(root_cell: Cell, memory: dict[str, object]) -> None:
+    task = root_cell.task(**grow(100_000_000), limits={"h_vmem": 60_000_000}, slots=3, **memory)
+    task.start()
+    task.wait_output("grown")
+    task.command("kill")
+    assert "exceeded" not in task.wait()["reason"]
+
+
+@pytest.mark.statement("RL-5")
+def test_s_vmem_warns_under_a_cgroup(root_cell: Cell, memory: dict[str, object]) -> None:
+    task = root_cell.run(**grow(80_000_000), limits={"s_vmem": 50_000_000, "h_vmem": 10**9}, **memory)
+    assert (task.exit["failed"], task.exit["exit_status"], task.exit["signal"]) == (100, 152, 24)
+
+
+@pytest.mark.statement("RL-5")
+def test_a_job_is_not_run_without_the_limit_that_was_promised(root_cell: Cell) -> None:
+    task = root_cell.run("true\n", cgroups=["/proc"], memory_by_cgroup=True, limits={"h_vmem": 10**9})
+    assert (task.exit["failed"], task.exit["exit_status"]) == (11, 0)
+    assert "can't limit the memory of the job" in task.exit["reason"]

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from daemons.execd.load import LoadReporter, Reading, load_values, topology
+from daemons.execd.load import LoadReporter, Reading, load_values
+from gridengine.topology import Topology
 
 READING = Reading(
     load=(0.19873046875, 0.0546875, 0.0126953125),
@@ -15,7 +16,7 @@ READING = Reading(
     swap_total=0,
     swap_free=0,
     cpu_percent=13.2,
-    threads=((0, 0), (0, 1)),
+    topology=Topology.of([(0, 0, 0), (0, 1, 1)]),
 )
 
 
@@ -34,16 +35,14 @@ def test_values_as_the_original_prints_them() -> None:
 
 
 @pytest.mark.statement("EX-18")
-@pytest.mark.parametrize(
-    ("threads", "expected"),
-    [
-        (((0, 0), (0, 1), (1, 0), (1, 1)), "SCCSCC"),
-        (((0, 0), (0, 0), (0, 1), (0, 1)), "SCTTCTT"),
-        (((0, 0), (0, 4)), "SCC"),
-    ],
-)
-def test_topology(threads: tuple[tuple[int, int], ...], expected: str) -> None:
-    assert topology(threads) == expected
+def test_cores_in_use_are_told_without_another_look_at_the_host() -> None:
+    used: set[tuple[int, int]] = set()
+    reporter = LoadReporter("boot", lambda: READING, cores_in_use=lambda: used)
+    assert reporter.full(1.0).values["m_topology_inuse"] == "SCC"
+    used.add((0, 1))
+    assert reporter.sensed(2.0).values == {"m_topology_inuse": "SCc"}
+    used.clear()
+    assert reporter.sensed(3.0).values == {"m_topology_inuse": "SCC"}
 
 
 @pytest.mark.statement("EX-12")

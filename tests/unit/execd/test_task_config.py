@@ -103,14 +103,14 @@ def test_notification() -> None:
 def test_rules_of_the_cluster() -> None:
     settings = {
         **{"min_uid": "1000", "gid_range": "65400-65500", "qmaster_params": "FORBID_RESCHEDULE=true"},
-        "execd_params": "ENABLE_ADDGRP_KILL=false,USE_CGROUPS=yes,PDC_INTERVAL=5,NOTIFY_KILL=TERM",
+        "execd_params": "PDC_INTERVAL=5,NOTIFY_KILL=TERM",
     }
     made = config(settings=settings)
-    assert (made["min_uid"], made["gid_range"], made["kill_addgrp"]) == (1000, "65400-65500", False)
-    assert (made["use_cgroups"], made["forbid_reschedule"], made["forbid_apperror"]) == (True, True, False)
+    assert (made["min_uid"], made["gid_range"]) == (1000, "65400-65500")
+    assert (made["forbid_reschedule"], made["forbid_apperror"]) == (True, False)
     assert (made["pdc_interval_s"], made["notify_kill"]) == (5, "TERM")
     plain = config(settings={"gid_range": "none"})
-    assert (plain["gid_range"], plain["kill_addgrp"]) == (None, True)
+    assert plain["gid_range"] is None
 
 
 @pytest.mark.statement("EX-14")

@@ -54,8 +54,8 @@ def test_codes() -> None:
 
 
 def test_steps_that_are_no_processes() -> None:
-    steps = plan(config(tmpdir="/tmp/7.1.q", use_cgroups=True, gid_range="1-2"))
-    assert steps[0] == Contain(True, "1-2")
+    steps = plan(config(tmpdir="/tmp/7.1.q", cgroups=["/cg/sge.c"], gid_range="1-2"))
+    assert steps[0] == Contain(["/cg/sge.c"], "1-2")
     assert steps[1] == MakeDirectory("/tmp/7.1.q")
     assert steps[-2:] == [Sweep(), RemoveDirectory("/tmp/7.1.q")]
 

@@ -1,0 +1,100 @@
+"""What holds a task within its bounds on this host beside plain limits: processor cores and cgroups.
+
+Owns which core belongs to which task: a core is a task's as long as anything of the task may run, and after a restart
+the files of the tasks say whose it is. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5) ENABLE_BINDING,
+USE_CGROUPS; EX-18, SO-6.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from daemons.execd.cgroups import HostCgroups, find_cgroups
+from daemons.execd.site import HostConfiguration
+from gridengine.delivery import Start
+from gridengine.state.jobs import Confinement, TaskKey
+from gridengine.topology import BindingRequest, Core, Topology, choose
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Restraint:
+    """What one task gets. `kind`: `set`, `env` or `pe` of -binding; `processors`: the kernel's numbers of its cores.
+
+    `cgroups`: None unless USE_CGROUPS is on.
+    """
+
+    kind: str = "set"
+    cores: tuple[Core, ...] = ()
+    processors: tuple[int, ...] = ()
+    topology: str = ""
+    cgroups: HostCgroups | None = None
+
+
+class Restraints:
+    """Of one host. `permitted`: the processors that the daemon itself may use; cores beyond them are given to nobody."""
+
+    def __init__(
+        self,
+        cell: str,
+        topology: Topology,
+        permitted: Collection[int],
+        look_for_cgroups: Callable[[str], HostCgroups] = find_cgroups,
+    ) -> None:
+        self._cell, self._look_for_cgroups = cell, look_for_cgroups
+        self.topology = topology
+        self._closed = {core for core in topology.cores if not set(permitted).issuperset(topology.processors([core]))}
+        self._given: dict[TaskKey, tuple[Core, ...]] = {}
+        self._cgroups: HostCgroups | None = None
+
+    @property
+    def cores_in_use(self) -> set[Core]:
+        """The cores of all tasks that may still run."""
+        return {core for cores in self._given.values() for core in cores}
+
+    def configure(self, configuration: HostConfiguration) -> None:
+        """Take USE_CGROUPS over; when it is switched on, the host is looked at again and the finding is logged."""
+        wanted = configuration.execd_flag("USE_CGROUPS")
+        if wanted and self._cgroups is None:
+            self._cgroups = self._look_for_cgroups(self._cell)
+            if self._cgroups.obstacle:
+                _log.warning("USE_CGROUPS: no memory limit by cgroups on this host: %s", self._cgroups.obstacle)
+        elif not wanted:
+            self._cgroups = None
+
+    def give(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
+        """What a task that is to be started gets; its cores are its own until `release`."""
+        if not start.job.binding or not configuration.execd_flag("ENABLE_BINDING", True):
+            return Restraint(cgroups=self._cgroups)
+        request = BindingRequest.parse(start.job.binding)
+        slots = sum(grant.slots for grant in start.granted if grant.host == host)
+        cores = choose(request, self.topology, self.cores_in_use | self._closed, slots)
+        self._given[start.key] = cores
+        processors = tuple(self.topology.processors(cores))
+        return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "", self._cgroups)
+
+    def keep(self, key: TaskKey, cores: Collection[Core]) -> None:
+        """A task that an earlier execd started has these cores."""
+        self._given[key] = tuple(cores)
+
+    def release(self, key: TaskKey) -> bool:
+        """Nothing of the task runs any more; whether that frees a core."""
+        return bool(self._given.pop(key, ()))
+
+
+def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement:
+    """What qstat -j says of it: the cores, and which of both ways its memory is limited if USE_CGROUPS is on."""
+    found = restraint.cgroups
+    if found is None or limits.get("h_vmem") is None:
+        return Confinement(restraint.topology)
+    by_process = f"h_vmem by address space, not by cgroup: {found.obstacle}"
+    return Confinement(restraint.topology, "h_vmem by cgroup" if found.limit_memory else by_process)
+
+
+def permitted_processors() -> set[int]:
+    """The processors that this process, and so every job, may use."""
+    return os.sched_getaffinity(0)

@@ -1,0 +1,96 @@
+"""Cores and cgroups of an exec host: given, counted once, taken back; what the shepherd and the user are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.execd.cgroups import HostCgroups
+from daemons.execd.restraints import Restraint, Restraints, confinement
+from daemons.execd.task_config import pe_hostfile, task_config
+from gridengine.state.jobs import Grant
+from gridengine.topology import Topology
+from tests.unit.execd.instructions import ALICE, SITE, configuration, start
+
+HOST = Topology.of([(0, core, core) for core in range(4)])
+CONFIGURATION = configuration()
+NO_CGROUPS = HostCgroups()
+
+
+def restraints(cgroups: HostCgroups = NO_CGROUPS, permitted: tuple[int, ...] = (0, 1, 2, 3)) -> Restraints:
+    return Restraints("default", HOST, permitted, lambda cell: cgroups)
+
+
+@pytest.mark.statement("EX-18")
+def test_a_core_is_given_once_and_comes_back() -> None:
+    host = restraints()
+    one, two = start({"binding": "set linear:2"}, task_id=1), start({"binding": "env linear:2"}, task_id=2)
+    three = start({"binding": "set linear:1"}, task_id=3)
+    assert host.give(one, CONFIGURATION, "g1").topology == "SccCC"
+    assert host.give(two, CONFIGURATION, "g1").processors == (2, 3)
+    assert host.give(three, CONFIGURATION, "g1").cores == ()
+    assert host.cores_in_use == set(HOST.cores)
+    assert host.release(one.key) and not host.release(one.key) and not host.release(three.key)
+    assert host.cores_in_use == {(0, 2), (0, 3)}
+
+
+@pytest.mark.statement("EX-18", "EX-9")
+def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
+    host = restraints()
+    host.keep((7, 1, 1), [(0, 0)])
+    assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
+
+
+@pytest.mark.statement("EX-18")
+def test_processors_that_the_daemon_may_not_use_are_given_to_nobody() -> None:
+    host = restraints(permitted=(2, 3))
+    assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").processors == (2,)
+    assert host.cores_in_use == {(0, 2)}
+
+
+@pytest.mark.statement("SO-6")
+def test_binding_can_be_switched_off_and_counts_the_slots_of_this_host() -> None:
+    granted = [Grant("all.q@g1", 2), Grant("big.q@g1", 1), Grant("all.q@g2", 5)]
+    asked = start({"binding": "set linear"}, granted=granted)
+    assert restraints().give(asked, configuration(execd_params="ENABLE_BINDING=false"), "g1").cores == ()
+    assert len(restraints().give(asked, CONFIGURATION, "g1").cores) == 3
+
+
+@pytest.mark.statement("SO-6", "PE-9")
+@pytest.mark.parametrize(
+    ("kind", "column", "processors"), [("set", "UNDEFINED", [1, 2]), ("env", "UNDEFINED", []), ("pe", "0,1:0,2", [])]
+)
+def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: list[int]) -> None:
+    granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 2)]
+    asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
+    restraint = restraints().give(asked, CONFIGURATION, "g1")
+    made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, restraint)
+    environment = made["environment"]
+    assert isinstance(environment, dict)
+    assert (environment["SGE_BINDING"], made["processors"]) == ("1 2", processors)
+    assert made["cores"] == [(0, 1), (0, 2)]
+    assert made["confinement"] == {"binding": "SCccC"}
+    assert pe_hostfile(asked, restraint) == f"g1 2 all.q@g1 {column}\ng2 2 all.q@g2 {column}\n"
+
+
+@pytest.mark.statement("EX-6", "RL-5")
+def test_memory_by_cgroup_or_the_reason_why_not() -> None:
+    limited = {"h_vmem": 2.0**30}
+    by_cgroup = Restraint(cgroups=HostCgroups(("/cg",)))
+    assert confinement(by_cgroup, limited).memory == "h_vmem by cgroup"
+    assert confinement(by_cgroup, {"h_vmem": None}).memory == ""
+    without = Restraint(cgroups=HostCgroups(obstacle="/x cannot be written to"))
+    assert confinement(without, limited).memory == "h_vmem by address space, not by cgroup: /x cannot be written to"
+    assert confinement(Restraint(), limited).memory == ""
+    asked = start({"hard": {"h_vmem": "1G"}})
+    made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
+    assert [(each["cgroups"], each["memory_by_cgroup"]) for each in made] == [(["/cg"], True), ([], False)]
+
+
+@pytest.mark.statement("EX-6")
+def test_cgroups_are_looked_for_when_they_are_switched_on() -> None:
+    host = restraints(HostCgroups(("/cg",)))
+    assert host.give(start(), CONFIGURATION, "g1").cgroups is None
+    host.configure(configuration(execd_params="USE_CGROUPS=yes"))
+    assert host.give(start(), CONFIGURATION, "g1").cgroups == HostCgroups(("/cg",))
+    host.configure(CONFIGURATION)
+    assert host.give(start(), CONFIGURATION, "g1").cgroups is None
