@@ -14,7 +14,7 @@ from typing import Any
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import World
 from daemons.qmaster.reservation_states import reservation_changes
-from gridengine.gdi.requests import Caller, ConfigureAttribute, Request, Reserve
+from gridengine.gdi.requests import Caller, ConfigureAttributes, Request, Reserve
 from gridengine.state.apply import apply
 from tests.builders import Cluster
 
@@ -45,7 +45,7 @@ def main() -> None:
     ):
         times = [ask("reserve", request) for _ in range(9)]
         print(f"{text:28} {1000 * sorted(times)[4][0]:8.1f} ms  status {times[0][1]}")
-    change = ConfigureAttribute("replace", "cluster_queue", "all.q", "slots", "5")
+    change = ConfigureAttributes("replace", "cluster_queue", "all.q", [("slots", "5")])
     print(f"{'guards of a queue change':28} {1000 * ask('config_attribute', change)[0]:8.1f} ms")
     begin = time.perf_counter()
     reservation_changes(cluster.state, cluster.now, 0.0)
