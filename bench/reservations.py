@@ -16,7 +16,7 @@ from typing import Any
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import World
 from daemons.qmaster.reservation_states import reservation_changes
-from gridengine.gdi.requests import Caller, ConfigureAttribute, Request, Reserve
+from gridengine.gdi.requests import Caller, ConfigureAttributes, Request, Reserve
 from gridengine.state.apply import apply
 from tests.builders import Cluster
 
@@ -68,11 +68,11 @@ def main() -> None:
     ):
         measured(text, lambda request=request: bench.ask("reserve", request))  # type: ignore[misc]
     for text, change in (
-        ("guards, one instance", ConfigureAttribute("replace", "cluster_queue", "all.q@h1", "slots", "5")),
-        ("guards, a queue on all hosts", ConfigureAttribute("replace", "cluster_queue", "all.q", "slots", "5")),
-        ("guards, an unconcerned object", ConfigureAttribute("replace", "parallel_environment", "smp", "slots", "9")),
+        ("guards, one instance", ConfigureAttributes("replace", "cluster_queue", "all.q@h1", [("slots", "5")])),
+        ("guards, a queue on all hosts", ConfigureAttributes("replace", "cluster_queue", "all.q", [("slots", "5")])),
+        ("guards, an unconcerned object", ConfigureAttributes("replace", "parallel_environment", "smp", [("slots", "9")])),
     ):
-        measured(text, lambda change=change: bench.ask("config_attribute", change, taken=False))  # type: ignore[misc]
+        measured(text, lambda change=change: bench.ask("config_attributes", change, taken=False))  # type: ignore[misc]
     now = bench.cluster.now
     last = now + (reservations + 1) * 60
     measured("a tick without anything due", lambda: reservation_changes(bench.cluster.state, now, 0.0))

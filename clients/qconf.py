@@ -57,13 +57,14 @@ _CARRIED_OUT = {
     "add_nodes": ("share_tree", "add_nodes"),
     "modify_nodes": ("share_tree", "modify_nodes"),
     "delete_nodes": ("share_tree", "delete_nodes"),
+    "clear_usage": ("share_tree", "clear_usage"),
     "scheduler_host": ("daemons", "show_scheduler_host"),
     "list_event_clients": ("daemons", "list_event_clients"),
     "end_event_clients": ("daemons", "end_event_clients"),
     "start_thread": ("daemons", "start_thread"),
     "shutdown": ("daemons", "shut_down"),
     "shutdown_jobs": ("daemons", "shut_down_with_jobs"),
-    "refused": ("daemons", "refuse"),
+    "monitor": ("daemons", "monitor_scheduling"),
 }
 
 

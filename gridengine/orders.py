@@ -38,6 +38,7 @@ class Orders(Struct, omit_defaults=True):
     only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
     `next_time`: epoch seconds at which time alone could change the outcome.
     `schedule`: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10).
+    `run_log`: lines for common/schedd_runlog of a run that was to be monitored (QF-35).
     `profile`: a summary of the run for the qmaster's messages, if they say PROFILE (SC-11).
     """
 
@@ -48,5 +49,6 @@ class Orders(Struct, omit_defaults=True):
     give_up: list[int] = field(default_factory=list)
     next_time: float = 0.0
     schedule: list[str] = field(default_factory=list)
+    run_log: list[str] = field(default_factory=list)
     profile: str = ""
     seconds: float = 0.0

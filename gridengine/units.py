@@ -109,14 +109,18 @@ def parse_int(text: str) -> int:
 
 
 def parse_number(text: str, low: int = 0, high: int = MAX_NUMBER) -> int:
-    """An integer of a configuration: decimal, hexadecimal or octal, within low..high (both included)."""
+    """An integer of a configuration: decimal, also with leading zeros, or hexadecimal, within low..high (both included).
+
+    Source: O (`seq_no 010` is ten in 8.1.9).
+    """
     sign = -1 if text.startswith("-") else 1
     digits = text[1:] if text[:1] in ("-", "+") else text
-    value = _based(digits)
-    if value is None:
-        if not _is_plain(digits):
-            raise SyntaxFault(f'"{text}" is not an integer')
+    if digits.isascii() and digits.isdigit() and len(digits) < 25:
         value = int(digits)
+    elif digits[:2] in ("0x", "0X") and (based := _based(digits)) is not None:
+        value = based
+    else:
+        raise SyntaxFault(f'"{text}" is not an integer')
     if not low <= sign * value <= high:
         raise SyntaxFault(f"{text} is not within {low} and {high}")
     return sign * value

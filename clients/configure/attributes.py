@@ -10,23 +10,23 @@ from gridengine.syntax.object_file import parse
 
 
 def change(verb: str, values: list[str]) -> int:
-    """-aattr, -dattr, -mattr, -rattr, -purge: one attribute of all instances named, one by one."""
+    """-aattr, -dattr, -mattr, -rattr, -purge: of all instances named, one by one."""
     if verb == "purge":
         kind, attributes, *instances = values
-        pairs = [(attribute, "") for attribute in attributes.split(",")]
+        changes = [(attribute, "") for attribute in attributes.split(",") if attribute]
     else:
         kind, attribute, value, *instances = values
-        pairs = [(attribute, value)]
-    return _send(verb, kind, pairs, instances)
+        changes = [(attribute, value)]
+    return _send(verb, kind, changes, instances)
 
 
 def change_by_file(verb: str, values: list[str]) -> int:
-    """-Aattr, -Dattr, -Mattr, -Rattr: the attributes that a file names, a line each."""
+    """-Aattr, -Dattr, -Mattr, -Rattr: the attributes that a file names, a line each; of one instance all or none."""
     kind, path, *instances = values
-    pairs = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
-    if not pairs:
+    changes = [(attribute, value) for attribute, value, _ in parse(program.file_text(path))]
+    if not changes:
         raise SyntaxFault(f"{path} names no attribute")
-    return _send(verb, kind, pairs, instances)
+    return _send(verb, kind, changes, instances)
 
 
 def _kind(name: str) -> str:
@@ -35,15 +35,14 @@ def _kind(name: str) -> str:
     return ATTRIBUTE_KINDS[name]
 
 
-def _send(verb: str, kind: str, pairs: list[tuple[str, str]], instances: list[str]) -> int:
+def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[str]) -> int:
     names = [name for instance in instances for name in instance.split(",") if name]
-    if not names:
-        raise SyntaxFault("no object is named")
+    if not names or not changes:
+        raise SyntaxFault("no object is named" if changes else "no attribute is named")
     status = 0
     for name in names:
-        for attribute, value in pairs:
-            body = {"verb": verb, "kind": _kind(kind), "name": name, "attribute": attribute, "value": value}
-            status = program.request("config_attribute", body) or status
+        body = {"verb": verb, "kind": _kind(kind), "name": name, "changes": changes}
+        status = program.request("config_attributes", body) or status
     return status
 
 

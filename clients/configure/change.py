@@ -6,7 +6,7 @@ Source: QF-9 … QF-33. Nothing is sent when nothing was changed in the editor o
 
 import os
 
-from clients import program
+from clients import gdi, program
 from clients.configure.show import object_text, objects_text
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.object_file import Entry, parse_objects
@@ -26,6 +26,12 @@ _KEYS = {
 }
 #: kinds of which there is one object that nobody names
 SINGLE = {"scheduler": "scheduler", "share_tree": "share_tree"}
+#: kinds of which -mx makes an object that is missing (O)
+_MADE_BY_EDITING = ("userset", "configuration")
+#: kinds of which the template is an object as soon as it has a name (O)
+_MADE_BY_NAME = ("cluster_queue", "host_group")
+#: kinds whose text may leave the editor as it came without that being a failure (O)
+_UNCHANGED_IS_FINE = ("cluster_queue", "complex", "userset")
 
 
 def add_names(kind: str, values: list[str]) -> int:
@@ -103,53 +109,64 @@ def _name(kind: str, entries: list[Entry]) -> str:
 
 def add_edited(kind: str, values: list[str]) -> int:
     """-ax: the template, with its name filled in, in the editor."""
-    names = values[0].split(",") if values else [""]
+    program.read("may_configure", {})
     status = 0
-    for name in names:
-        if kind == "exec_host" and name:
-            found = program.read("config_show", {"kind": kind, "names": [name]})
-            attributes = {**found[0]["attributes"], "hostname": "template"}
-        else:
-            attributes = program.read("config_template", {"kind": kind})
-            if name and kind != "configuration":
-                attributes[_KEYS.get(kind, "name")] = name
-        text = object_text(kind, attributes)
-        status = _edit("add", kind, text, name if kind == "configuration" else "", changed_only=False) or status
+    for name in values[0].split(",") if values else [""]:
+        status = _edit("add", kind, _template(kind, name), name if kind == "configuration" else "") or status
     return status
+
+
+def _template(kind: str, name: str) -> str:
+    """What is edited to make an object: of an execution host the attributes of the one named, else the usual ones."""
+    if kind == "exec_host" and name not in ("", "template"):
+        found = program.read("config_show", {"kind": kind, "names": [name]})
+        return object_text(kind, {**found[0]["attributes"], "hostname": "template"})
+    attributes = program.read("config_template", {"kind": kind, "name": name})
+    if name and kind != "configuration":
+        attributes[_KEYS.get(kind, "name")] = name
+    return object_text(kind, attributes, name if kind == "configuration" else "")
 
 
 def modify_edited(kind: str, values: list[str]) -> int:
-    """-mx: an object as it is, in the editor."""
+    """-mx: an object as it is, in the editor; one of `_MADE_BY_EDITING` that is missing is made."""
+    program.read("may_configure", {})
     names = [name for value in values for name in value.split(",")] or (["global"] if kind == "configuration" else [])
     if kind in ("complex", "resource_quota"):
         found = program.read("config_show", {"kind": kind, "names": names or None})
-        return _edit("modify", kind, objects_text(kind, found), "", changed_only=True, only=names or None)
+        return _edit("modify", kind, objects_text(kind, found), "", only=names or None)
     status = 0
     for name in names or [SINGLE[kind]]:
-        found = program.read("config_show", {"kind": kind, "names": [name] if kind not in SINGLE else None})
-        for each in found:
-            text = object_text(kind, each["attributes"], each["name"] if kind == "configuration" else "")
-            own = each["name"] if kind == "configuration" else ""
-            status = _edit("modify", kind, text, own, changed_only=True) or status
+        status = _modify_one(kind, name) or status
     return status
 
 
-def _edit(verb: str, kind: str, text: str, name: str, changed_only: bool, only: "list[str] | None" = None) -> int:
-    """Have a text edited, and send it; a text that is not changed is not sent."""
+def _modify_one(kind: str, name: str) -> int:
+    answer = gdi.call("config_show", {"kind": kind, "names": [name] if kind not in SINGLE else None})
+    if not answer.data and kind in _MADE_BY_EDITING:
+        return _edit("add", kind, _template(kind, name), name if kind == "configuration" else "")
+    status = program.show_answers(answer)
+    for each in answer.data:
+        own = each["name"] if kind == "configuration" else ""
+        status = _edit("modify", kind, object_text(kind, each["attributes"], own), own) or status
+    return status
+
+
+def _edit(verb: str, kind: str, text: str, name: str, only: "list[str] | None" = None) -> int:
+    """Have a text edited, and send it. A text that is not changed is not sent, unless the name alone makes an object of it."""
     import tempfile
 
-    with tempfile.NamedTemporaryFile("w", prefix=f"qconf-{kind}-", suffix=".txt") as file:
-        file.write(text)
-        file.flush()
-        if not _run_editor(file.name):
+    with tempfile.TemporaryDirectory(prefix="qconf-") as directory:
+        path = os.path.join(directory, f"{kind}.txt")
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(text)
+        if not _run_editor(path):
             program.complain("the editor failed, nothing was changed")
             return 1
-        # editors replace the file: it is read by its name
-        with open(file.name, encoding="utf-8", errors="surrogateescape") as edited:
-            result = edited.read()
-    if changed_only and result == text:
-        print("nothing was changed")
-        return 0
+        # editors replace the file, or remove it: it is read by its name
+        result = program.file_text(path)
+    if result == text and (verb == "modify" or kind not in _MADE_BY_NAME):
+        program.complain("nothing was changed")
+        return int(kind not in _UNCHANGED_IS_FINE)
     return _send(verb, kind, result, "the edited text", name, only)
 
 

@@ -1,16 +1,10 @@
 """Daemons and event clients: who is connected, and shutting down.
 
-Owns -secl, -kec, -sss, -ke, -kej, -km, -ks, -kt and -at, and the refusals of what this system has no part for. Called by
-`clients.qconf`. Source: qconf(1); QF-31, QF-34; O for the texts.
+Owns -secl, -kec, -sss, -tsm, -ke, -kej, -km, -ks, -kt and -at. Called by `clients.qconf`. Source: qconf(1); QF-31, QF-34,
+QF-35; O for the texts.
 """
 
 from clients import program
-
-#: options of the original that have nothing to work on here, with what to use instead
-_WITHOUT_OBJECT = {
-    "tsm": 'no run of the scheduler is traced; "qstat -j JOB" and "qalter -w p JOB" say why a job is not started',
-    "clearusage": "usage in the share tree cannot be cleared",
-}
 
 
 def list_event_clients(kind: str, values: list[str]) -> int:
@@ -77,7 +71,6 @@ def _thread(name: str) -> str:
     return name
 
 
-def refuse(kind: str, values: list[str]) -> int:
-    """-tsm, -clearusage."""
-    program.complain(f"denied: {_WITHOUT_OBJECT[kind]}")
-    return 1
+def monitor_scheduling(kind: str, values: list[str]) -> int:
+    """-tsm: the next scheduling run writes why jobs wait into common/schedd_runlog (QF-35)."""
+    return program.request("monitor_scheduling", {})

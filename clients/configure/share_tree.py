@@ -1,7 +1,7 @@
-"""Nodes of the share tree: shown as paths or drawn as a tree, added, changed and deleted.
+"""Nodes of the share tree: shown as paths or drawn as a tree, added, changed and deleted; the usage that it counts.
 
-Owns -sst, -bonsai, -sstnode, -rsstnode, -astnode, -mstnode and -dstnode. The tree as a file is an object like any
-other. Called by `clients.qconf`. Source: qconf(1); QF-32; O for the texts.
+Owns -sst, -bonsai, -sstnode, -rsstnode, -astnode, -mstnode, -dstnode and -clearusage. The tree as a file is an object like any
+other. Called by `clients.qconf`. Source: qconf(1); QF-32, QF-33; O for the texts.
 """
 
 from clients import gdi, program
@@ -37,6 +37,11 @@ def modify_nodes(kind: str, values: list[str]) -> int:
 def delete_nodes(kind: str, values: list[str]) -> int:
     """-dstnode path,..."""
     return _change("delete", values)
+
+
+def clear_usage(kind: str, values: list[str]) -> int:
+    """-clearusage: of users, or of all users and projects."""
+    return program.request("clear_usage", {"users": _items(values)})
 
 
 def _change(verb: str, values: list[str]) -> int:

@@ -33,6 +33,8 @@ _NOTHING = {
     "parallel_environment": "no parallel environment defined",
     "userset": "no userset list defined",
 }
+#: kinds whose objects are divided by an empty line when several are shown (O)
+_DIVIDED = ("cluster_queue", "userset", "user")
 #: kinds of which all objects are shown when none is named
 _ALL_AT_ONCE = ("complex", "resource_quota", "scheduler", "share_tree")
 
@@ -45,6 +47,9 @@ def show(kind: str, values: list[str]) -> int:
         return 0
     if kind == "cluster_queue":
         return _show_queues(names)
+    if kind == "exec_host" and names == ["template"]:
+        sys.stdout.write(objects_text(kind, _with_load([{"name": "", "attributes": _host_template()}])))
+        return 0
     if kind == "configuration" and not names:
         names = ["global"]
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
@@ -56,6 +61,11 @@ def show(kind: str, values: list[str]) -> int:
         program.complain("no sharetree element" if kind == "share_tree" else "No resource quota set found")
         return 1
     return status
+
+
+def _host_template() -> "dict[str, Any]":
+    """What an execution host begins with, under the name that it has in the original."""
+    return {**program.read("config_template", {"kind": "exec_host"}), "hostname": "template"}
 
 
 def _show_queues(expressions: list[str]) -> int:
@@ -74,18 +84,18 @@ def object_text(kind: str, attributes: "dict[str, Any]", name: str = "") -> str:
 
 
 def objects_text(kind: str, found: "Shown") -> str:
-    """Objects as they are shown together: the complexes as one table, queues divided by an empty line."""
+    """Objects as they are shown together: the complexes as one table, some kinds divided by an empty line."""
     if kind == "complex":
         return format_complex_table(sorted((each["attributes"] for each in found), key=lambda row: row["name"]))
     if kind == "configuration":
         return "".join(object_text(kind, each["attributes"], each["name"]) for each in found)
     texts = [object_text(kind, each["attributes"]) for each in found]
-    return ("\n" if kind in ("cluster_queue", "resource_quota") else "").join(texts)
+    return ("\n" if kind in _DIVIDED else "").join(texts)
 
 
 def _with_load(found: "Shown") -> "Shown":
     """Execution hosts with what they report, as qconf -se shows them."""
-    names = [each["name"] for each in found if each["name"] != "global"]
+    names = [each["name"] for each in found if each["name"] not in ("", "global")]
     hosts = program.read("status", {"hosts": {"hosts": names, "load_values": True}})["hosts"] if names else []
     load = {host["name"]: host.get("load_values", {}) for host in hosts}
     shown: Shown = []

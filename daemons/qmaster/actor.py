@@ -94,11 +94,11 @@ class QmasterActor:
 
     # --- calls to other actors --------------------------------------------------------------------------------
 
-    async def _cycle(self, snapshot: bytes | None, base: int, events: list[bytes], now: float) -> bytes:
+    async def _cycle(self, snapshot: bytes | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
-            orders: bytes = await self._schedd.cycle.remote(snapshot, base, events, now)
+            orders: bytes = await self._schedd.cycle.remote(snapshot, base, events, now, monitored)
             return orders
         except Exception:
             self._schedd = None

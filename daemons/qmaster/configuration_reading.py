@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decide.remarks import detached
 from daemons.qmaster.master import Master
@@ -16,6 +17,7 @@ from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTree
 from gridengine.gdi.requests import Answer, Caller
+from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
 from gridengine.syntax.overrides import Overrides
@@ -71,7 +73,16 @@ def config_list(master: Master, body: Body, caller: Caller) -> Answer:
 
 
 def config_template(master: Master, body: Body, caller: Caller) -> Answer:
-    return Answer(data=KINDS[body["kind"]].template().attributes())
+    """The attributes that a new object begins with; `name`: its name, which matters for configurations of hosts."""
+    kind = body["kind"]
+    model = KINDS[kind].template(body["name"]) if kind == "configuration" and body.get("name") else KINDS[kind].template()
+    return Answer(data=model.attributes())
+
+
+def may_configure(master: Master, body: Body, caller: Caller) -> Answer:
+    """Whether the caller may change the configuration: asked before somebody edits in vain."""
+    refusal = no_right(master.state, caller, master.world())
+    return Answer(1, [("error", refusal)]) if refusal else Answer()
 
 
 def config_export(master: Master, body: Body, caller: Caller) -> Answer:
@@ -156,6 +167,12 @@ def config_share_tree(master: Master, body: Body, caller: Caller) -> Answer:
     return answer
 
 
+def share_usage_now(master: Master, body: Body, caller: Caller) -> Answer:
+    """What users have used, as the share tree counts it at this moment: user, project or "", cpu s, mem GB s, io GB."""
+    found = share_usage(master.state, master.world().now)
+    return Answer(data=[[*key, usage.cpu, usage.mem, usage.io] for key, usage in sorted(found.items())])
+
+
 def config_history(master: Master, body: Body, caller: Caller) -> Answer:
     """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
 
@@ -184,9 +201,11 @@ CONFIGURATION_READERS: dict[str, Reader] = {
     "config_show": config_show,
     "config_list": config_list,
     "config_template": config_template,
+    "may_configure": may_configure,
     "config_export": config_export,
     "config_detached": config_detached,
     "config_search": config_search,
     "config_share_tree": config_share_tree,
     "config_history": config_history,
+    "share_usage": share_usage_now,
 }

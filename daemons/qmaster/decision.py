@@ -29,13 +29,17 @@ class World(Struct):
     outcome: Callable[[int], bool | None] = lambda job_id: None
 
 
+AccountingRecord = tuple[int, int, list[str]]
+"""Job, task, the 45 fields."""
+
+
 class Decision(Struct):
-    """Answer and events of one request; without events nothing changes. `accounting`: (job, task, 45 fields)."""
+    """Answer and events of one request; without events nothing changes."""
 
     answer: Answer = field(default_factory=Answer)
     events: list[AnyEvent] = field(default_factory=list)
     payloads: dict[int, Payload] = field(default_factory=dict)
-    accounting: list[tuple[int, int, list[str]]] = field(default_factory=list)
+    accounting: list[AccountingRecord] = field(default_factory=list)
 
     def refuse(self, text: str, status: int = 1) -> Decision:
         """Turn into a refusal: the error text, the exit code, and no event at all."""

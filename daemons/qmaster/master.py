@@ -17,6 +17,7 @@ from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.dependencies import end_of_doomed
 from daemons.qmaster.decide.reports import host_reports
+from daemons.qmaster.decide.share_usage import usage_charges
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import acknowledged
 from daemons.qmaster.initial_states import execd_started
@@ -156,6 +157,7 @@ class Master:
         """Apply a decision's events and queue its transaction."""
         if not decision.events and not decision.accounting:
             return
+        decision.events.extend(usage_charges(self.state, decision.accounting))
         history = self._history(decision.events)
         world = self.world()
         if letters := mails(self.state, decision, world.now, world.zone):

@@ -33,8 +33,9 @@ IRRELEVANT = (
 )
 """Events that cannot let a pending job start."""
 
-CycleCall = Callable[[bytes | None, int, list[bytes], float], Awaitable[bytes]]
-"""(snapshot or None, revision that the events lead from, encoded events, now) -> encoded Orders, b"" to ask for a snapshot."""
+CycleCall = Callable[[bytes | None, int, list[bytes], float, bool], Awaitable[bytes]]
+"""(snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to ask for a
+snapshot."""
 
 
 class SchedulerDriver:
@@ -48,7 +49,9 @@ class SchedulerDriver:
         self._events: list[bytes] = []
         self._base = master.committed
         self._snapshot_due = True
-        self._schedule_file = ScheduleFile(master.reporting.path.with_name("schedule"))
+        self._monitored = False
+        common = master.reporting.path.parent
+        self._schedule_file, self._run_log = ScheduleFile(common / "schedule"), ScheduleFile(common / "schedd_runlog")
         master.subscribers.append(self._committed)
 
     def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
@@ -68,6 +71,11 @@ class SchedulerDriver:
 
     def wake(self) -> None:
         self._wake.set()
+
+    def monitor(self) -> None:
+        """Have the next run say why it does not start jobs, at once (QF-35)."""
+        self._monitored = True
+        self.wake()
 
     async def run(self) -> None:
         while True:
@@ -102,7 +110,7 @@ class SchedulerDriver:
             base, events, snapshot = self._base, self._events, None
             self._events = []
         self._base = master.committed
-        data = await self._call(snapshot, base, events, now)
+        data = await self._call(snapshot, base, events, now, self._monitored)
         if not data:
             self._snapshot_due = True
             self._wake.set()
@@ -118,5 +126,8 @@ class SchedulerDriver:
             _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)
         if orders.schedule:
             self._schedule_file.append(orders.schedule)
+        if orders.run_log:
+            self._monitored = False
+            self._run_log.append(orders.run_log)
         if taken < wanted and before != orders.revision:
             self._wake.set()

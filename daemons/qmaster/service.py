@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.submission import next_job_id
 from daemons.qmaster.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.event_clients import EventClients
@@ -24,12 +25,21 @@ from daemons.qmaster.gdi_server import GdiServer, stream_line
 from daemons.qmaster.jsv import ServerVerifier
 from daemons.qmaster.mail_sender import MailSender
 from daemons.qmaster.master import Master
-from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.spool import SpoolError
 from gridengine.delivery import Batch, Load, decode, encode
-from gridengine.gdi.requests import REQUESTS, Answer, Caller, ExecdHello, KillEventClients, Shutdown, Submit, decode_request
+from gridengine.gdi.requests import (
+    REQUESTS,
+    Answer,
+    Caller,
+    ExecdHello,
+    KillEventClients,
+    MonitorScheduling,
+    Shutdown,
+    Submit,
+    decode_request,
+)
 from gridengine.state import events as ev
 
 _log = logging.getLogger(__name__)
@@ -135,6 +145,8 @@ class Service:
                 return await self._hello(request, caller)
             if isinstance(request, Shutdown):
                 return await self._shutdown(request, caller)
+            if isinstance(request, MonitorScheduling):
+                return self._monitor(caller)
             if isinstance(request, KillEventClients):
                 return self.event_clients.kill(request, caller)
             if isinstance(request, Submit) and self._verifier.configured:
@@ -169,17 +181,19 @@ class Service:
         return Answer(data=self._session())
 
     async def _shutdown(self, request: Shutdown, caller: Caller) -> Answer:
-        state = self.master.state
-        world = self.master.world()
-        if not is_admin_host(state, caller.host) and caller.host != world.master_host:
-            return Answer(1, [("error", not_admin_host(caller))])
-        if not is_manager(state, caller, world.admin_user):
-            return Answer(1, [("error", not_manager(caller))])
+        if refusal := no_right(self.master.state, caller, self.master.world()):
+            return Answer(1, [("error", refusal)])
         unknown = self._settle_hosts(request) if request.what == "execd" else []
         answer = await self._shut_down(request)
         for name in unknown:
             answer.error(f'can\'t resolve hostname "{name}"')
         return answer
+
+    def _monitor(self, caller: Caller) -> Answer:
+        if refusal := no_right(self.master.state, caller, self.master.world()):
+            return Answer(1, [("error", refusal)])
+        self.driver.monitor()
+        return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
 
     def _settle_hosts(self, request: Shutdown) -> list[str]:
         """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""

@@ -14,6 +14,7 @@ from dateutil.tz import tzlocal
 from daemons.runtime.daemon import die_with_parent
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
+from daemons.schedd.run_log import run_log
 
 
 class ScheddActor:
@@ -28,11 +29,13 @@ class ScheddActor:
     async def ping(self) -> str:
         return "schedd"
 
-    async def cycle(self, snapshot: bytes | None, revision: int, events: list[bytes], now: float) -> bytes:
+    async def cycle(
+        self, snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool = False
+    ) -> bytes:
         """Orders (JSON) after applying `events` to the mirror at `revision`; b"" when a snapshot is needed.
 
         snapshot: the state at `revision`, None when the mirror should be there. events: one item a transaction,
-        as `encode_events` makes them. now: epoch seconds of the qmaster's clock.
+        as `encode_events` makes them. now: epoch seconds of the qmaster's clock. monitored: the orders say why jobs wait.
         """
         started = time.perf_counter()
         if snapshot is not None:
@@ -44,4 +47,6 @@ class ScheddActor:
         orders.seconds = time.perf_counter() - started
         if view.board.parameters.profile:
             orders.profile = f"{len(view.state.jobs)} jobs, {len(orders.starts)} tasks started, {orders.seconds:.3f} s"
+        if monitored:
+            orders.run_log = run_log(view, orders, now, self._zone)
         return self._encoder.encode(orders)

@@ -20,10 +20,9 @@ PAIRED = frozenset(
 )
 """List attributes whose elements are `name=value`; the name is the key."""
 NAMED = frozenset(
-    "ckpt_list pe_list owner_list user_lists xuser_lists projects xprojects hostlist entries acl xacl report_variables "
-    "qtype type".split()
+    "ckpt_list pe_list owner_list user_lists xuser_lists projects xprojects hostlist entries acl xacl report_variables".split()
 )
-"""List attributes whose elements are names."""
+"""List attributes whose elements are names. `qtype` and `type` are scalars: a change replaces them (O)."""
 _COMMAS = frozenset("entries acl xacl report_variables".split())
 
 

@@ -212,18 +212,18 @@ class ConfigureObject(Request):
     source: str = ""
 
 
-class ConfigureAttribute(Request):
-    """`config_attribute` (qconf -aattr, -dattr, -mattr, -rattr, -purge): one attribute of one object, domain or instance.
+class ConfigureAttributes(Request):
+    """`config_attributes` (qconf -aattr, -dattr, -mattr, -rattr, their file forms, -purge): some attributes of one object,
+    domain or instance, all or none.
 
-    `name`: for a rule of a resource quota set `set/rule`. `purge` takes the tuple of a host or group out of a queue;
-    then `attribute` may be `*` and `value` is not looked at.
+    `changes`: (attribute, value) in their order. `name`: for a rule of a resource quota set `set/rule`. `purge` takes the
+    tuples of a host or group out of a queue; then an attribute may be `*` and values are not looked at.
     """
 
     verb: Literal["add", "delete", "modify", "replace", "purge"]
     kind: str
     name: str
-    attribute: str
-    value: str = ""
+    changes: list[tuple[str, str]]
 
 
 class ReplaceObjects(Request):
@@ -265,6 +265,16 @@ class ChangeShareTree(Request):
 
     verb: Literal["add", "modify", "delete"]
     nodes: list[str]
+
+
+class ClearUsage(Request):
+    """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without any of all and projects."""
+
+    users: list[str] = field(default_factory=list)
+
+
+class MonitorScheduling(Request):
+    """`monitor_scheduling` (qconf -tsm): the next scheduling run writes its reasons into common/schedd_runlog."""
 
 
 class CleanQueues(Request):
@@ -309,11 +319,13 @@ REQUESTS: dict[str, type[Request]] = {
     "config_add": ConfigureObject,
     "config_modify": ConfigureObject,
     "config_delete": ConfigureObject,
-    "config_attribute": ConfigureAttribute,
+    "config_attributes": ConfigureAttributes,
     "config_replace": ReplaceObjects,
     "config_change": ChangeObjects,
     "change_users": ChangeUsers,
     "change_share_tree": ChangeShareTree,
+    "clear_usage": ClearUsage,
+    "monitor_scheduling": MonitorScheduling,
     "clean_queues": CleanQueues,
     "kill_event_clients": KillEventClients,
     "shutdown": Shutdown,

@@ -15,6 +15,7 @@ import msgspec
 from gridengine.ranges import Ranges
 from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
+from gridengine.state import share_usage
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
@@ -71,6 +72,8 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
         state.unsettled.queues.add(name)
     elif kind in QUOTA_KINDS:
         state.unsettled.quotas = True
+    elif kind in ("user", "project") and not state.has(kind, name):
+        share_usage.forget(state, kind, name)
     if not more:
         _settle(state)
 
@@ -207,7 +210,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
     task.error = event.error
-    task.usage = task.confinement = None
+    task.usage = task.cleared = task.confinement = None
     task.requeued_at = event.time
     if event.behind:
         job.submit_time = event.time
@@ -396,5 +399,6 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.ExecdStarted: _execd_started,
     ev.HostLost: _host_lost,
     **reservations.RESERVATION_HANDLERS,
+    **share_usage.USAGE_HANDLERS,
     ev.PrioritiesSet: _priorities_set,
 }

@@ -146,6 +146,19 @@ class TaskRequeued(Event, frozen=True, tag=True):
     behind: bool = False
 
 
+class UsageCharged(Event, frozen=True, tag=True):
+    """Tasks that ended, or gave their place back, had used something: (user, project or "", usage, epoch s of the end)."""
+
+    charges: list[tuple[str, str, Usage, float]]
+
+
+class UsageCleared(Event, frozen=True, tag=True):
+    """The usage of users was set to zero (QF-33). `running`: (job, task, usage) of what tasks of theirs have used so far."""
+
+    users: list[str]
+    running: list[tuple[int, int, Usage]]
+
+
 class TaskErrorCleared(Event, frozen=True, tag=True):
     job_id: int
     task_id: int
@@ -313,6 +326,8 @@ AnyEvent = (
     | TaskUsageReported
     | TaskEnded
     | TaskRequeued
+    | UsageCharged
+    | UsageCleared
     | TaskErrorCleared
     | TaskDeletionRequested
     | TaskReschedulingRequested

@@ -71,6 +71,7 @@ class Task(Struct, omit_defaults=True):
 
     `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
     `running`. Ended tasks are not kept here.
+    `cleared`: its usage when -clearusage last set that of its owner to zero.
     `applied`: the last command that the host confirmed (`run`, `suspend`, `kill`); what is wanted follows from
     the state (see `gridengine.state.wanted`).
     """
@@ -90,6 +91,7 @@ class Task(Struct, omit_defaults=True):
     restarts: int = 0
     error: str = ""
     usage: Usage | None = None
+    cleared: Usage | None = None
     requeued_at: float = 0.0
     confinement: Confinement | None = None
     resources: dict[str, str] = field(default_factory=dict)

@@ -23,6 +23,7 @@ from gridengine.state.jobs import FinishedJob, Job, Task
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, ReservationIndex
+from gridengine.state.share_usage import ShareUsage
 
 Attributes = dict[str, str]
 
@@ -40,6 +41,7 @@ class Snapshot(Struct, omit_defaults=True):
     rule_members: dict[str, list[str]] = field(default_factory=dict)
     next_ar_id: int = 1
     reservations: dict[int, AdvanceReservation] = field(default_factory=dict)
+    share_usage: dict[str, dict[str, ShareUsage]] = field(default_factory=dict)
 
 
 class Unsettled(Struct):
@@ -57,7 +59,8 @@ _decoder = msgspec.json.Decoder(Snapshot, dec_hook=decode_hook)
 
 class State:
     """The cluster. Primary: `objects` (kind -> name -> attribute texts), `instances`, `hosts`, `jobs`, `finished`,
-    `rule_members` (host group -> hosts that match its rule), `reservations`. `unsettled` is empty between transactions.
+    `rule_members` (host group -> hosts that match its rule), `reservations`,
+    `share_usage` (user -> project -> usage of ended tasks). `unsettled` is empty between transactions.
 
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
@@ -78,6 +81,7 @@ class State:
         self.rule_members = data.rule_members
         self.next_ar_id = data.next_ar_id
         self.reservations = data.reservations
+        self.share_usage = data.share_usage
         self.reserved = ReservationIndex()
         self.unsettled = Unsettled()
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
@@ -194,6 +198,7 @@ class State:
                 self.rule_members,
                 self.next_ar_id,
                 self.reservations,
+                self.share_usage,
             )
         )
 

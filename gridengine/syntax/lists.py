@@ -27,6 +27,8 @@ def check_object_name(text: str) -> str:
         raise SyntaxFault("a name is missing")
     if len(text) > _LONGEST_NAME:
         raise SyntaxFault(f"a name may have up to {_LONGEST_NAME} characters, this one has {len(text)}")
+    if text[0] in ".#":
+        raise SyntaxFault(f'"{text}" is not a valid name: it must not begin with "{text[0]}"')
     for character in text:
         if character in FORBIDDEN_IN_NAMES or not "!" <= character <= "~":
             raise SyntaxFault(f'"{text}" is not a valid name: the character "{character}" is not allowed in it')

@@ -153,7 +153,7 @@ def test_attribute_verbs_change_one_attribute_or_nothing(
     attribute = data.draw(st.sampled_from(sorted(text.keys() & GOOD.keys()) or ["name"]) | st.sampled_from(list(text)) | TEXT)
     value = data.draw(_values(attribute) | TEXT)
     whole = name + suffix if kind in ("cluster_queue", "resource_quota") else name
-    decision = _decide("config_attribute", verb=verb, kind=kind, name=whole, attribute=attribute, value=value)
+    decision = _decide("config_attributes", verb=verb, kind=kind, name=whole, changes=[(attribute, value)])
     after = _accepted(decision).kind(kind).get(name, {})
     changed = {key for key in text if after.get(key) != text[key]}
     assert len(changed) <= 1 or verb == "purge"

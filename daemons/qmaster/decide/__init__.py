@@ -22,6 +22,7 @@ from daemons.qmaster.decide import (
     reservations,
     resubmission,
     share_tree_nodes,
+    share_usage,
     states,
     submission,
     usersets,
@@ -41,18 +42,19 @@ HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decisi
     rq.Reserve: reservations.reserve,
     rq.AlterReservations: reservation_alteration.alter_reservations,
     rq.DeleteReservations: reservation_deletion.delete_reservations,
-    rq.ConfigureAttribute: attributes.change,
+    rq.ConfigureAttributes: attributes.change,
     rq.ReplaceObjects: configuration.replace_all,
     rq.ChangeObjects: change_sets.change_objects,
     rq.ChangeUsers: usersets.change_users,
     rq.ChangeShareTree: share_tree_nodes.change_nodes,
+    rq.ClearUsage: share_usage.clear_usage,
     rq.CleanQueues: cleaning.clean_queues,
 }
 
 
 def decide(state: State, name: str, request: rq.Request, caller: rq.Caller, world: World) -> Decision:
     """The decision on one request. `name` tells the verbs of one request type apart (`config_add` …)."""
-    if isinstance(request, rq.ConfigureObject | rq.ConfigureAttribute) and request.kind not in KINDS:
+    if isinstance(request, rq.ConfigureObject | rq.ConfigureAttributes) and request.kind not in KINDS:
         return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')
     if isinstance(request, rq.ConfigureObject):
         return configuration.VERBS[name](state, request, caller, world)

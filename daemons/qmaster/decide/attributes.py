@@ -14,16 +14,18 @@ from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
 from gridengine.errors import ConfigError, SyntaxFault
-from gridengine.gdi.requests import Caller, ConfigureAttribute
+from gridengine.gdi.requests import Caller, ConfigureAttributes
 from gridengine.state.state import State
 from gridengine.syntax.lists import is_none
 
 
-def change(state: State, request: ConfigureAttribute, caller: Caller, world: World) -> Decision:
-    """One attribute of one object changed, or with the verb `purge` a tuple taken out of a queue."""
+def change(state: State, request: ConfigureAttributes, caller: Caller, world: World) -> Decision:
+    """Some attributes of one object changed, or with the verb `purge` tuples taken out of a queue: all or none."""
     decision = Decision()
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
+    if not request.changes:
+        return decision.refuse("denied: no attribute is named")
     words = WORDS[request.kind]
     written, part = _divided(request)
     name = stored_name(request.kind, written, state, world)
@@ -37,12 +39,13 @@ def change(state: State, request: ConfigureAttribute, caller: Caller, world: Wor
     proposal = Proposal(state)
     try:
         if request.verb == "purge":
-            after = _purged(request, before, part)
+            after = _purged(request, before, part, decision)
             if after is None:
-                decision.answer.warning(f'Attribute name ("{request.attribute}") and/or value ("{part}") not found')
                 return decision
         else:
-            after = _changed(proposal, request, before, part)
+            after = dict(before)
+            for attribute, value in request.changes:
+                after = _changed(proposal, request, after, attribute, value, part)
         model = KINDS[request.kind].from_attributes(after, name=name)
         proposal.set(request.kind, name, settled(proposal, request.kind, model, world))
     except ConfigError as error:
@@ -51,7 +54,7 @@ def change(state: State, request: ConfigureAttribute, caller: Caller, world: Wor
     return conclude(proposal, decision, world)
 
 
-def _divided(request: ConfigureAttribute) -> tuple[str, str]:
+def _divided(request: ConfigureAttributes) -> tuple[str, str]:
     """Object and part of it: host or group of a queue's tuple, rule of a resource quota set (QF-6)."""
     separator = {"cluster_queue": "@", "resource_quota": "/"}.get(request.kind)
     if separator is None:
@@ -60,9 +63,11 @@ def _divided(request: ConfigureAttribute) -> tuple[str, str]:
     return name, part
 
 
-def _changed(proposal: Proposal, request: ConfigureAttribute, before: Attributes, part: str) -> Attributes:
-    """The attributes after the change; names of complexes in the value are made full ones first."""
-    kind, attribute, value = request.kind, request.attribute, request.value
+def _changed(
+    proposal: Proposal, request: ConfigureAttributes, before: Attributes, attribute: str, value: str, part: str
+) -> Attributes:
+    """The attributes after one change; names of complexes in the value are made full ones first. Raises ConfigError."""
+    kind = request.kind
     if kind == "resource_quota" and (part or attribute == "limit"):
         return change_limit(before, request.verb, attribute, value, part)
     if is_complex_list(kind, attribute) and not is_none(value):
@@ -80,12 +85,20 @@ def _full_value(proposal: Proposal, kind: str, attribute: str, value: str) -> st
     return full_text(table_of(proposal), kind, attribute, f"NONE,{value}").removeprefix("NONE,")
 
 
-def _purged(request: ConfigureAttribute, before: Attributes, part: str) -> Attributes | None:
-    """The queue without the tuple of a host or group; None when there is none. Raises ConfigError (QF-8)."""
+def _purged(request: ConfigureAttributes, before: Attributes, part: str, decision: Decision) -> Attributes | None:
+    """The queue without tuples of a host or group; None when there is none. What is not there is a warning, as in the
+    original. Raises ConfigError (QF-8)."""
+    names = [name for name, _ in request.changes]
     if request.kind != "cluster_queue":
         reason = "only the settings of a host or host group in a queue can be purged"
-        raise ConfigError(request.kind, request.name, request.attribute, reason)
+        raise ConfigError(request.kind, request.name, names[0], reason)
     if not part:
         reason = "purging needs a host or a host group: queue@host or queue@@group"
-        raise ConfigError(request.kind, request.name, request.attribute, reason)
-    return purge_override(before, request.attribute, part)
+        raise ConfigError(request.kind, request.name, names[0], reason)
+    found = None
+    for name in names:
+        after = purge_override(found or before, name, part)
+        if after is None:
+            decision.answer.warning(f'Attribute name ("{name}") and/or value ("{part}") not found')
+        found = after or found
+    return found

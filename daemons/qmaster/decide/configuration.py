@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from daemons.qmaster.decide.complexes import complex_rows
 from daemons.qmaster.decide.gate import admitted, conclude, no_right, renamed, stored_name
-from daemons.qmaster.decide.kinds import CREATED_BY_CHANGE, SINGLE, WORDS
+from daemons.qmaster.decide.kinds import SINGLE, WORDS
 from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
 from gridengine.errors import ConfigError
@@ -50,7 +50,9 @@ def _write(state: State, request: ConfigureObject, caller: Caller, world: World,
     if new and known and kind not in SINGLE:
         text = f'{words.noun} {unique} already exists' if kind == "configuration" else f'{words.noun} "{unique}" already exists'
         return decision.refuse(text, 0 if kind in ("admin_host", "submit_host") else 1)
-    if not new and not known and kind not in CREATED_BY_CHANGE:
+    if not new and not known and kind not in SINGLE:
+        if kind == "configuration":
+            return decision.refuse(f"{words.noun} {unique} does not exist")
         return decision.refuse(f'denied: {words.noun} "{unique}" does not exist')
     proposal.set(kind, unique, model)
     for line in warnings:

@@ -25,7 +25,9 @@ class Words(Struct, frozen=True):
 WORDS: dict[str, Words] = {
     "cluster_queue": Words("cluster queue", "cluster queue list"),
     "host_group": Words("host group", "host group list", removed_from="host group entry list"),
-    "exec_host": Words("exechost", "exechost list", hosts=True, missing="execution host"),
+    "exec_host": Words(
+        "exechost", "exechost list", hosts=True, removed_from="execution host list", missing="execution host"
+    ),
     "admin_host": Words("adminhost", "administrative host list", hosts=True, missing="administrative host"),
     "submit_host": Words("submithost", "submit host list", hosts=True, missing="submit host"),
     "manager": Words("manager", "manager list"),
@@ -48,8 +50,6 @@ BARE = frozenset(("admin_host", "submit_host", "manager", "operator"))
 """Kinds that are a name and nothing else."""
 SINGLE = frozenset(("scheduler", "share_tree"))
 """Kinds of which there is one object, stored under the name ""."""
-CREATED_BY_CHANGE = SINGLE | {"configuration"}
-"""Kinds whose objects -Mx makes where they are missing."""
 
 
 def title(kind: str, name: str) -> str:

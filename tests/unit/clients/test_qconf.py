@@ -188,10 +188,13 @@ def test_the_editor(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[n
 @pytest.mark.statement("QF-9", "QF-10")
 def test_nothing_is_sent_when_nothing_was_edited(shell: Shell, editor) -> None:  # type: ignore[no-untyped-def]
     def changing() -> list[str]:
-        return [name for name, _ in shell.asked if name.startswith("config_") and name != "config_show"]
+        return [name for name, _ in shell.asked if name in ("config_add", "config_modify")]
 
     editor(lambda text: text)
-    assert shell.as_root("qconf -mq all.q").out == "nothing was changed\n"
+    outcome = shell.as_root("qconf -mq all.q")
+    assert (outcome.out, outcome.err, outcome.status) == ("", "nothing was changed\n", 0)
+    assert shell.as_root("qconf -mp mpi").status == 1
+    assert shell.as_root("qconf -ap new").status == 1, "a template is no object yet"
     editor(lambda text: None)
     assert shell.as_root("qconf -mq all.q").status == 1
     assert changing() == []
@@ -209,7 +212,55 @@ def test_all_quota_sets_in_the_editor(shell: Shell, cell: Cell, editor) -> None:
     assert shell.as_root("qconf -mrqs").status == 0
     assert shell("qconf -srqsl").out == "three\ntwo\n"
     editor(lambda text: text)
-    assert shell.as_root("qconf -mrqs").out == "nothing was changed\n"
+    assert shell.as_root("qconf -mrqs").err == "nothing was changed\n"
+
+
+@pytest.mark.statement("QF-26", "QF-30", "QF-9")
+def test_what_is_missing_is_made_in_the_editor(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[no-untyped-def]
+    editor(lambda text: text.replace("entries NONE", "entries alice"))
+    assert shell.as_root("qconf -mu new").out == 'root@master added "new" to userset list\n'
+    assert cell.state.kind("userset")["new"]["entries"] == "alice"
+    for option in ("-aconf", "-mconf"):
+        editor(lambda text: text + "load_sensor /bin/x\n")
+        assert shell.as_root(f"qconf {option} h1").out == 'root@master added "h1" to configuration list\n'
+        assert shell("qconf -sconf h1").out == "#h1:\nload_sensor                  /bin/x\n\n"
+        shell.as_root("qconf -dconf h1")
+    (shell.cwd / "h1").write_text("load_sensor /bin/x\n")
+    assert shell.as_root("qconf -Mconf h1").err == "configuration h1 does not exist\n"
+
+
+@pytest.mark.statement("QF-36", "QF-9")
+def test_nobody_edits_in_vain(shell: Shell, editor) -> None:  # type: ignore[no-untyped-def]
+    runs = editor(lambda text: text + "x")
+    for option in ("-mconf", "-mq all.q", "-aq new", "-mc"):
+        assert shell(f"qconf {option}").err == 'denied: "alice" must be manager for this operation\n'
+    assert not runs
+    editor(lambda text: None)
+    assert shell.as_root("qconf -mq nosuch").err == 'denied: cluster queue "nosuch" does not exist\n'
+
+
+@pytest.mark.statement("QF-10")
+def test_an_editor_that_removes_the_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "spawnvp", lambda mode, program, words: Path(words[-1]).unlink() or 0)
+    outcome = shell.as_root("qconf -mq all.q")
+    assert (outcome.out, outcome.status) == ("", 1)
+    assert outcome.err.startswith("qconf: cannot read ")
+
+
+@pytest.mark.statement("QF-23", "QF-26", "QF-27", "QF-29")
+def test_several_objects_shown_at_once(shell: Shell, cell: Cell) -> None:
+    assert shell("qconf -se template").lines[:4] == [
+        "hostname              template",
+        "load_scaling          NONE",
+        "complex_values        NONE",
+        "load_values           NONE",
+    ]
+    assert "entries NONE\n\nname " in shell("qconf -su arusers,deadlineusers").out
+    for name in ("u", "v"):
+        cell.add("user", name)
+        cell.add("resource_quota", name, limit="users {*} to slots=1")
+    assert "default_project NONE\n\nname v\n" in shell("qconf -suser u,v").out
+    assert "}\n{\n" in shell("qconf -srqs u,v").out
 
 
 @pytest.mark.statement("QF-14")

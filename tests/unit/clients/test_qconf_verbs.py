@@ -236,8 +236,45 @@ def test_parts_of_the_qmaster(shell: Shell) -> None:
         assert told(shell.as_root(f"qconf {option} jvm")) == ("", 'thread with name "jvm" is not supported\n', 1)
 
 
-@pytest.mark.parametrize("option", ["-tsm", "-clearusage", "-clearusage alice"])
-def test_what_is_refused_with_a_reason(shell: Shell, option: str) -> None:
-    outcome = shell.as_root(f"qconf {option}")
-    assert (outcome.out, outcome.status) == ("", 1)
-    assert outcome.err.startswith("denied: ")
+@pytest.mark.statement("QF-33")
+def test_clearing_usage(shell: Shell, cell: Cell) -> None:
+    cell.add("user", "alice")
+    cell.add("user", "bob")
+    both = 'root@master modified "alice" in user list\nroot@master modified "bob" in user list\n'
+    assert told(shell.as_root("qconf -clearusage")) == (both, "", 0)
+    assert told(shell.as_root("qconf -clearusage alice,bob")) == (both, "", 0)
+    assert told(shell.as_root("qconf -clearusage nosuch")) == ("", 'denied: user "nosuch" does not exist\n', 1)
+
+
+@pytest.mark.statement("GD-2", "QF-4", "QF-8")
+def test_attributes_of_a_file_change_together_or_not_at_all(shell: Shell, cell: Cell) -> None:
+    write(shell, "good", "slots 11\nseq_no 12\n")
+    assert told(shell.as_root("qconf -Mattr queue good all.q")) == (
+        'root@master modified "all.q" in cluster queue list\n',
+        "",
+        0,
+    )
+    for number, (text, word) in enumerate((("slots 1\nseq_no bad\n", '"seq_no"'), ("slots 1\nnosuch 3\n", '"nosuch"'))):
+        before = dict(cell.state.kind("cluster_queue")["all.q"])
+        outcome = shell.as_root(f"qconf -Mattr queue {write(shell, f'bad{number}', text)} all.q")
+        assert (outcome.out, outcome.status) == ("", 1)
+        assert word in outcome.err
+        assert cell.state.kind("cluster_queue")["all.q"] == before
+    revision = cell.state.revision
+    shell.as_root("qconf -Mattr queue good all.q@h1")
+    assert cell.state.revision == revision + 1
+    missing = 'Attribute name ("notify") and/or value ("h1") not found\n'
+    outcome = shell.as_root("qconf -purge queue slots,seq_no,notify all.q@h1")
+    assert told(outcome) == ('root@master modified "all.q" in cluster queue list\n', missing, 0)
+    assert (queue(cell, "slots"), queue(cell, "seq_no")) == ("11", "12")
+    assert "no attribute is named" in shell.as_root("qconf -purge queue , all.q@h1").err
+
+
+@pytest.mark.statement("QF-4", "QF-3", "QC-13")
+def test_types_are_replaced_by_every_verb(shell: Shell, cell: Cell) -> None:
+    assert shell.as_root("qconf -mattr queue qtype INTERACTIVE all.q").status == 0
+    assert queue(cell, "qtype") == "INTERACTIVE"
+    assert shell.as_root("qconf -dattr queue qtype INTERACTIVE all.q").status == 0
+    assert queue(cell, "qtype") == "INTERACTIVE", "no list, so nothing can be taken out"
+    assert shell.as_root("qconf -mattr userset type DEPT arusers").status == 0
+    assert shell("qconf -su arusers").lines[1] == "type    DEPT"

@@ -28,7 +28,7 @@ def entries(attributes: dict[str, str]) -> list[tuple[str, str, int]]:
 
 def attribute(cell: Cell, verb: str, kind: str, name: str, attribute: str, value: str = "") -> Answer:
     """One of qconf's attribute verbs."""
-    return cell.admin("config_attribute", verb=verb, kind=kind, name=name, attribute=attribute, value=value)
+    return cell.admin("config_attributes", verb=verb, kind=kind, name=name, changes=[(attribute, value)])
 
 
 def queue_text(cell: Cell, attribute: str, queue: str = "all.q") -> str:

@@ -150,7 +150,7 @@ def test_initial_state_of_a_new_instance(cell: Cell) -> None:
 @pytest.mark.statement("QF-1", "QF-3", "QF-4", "QF-5", "QF-39")
 def test_attribute_verbs_on_queue_domain_and_instance(cell: Cell) -> None:
     change = lambda verb, name, attribute, value: cell.admin(  # noqa: E731
-        "config_attribute", verb=verb, kind="cluster_queue", name=name, attribute=attribute, value=value
+        "config_attributes", verb=verb, kind="cluster_queue", name=name, changes=[(attribute, value)]
     )
     text = lambda attribute: cell.state.objects["cluster_queue"]["all.q"][attribute]  # noqa: E731
     change("modify", "all.q@@allhosts", "slots", "7")
@@ -172,9 +172,9 @@ def test_attribute_verbs_on_queue_domain_and_instance(cell: Cell) -> None:
 
 @pytest.mark.statement("HG-10")
 def test_attribute_verbs_on_host_groups(cell: Cell) -> None:
-    cell.admin("config_attribute", verb="delete", kind="host_group", name="@allhosts", attribute="hostlist", value="h3")
+    cell.admin("config_attributes", verb="delete", kind="host_group", name="@allhosts", changes=[("hostlist", "h3")])
     assert sorted(cell.state.instances) == ["all.q@h1", "all.q@h2"]
-    cell.admin("config_attribute", verb="add", kind="host_group", name="@allhosts", attribute="hostlist", value="h3")
+    cell.admin("config_attributes", verb="add", kind="host_group", name="@allhosts", changes=[("hostlist", "h3")])
     assert "all.q@h3" in cell.state.instances
 
 

@@ -19,7 +19,7 @@ from tests.harness import Cell
 def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cell = Cell(tmp_path)
 
-    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float) -> bytes:
+    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         return msgspec.json.encode(Orders(revision, schedule=["::::::::", "a"], profile="3 jobs"))
 
     driver = SchedulerDriver(cell.master, call, cell.master.flush)
@@ -35,3 +35,21 @@ def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.L
 def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ScheduleFile(tmp_path / "missing" / "schedule").append(["::::::::"])
     assert "cannot be written" in caplog.text
+
+
+@pytest.mark.statement("QF-35")
+def test_one_run_is_monitored_after_it_was_asked_for(tmp_path: Path) -> None:
+    cell, asked = Cell(tmp_path), []
+
+    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        asked.append(monitored)
+        # the scheduler asks for a snapshot first, as after a restart: the request must not be lost by that
+        return msgspec.json.encode(Orders(revision, run_log=["a line"] if monitored else [])) if len(asked) > 2 else b""
+
+    driver = SchedulerDriver(cell.master, call, cell.master.flush)
+    asyncio.run(driver._cycle())
+    driver.monitor()
+    for _ in range(3):
+        asyncio.run(driver._cycle())
+    assert asked == [False, True, True, False]
+    assert cell.master.reporting.path.with_name("schedd_runlog").read_text() == "a line\n"

@@ -1,4 +1,4 @@
-"""Shutting daemons down: who may, and which hosts a request means."""
+"""What the service does itself: shutting daemons down, who may and which hosts are meant; monitoring the scheduler."""
 
 from __future__ import annotations
 
@@ -58,3 +58,14 @@ def test_hosts_that_nobody_knows_are_told_and_the_others_go_down(service: Servic
 def test_managers_on_admin_hosts_only(service: Service, asked: list[Shutdown], caller: Caller) -> None:
     assert shutdown(service, caller, what="qmaster").status == 1
     assert not asked
+
+
+@pytest.mark.statement("QF-35", "QF-36")
+def test_managers_have_a_scheduling_run_monitored(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr(service.driver, "monitor", lambda: asked.append(True))
+    alice = asyncio.run(service.answer("monitor_scheduling", b"", Caller("alice", 1001, "users", 100, MASTER)))
+    assert (alice.status, asked) == (1, [])
+    answer = asyncio.run(service.answer("monitor_scheduling", b"", ROOT))
+    assert answer.answers == [("info", f"root@{MASTER} triggers scheduler monitoring")]
+    assert asked == [True]

@@ -106,7 +106,7 @@ def test_booleans() -> None:
 
 
 def test_numbers_of_configurations_have_bounds_and_bases() -> None:
-    assert (parse_number("0x10"), parse_number("007"), parse_number("4294967295")) == (16, 7, 4294967295)
+    assert (parse_number("0x10"), parse_number("010"), parse_number("4294967295")) == (16, 10, 4294967295)
     assert parse_number("-20", -20, 20) == -20
     for text in ("4294967296", "-1", "1.5", ""):
         with pytest.raises(SyntaxFault):

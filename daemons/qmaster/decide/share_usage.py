@@ -1,0 +1,54 @@
+"""Usage of users and projects: charged with every accounting record, set to zero by -clearusage.
+
+Owns the two events. What is kept of it is `gridengine.state.share_usage`'s. Source: qconf(1) -clearusage; QF-33; O for the
+texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from daemons.qmaster.decide.gate import no_right
+from daemons.qmaster.decide.kinds import WORDS
+from daemons.qmaster.decision import AccountingRecord, Decision, World
+from gridengine.gdi.requests import Caller, ClearUsage
+from gridengine.state.events import AnyEvent, UsageCharged, UsageCleared
+from gridengine.state.jobs import Usage
+from gridengine.state.share_usage import counted, is_kept
+from gridengine.state.state import State
+
+_END_TIME, _CPU, _MEM, _IO = 10, 36, 37, 38
+"""Places in an accounting record. Source: sge_accounting(5)."""
+
+
+def usage_charges(state: State, accounting: Iterable[AccountingRecord]) -> list[AnyEvent]:
+    """The event for the records of a transaction whose events are not applied yet; none where no usage is kept."""
+    charges = []
+    for job_id, task_id, fields in accounting:
+        task = state.task(job_id, task_id)
+        if task is not None and is_kept(state, job := state.jobs[job_id]):
+            used = counted(task, Usage(float(fields[_CPU]), float(fields[_MEM]), float(fields[_IO])))
+            charges.append((job.owner, job.project, used, float(fields[_END_TIME])))
+    return [UsageCharged(charges)] if charges else []
+
+
+def clear_usage(state: State, request: ClearUsage, caller: Caller, world: World) -> Decision:
+    """-clearusage: of the users named, or of all users and projects. A user that is not known clears nothing at all."""
+    decision = Decision()
+    if refusal := no_right(state, caller, world):
+        return decision.refuse(refusal)
+    known = {**state.kind("user"), **state.share_usage}
+    if unknown := [name for name in request.users if name not in known]:
+        for name in unknown:
+            decision.refuse(f'denied: user "{name}" does not exist')
+        return decision
+    users = request.users or sorted(known)
+    projects = [] if request.users else sorted(state.kind("project"))
+    for kind, names in (("user", users), ("project", projects)):
+        for name in names:
+            decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {WORDS[kind].listing}')
+    concerned = [job for job in state.jobs.values() if not request.users or job.owner in request.users]
+    running = [(job.id, task.id, task.usage) for job in concerned for task in job.tasks.values() if task.usage is not None]
+    if users or running:
+        decision.events.append(UsageCleared(list(users), running))
+    return decision

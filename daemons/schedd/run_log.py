@@ -1,0 +1,62 @@
+"""Run log: what a monitored scheduling run found, for common/schedd_runlog.
+
+Owns the lines: local time, a bar, a sentence; a first and a last line around each run. The sentences are those of
+`gridengine.placement.reasons`, jobs of one category share theirs. Source: qconf(1) -tsm; QF-35; O for the form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, tzinfo
+
+from daemons.schedd.view import View
+from gridengine.orders import Orders
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.obstacles import obstacle
+from gridengine.placement.pending import waiting_reason
+from gridengine.placement.reserved import reservation_waits
+from gridengine.placement.site import Site
+from gridengine.placement.verify import explain
+from gridengine.state.jobs import Job
+
+_START = "-------------START-SCHEDULER-RUN-------------"
+_STOP = "--------------STOP-SCHEDULER-RUN-------------"
+
+
+def run_log(view: View, orders: Orders, now: float, zone: tzinfo) -> list[str]:
+    """The lines of the run that gave these orders. now: epoch seconds; zone: that of the times in front."""
+    time = datetime.fromtimestamp(now, zone).strftime("%a %b %e %H:%M:%S %Y")
+    closed = _closed_instances(view)
+    texts = [_START, *closed, *_jobs(view, orders, now, frozenset(closed)), _STOP]
+    return [f"{time}|{text}" for text in texts]
+
+
+def _closed_instances(view: View) -> list[str]:
+    """Why instances take no job at all."""
+    site, ledger = Site(view.state), Ledger(view.state)
+    reasons = [obstacle(site, ledger, instance) for _, instance in sorted(view.state.instances.items())]
+    return [reason.text for reason in reasons if reason is not None]
+
+
+def _jobs(view: View, orders: Orders, now: float, closed: frozenset[str]) -> Iterator[str]:
+    """Why pending jobs were not started. `closed`: what is said of instances already."""
+    started = {order.job_id for order in orders.starts}
+    jobs = view.state.jobs.values()
+    pending = [job for job in jobs if job.pending or any(task.status == "pending" for task in job.tasks.values())]
+    if not pending:
+        yield "no pending jobs to perform scheduling on"
+    of_category: dict[int, list[str]] = {}
+    for job in pending:
+        if job.id not in started:
+            yield from (f"Job {job.id} {text}" for text in _reasons(view, job, now, of_category) if text not in closed)
+
+
+def _reasons(view: View, job: Job, now: float, of_category: dict[int, list[str]]) -> list[str]:
+    own = waiting_reason(view.state, job, now) or (reservation_waits(view.state, job, now) if job.ar else None)
+    if own is not None:
+        return [own.text]
+    key = id(view.category(job))
+    if key not in of_category:
+        found = [reason.text for reason in explain(view.state, job, now)]
+        of_category[key] = found or ["found its places taken by jobs that were started before it"]
+    return of_category[key]

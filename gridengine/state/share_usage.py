@@ -1,0 +1,121 @@
+"""Share usage: what users and projects have used in the past, as the share tree policy counts it.
+
+Owns the amounts, their decay and their clearing. `State.share_usage` holds user -> project ("" for none) -> amounts of ended
+tasks; what running tasks have used so far is in the tasks and comes on top when it is asked for. Usage is kept for those
+that are users or projects of the configuration, and goes with them. Pure. Source: sge_sched_conf(5) halftime,
+halflife_decay_list; sge_share_tree(5); qconf(1) -clearusage; QF-33, PR-6, PR-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gridengine.state import events as ev
+from gridengine.state.jobs import Job, Task, Usage
+
+if TYPE_CHECKING:
+    from gridengine.state.state import State
+
+HOUR_S = 3600.0
+MINUTE_S = 60.0
+RUNNING_ONLY = -1.0
+"""Half-life of a kind of usage that counts only as long as its task runs."""
+
+
+class ShareUsage(Struct, omit_defaults=True):
+    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB."""
+
+    time: float = 0.0
+    cpu: float = 0.0
+    mem: float = 0.0
+    io: float = 0.0
+
+    def at(self, time: float, half_lives: Mapping[str, float]) -> ShareUsage:
+        """The amounts decayed further until `time`; half_lives: as `half_lives` gives them."""
+        age = max(0.0, time - self.time)
+        left = {name: getattr(self, name) * remaining(age, half_lives[name]) for name in ("cpu", "mem", "io")}
+        return ShareUsage(max(time, self.time), **left)
+
+    def plus(self, cpu: float, mem: float, io: float) -> ShareUsage:
+        """The amounts with more on top; none falls below 0."""
+        return ShareUsage(self.time, max(0.0, self.cpu + cpu), max(0.0, self.mem + mem), max(0.0, self.io + io))
+
+
+def half_lives(scheduler: Mapping[str, str]) -> dict[str, float]:
+    """Half-life of each kind of usage in seconds; 0: no decay, `RUNNING_ONLY`. scheduler: attributes of its configuration.
+
+    halftime (hours) is for all kinds, halflife_decay_list (minutes by kind, divided by colons) for single ones.
+    """
+    found = dict.fromkeys(("cpu", "mem", "io"), float(scheduler.get("halftime", "0")) * HOUR_S)
+    text = scheduler.get("halflife_decay_list", "none")
+    for item in text.split(":") if text.lower() != "none" else ():
+        name, _, minutes = item.partition("=")
+        found[name] = RUNNING_ONLY if float(minutes) < 0 else float(minutes) * MINUTE_S
+    return found
+
+
+def remaining(age: float, half_life: float) -> float:
+    """What is left of an amount, 0..1, after `age` seconds."""
+    if half_life == RUNNING_ONLY:
+        return 0.0
+    return 1.0 if half_life == 0 else float(0.5 ** (age / half_life))
+
+
+def _charged(state: State, event: ev.UsageCharged) -> None:
+    lives = half_lives(state.scheduler)
+    for user, project, used, time in event.charges:
+        projects = state.share_usage.setdefault(user, {})
+        past = projects.get(project, ShareUsage(time)).at(time, lives)
+        projects[project] = past.plus(used.cpu, used.mem, used.io)
+
+
+def _cleared(state: State, event: ev.UsageCleared) -> None:
+    for user in event.users:
+        state.share_usage.pop(user, None)
+    for job_id, task_id, used in event.running:
+        task = state.task(job_id, task_id)
+        if task is not None:
+            task.cleared = used
+
+
+def forget(state: State, kind: str, name: str) -> None:
+    """A user or project is no longer configured. Called by `apply` alone."""
+    if kind == "user":
+        state.share_usage.pop(name, None)
+    else:
+        for projects in state.share_usage.values():
+            projects.pop(name, None)
+
+
+def counted(task: Task, used: Usage) -> Usage:
+    """What counts of `used`: all since usage was last cleared."""
+    base = task.cleared or Usage()
+    return Usage(used.cpu - base.cpu, used.mem - base.mem, used.io - base.io)
+
+
+def is_kept(state: State, job: Job) -> bool:
+    """Whether the usage of a job is of interest: its owner or its project is configured."""
+    return state.has("user", job.owner) or bool(job.project and state.has("project", job.project))
+
+
+def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
+    """(user, project or "") -> usage at `now` (epoch s), that of running tasks included."""
+    lives = half_lives(state.scheduler)
+    found = {
+        (user, project): past.at(now, lives) for user, projects in state.share_usage.items() for project, past in projects.items()
+    }
+    for job in state.jobs.values():
+        if not is_kept(state, job):
+            continue
+        key = (job.owner, job.project)
+        for task in job.tasks.values():
+            if task.usage is not None:
+                used = counted(task, task.usage)
+                found[key] = found.get(key, ShareUsage(now)).plus(used.cpu, used.mem, used.io)
+    return found
+
+
+USAGE_HANDLERS: dict[type, Callable[..., None]] = {ev.UsageCharged: _charged, ev.UsageCleared: _cleared}
