@@ -21,6 +21,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     `queue`: all resolved attributes of the master's queue instance; `pe`: all attributes of the PE, empty for
     serial tasks. `processors`: that attribute of the granted instances that have it (QC-12).
     `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
+    `checkpoint`: all attributes of the checkpointing environment, with `when` and `interval` (s) as they hold for the job;
+    `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
     """
 
@@ -33,6 +35,8 @@ class Start(Struct, tag="start", omit_defaults=True):
     pe: dict[str, str] = field(default_factory=dict)
     pe_name: str = ""
     restarted: int = 0
+    checkpoint: dict[str, str] = field(default_factory=dict)
+    checkpoint_pid: int = 0
     time: float = 0.0
     submit_time: float = 0.0
     time_limit: float = 0.0
@@ -41,10 +45,12 @@ class Start(Struct, tag="start", omit_defaults=True):
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):
-    """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it."""
+    """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it, `migrate` saves and
+    ends it so that it can go on elsewhere (CK-4).
+    """
 
     key: TaskKey
-    command: Literal["run", "suspend", "kill"]
+    command: Literal["run", "suspend", "migrate", "kill"]
 
 
 class Forget(Struct, tag="forget"):
@@ -87,7 +93,7 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     """A task has ended. `failed` as in sge_status(5), `signal` 0 or the one that ended the job.
 
     `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
-    are already in `exit_status`.
+    are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
     """
 
     key: TaskKey
@@ -98,6 +104,7 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     start_time: float = 0.0
     end_time: float = 0.0
     usage: dict[str, float] = field(default_factory=dict)
+    checkpoint: int = 0
 
 
 class Load(Struct, tag="load", omit_defaults=True):
@@ -121,6 +128,13 @@ class UsageReport(Struct, tag="usage"):
     usage: Usage
 
 
+class Checkpointed(Struct, tag="checkpointed"):
+    """A checkpoint of a running task exists now; `pid`: of the job's process in it."""
+
+    key: TaskKey
+    pid: int
+
+
 class Inventory(Struct, tag="inventory"):
     """Every task that has a directory on the host; sent after any restart of the execd or the qmaster."""
 
@@ -128,7 +142,7 @@ class Inventory(Struct, tag="inventory"):
     incarnation: str = ""
 
 
-Report = Started | Ended | Load | UsageReport | Inventory
+Report = Started | Ended | Load | UsageReport | Checkpointed | Inventory
 
 
 class Verdict(Struct, omit_defaults=True):

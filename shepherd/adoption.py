@@ -55,7 +55,8 @@ def bury(directory: Path, shepherds: set[int]) -> None:
         "reason": task_files.stamped("the shepherd died before it could report the end of the job"),
         "start_time": start,
         "end_time": now,
-        "usage": JobUsage().final(now - start if had_started else 0.0),
+        "usage": JobUsage().final(max(0.0, now - start) if had_started else 0.0),
+        "checkpoint": task_files.read_checkpoint(directory),
     }
     task_files.write_exit(directory, record)
 

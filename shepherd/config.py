@@ -14,6 +14,10 @@ from typing import Any
 Number = int | float
 
 
+# The interfaces of checkpoint(5) that use commands; the others are sent a signal.
+WITH_CKPT_COMMANDS = ("application-level", "hibernator", "cpr")
+
+
 class ConfigError(ValueError):
     """The `config` of a task cannot be used; the text says which key and why."""
 
@@ -29,6 +33,8 @@ class TaskConfig:
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
     `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
     `processors`: those that the task is bound to, [] for all of them.
+    `ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
+    the checkpoint to start from, 0 for none.
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
     """
 
@@ -79,6 +85,15 @@ class TaskConfig:
     suspend_method: str | None = None
     resume_method: str | None = None
     terminate_method: str | None = None
+    ckpt_interface: str = ""
+    ckpt_command: str | None = None
+    migr_command: str | None = None
+    restart_command: str | None = None
+    clean_command: str | None = None
+    ckpt_signal: str | None = None
+    ckpt_when: str = ""
+    ckpt_interval_s: Number = 0
+    ckpt_pid: int = 0
     notify_s: Number | None = None
     queue_notify_s: Number = 60
     notify_kill: str = "SIGUSR2"

@@ -9,10 +9,11 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from shepherd.config import TaskConfig, summed_limit
-from shepherd.methods import Method, MethodError, parse_control_method, parse_signal
+from shepherd.config import WITH_CKPT_COMMANDS, TaskConfig, summed_limit
+from shepherd.methods import Method, MethodError, parse_control_method, parse_method, parse_signal
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
+CKPT_COMMANDS = ("ckpt_command", "migr_command")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class RunMethod:
-    """Start the configured command of suspend_method, resume_method or terminate_method."""
+    """Start the configured command of suspend_method, resume_method or terminate_method, ckpt_command or migr_command."""
 
     name: str
 
@@ -64,10 +65,13 @@ class Control:
         self._deadlines: dict[str, float] = {}
         self._notes: list[Action] = []
         self._methods = {name: self._parse(name, getattr(config, name)) for name in _METHODS}
+        self._methods |= {name: self._parse_ckpt(name, getattr(config, name)) for name in CKPT_COMMANDS}
+        self._ckpt_signal = self._parse("ckpt_signal", config.ckpt_signal)
         self._notify_kill = self._parse_notify("notify_kill", config.notify_kill)
         self._notify_susp = self._parse_notify("notify_susp", config.notify_susp)
         self._warned: set[str] = set()
         self.suspended = False
+        self.migrating = False
         self.why = ""  # what the job was ended for; "" as long as it may run
 
     @property
@@ -87,6 +91,8 @@ class Control:
             limit = self._config.limits.get(name)
             if limit is not None:
                 self._deadlines[name] = now + limit
+        if "m" in self._config.ckpt_when:
+            self._deadlines["checkpoint"] = now + self._config.ckpt_interval_s
         if self.measures:
             self._deadlines["measure"] = now + self._config.pdc_interval_s
         notes, self._notes = self._notes, []
@@ -103,6 +109,8 @@ class Control:
 
     def command(self, text: str, now: float) -> list[Action]:
         """Carry out a command of the execd. A command that is not known is noted and left alone."""
+        if text in ("terminate", "kill"):
+            self.migrating = False  # it shall not go on anywhere
         match text:
             case "suspend":
                 return self._suspend(now)
@@ -110,6 +118,10 @@ class Control:
                 return self._resume()
             case "terminate":
                 return self._terminate(now, "the job was to be deleted")
+            case "migrate":
+                return self._migrate(now)
+            case "shutdown":
+                return self._shut_down(now)
             case "kill":
                 return self._kill("the job was killed on request")
             case "usage":
@@ -138,6 +150,9 @@ class Control:
                     actions += self._end()
                 case "insist":
                     actions += self._kill(self.why)
+                case "checkpoint":
+                    actions += self._checkpoint()
+                    self._deadlines["checkpoint"] = now + self._config.ckpt_interval_s
                 case "measure":
                     actions.append(Measure())
                     self._deadlines["measure"] = now + self._config.pdc_interval_s
@@ -179,7 +194,31 @@ class Control:
         self.suspended = True
         return [self._default_or_method("suspend_method", signal.SIGSTOP)]
 
+    def _checkpoint(self) -> list[Action]:
+        """Have a checkpoint made: by the interface's command or by its signal (CK-7)."""
+        if self._config.ckpt_interface in WITH_CKPT_COMMANDS:
+            return [RunMethod("ckpt_command")] if self.method("ckpt_command") is not None else []
+        return [Signal(self._ckpt_signal)] if isinstance(self._ckpt_signal, int) else []
+
+    def _migrate(self, now: float) -> list[Action]:
+        """Save and end the job, to go on elsewhere: migr_command sees to both; without one the job is ended (CK-4, O)."""
+        if self.migrating:
+            return []
+        self.migrating = True
+        if self._config.ckpt_interface in WITH_CKPT_COMMANDS and self.method("migr_command") is not None:
+            return [*self._awaken(), RunMethod("migr_command")]
+        return self._terminate(now, "the job migrates")
+
+    def _shut_down(self, now: float) -> list[Action]:
+        """The host's daemon ends and takes its jobs with it (CK-5; qconf(1) -kej)."""
+        if "s" in self._config.ckpt_when:
+            return self._migrate(now)
+        return self._terminate(now, "sge_execd was shut down with its jobs")
+
     def _resume(self) -> list[Action]:
+        if self.migrating and not self.why:
+            self.migrating = False  # migr_command has not ended it yet: it may stay
+            return []
         self._deadlines.pop("stop", None)
         self.suspended = False
         return [self._default_or_method("resume_method", signal.SIGCONT)]
@@ -223,6 +262,13 @@ class Control:
     def _parse(self, name: str, text: str | None) -> Method | int | None:
         try:
             return parse_control_method(text)
+        except MethodError as error:
+            self._notes.append(Note(f"{name} left alone: {error}"))
+            return None
+
+    def _parse_ckpt(self, name: str, text: str | None) -> Method | None:
+        try:
+            return parse_method(text) if text is not None else None
         except MethodError as error:
             self._notes.append(Note(f"{name} left alone: {error}"))
             return None

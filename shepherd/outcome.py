@@ -8,13 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from signal import SIGKILL
 
-AFTERWARDS = ("pe_stop", "epilog")
-BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, "pe_stop": 12, "epilog": 14}
-IN = {"prolog": 8, "pe_start": 10, "job": 0, "pe_stop": 13, "epilog": 15}
+CLEAN = "clean_command"
+AFTERWARDS = (CLEAN, "pe_stop", "epilog")
+BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, CLEAN: 0, "pe_stop": 12, "epilog": 14}
+IN = {"prolog": 8, "pe_start": 10, "job": 0, CLEAN: 0, "pe_stop": 13, "epilog": 15}
 FAILED_EARLY = 1
 BEFORE_PID = 4
 SHEPHERD_ERROR = 18
 HOST_CRASHED = 19
+MIGRATING = 24
 RESCHEDULE = 25
 OPENING_OUTPUT = 26
 SEARCHING_SHELL = 27
@@ -56,10 +58,17 @@ class Outcome:
             self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
     def fail(self, step: str, failed: int, reason: str) -> None:
-        """Step `step` could not be done, or failed with this code."""
+        """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing."""
+        if step == CLEAN:
+            return
         self.unsuccessful.add(step)
         self.failed = failed
         self.reason = reason
+
+    @property
+    def runs_again(self) -> bool:
+        """Whether the job is to go on in another try."""
+        return self.failed in (MIGRATING, RESCHEDULE)
 
     def method_ended(self, name: str, ended: Ended) -> None:
         """A prolog, pe_start, pe_stop or epilog has ended."""
@@ -69,13 +78,16 @@ class Outcome:
             reason = f"{name} ended with exit status {ended.exit_status}"
             self.fail(name, self._special.get(ended.exit_status, IN[name]), reason)
 
-    def job_ended(self, ended: Ended, why_killed: str) -> None:
-        """The job itself has ended. `why_killed`: what the shepherd killed it for, "" if it did not."""
+    def job_ended(self, ended: Ended, why_killed: str, migrating: bool = False) -> None:
+        """The job itself has ended. `why_killed`: what the shepherd killed it for, "" if it did not. `migrating`: it was
+        to be saved and ended, and however it did that, it goes on elsewhere (CK-4)."""
         if ended.setup_failed:
             self.fail("job", ended.setup_failed, ended.reason)
             return
         self.exit_status, self.signal = ended.exit_status, ended.signal
-        if ended.signal:
+        if migrating:
+            self.fail("job", MIGRATING, why_killed or "the job migrates")
+        elif ended.signal:
             self.fail("job", AFTER_JOB, why_killed or f"job died through signal {ended.signal}")
         elif ended.exit_status in self._special:
             self.fail("job", self._special[ended.exit_status], f"job ended with exit status {ended.exit_status}")

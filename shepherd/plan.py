@@ -1,7 +1,7 @@
 """The steps of one task, in order, with all that each needs: `plan(config)` is pure and its list is what tests read.
 
 Source: sge_shepherd(8) DESCRIPTION (EX-1). `run` carries the steps out; no step looks back into the configuration for
-what to do. Interactive starts and checkpointing are further kinds of `Run` in this list.
+what to do. Interactive starts are a further kind of `Run` in this list.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from shepherd.command_line import CommandLine, job_command_line
-from shepherd.config import Number, TaskConfig, summed_limit
+from shepherd.config import WITH_CKPT_COMMANDS, Number, TaskConfig, summed_limit
 from shepherd.limits import ResourceLimit, resource_limits
 from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment
 from shepherd.outcome import BEFORE, IN
 
+# interfaces of checkpoint(5) whose restart_command takes the place of the job script
+_RESTARTED_BY_COMMAND = ("hibernator", "cpr")
 PREPARATION = "preparation"  # what `Contain` and `MakeDirectory` are, as far as others need them
 
 
@@ -82,7 +84,14 @@ class RemoveDirectory:
     path: str
 
 
-Step = Bind | Contain | MakeDirectory | Run | Sweep | RemoveDirectory
+@dataclass(frozen=True, slots=True)
+class Clean:
+    """Remove the checkpoints of a job that has run and does not run again: clean_command."""
+
+    text: str
+
+
+Step = Bind | Contain | MakeDirectory | Run | Sweep | Clean | RemoveDirectory
 
 
 def plan(config: TaskConfig) -> list[Step]:
@@ -98,6 +107,8 @@ def plan(config: TaskConfig) -> list[Step]:
     if config.pe_start is not None:
         steps.append(_method_step(config, "pe_start", config.pe_start, needs=(PREPARATION, "prolog")))
     steps += [_job_step(config), Sweep()]
+    if config.clean_command is not None and config.ckpt_interface in WITH_CKPT_COMMANDS:
+        steps.append(Clean(config.clean_command))
     if config.pe_stop is not None:
         steps.append(_method_step(config, "pe_stop", config.pe_stop, needs=(PREPARATION, "prolog")))
     if config.epilog is not None:
@@ -108,7 +119,8 @@ def plan(config: TaskConfig) -> list[Step]:
 
 
 def control_method_step(config: TaskConfig, name: str, method: Method, variables: dict[str, str]) -> Run:
-    """The process of a suspend_method, resume_method or terminate_method; `variables` with job_pid in it (QC-27).
+    """The process of a suspend_method, resume_method or terminate_method, of a ckpt_command, migr_command or
+    clean_command; `variables` with job_pid in it (QC-27, CK-2).
 
     It runs in the environment of the job, and only where the job itself is (QC-28). Raises MethodError.
     """
@@ -142,10 +154,11 @@ def _method_run(
 
 def _job_step(config: TaskConfig) -> Run:
     command, error = CommandLine("", []), None
+    restart = config.restart_command if config.ckpt_pid and config.ckpt_interface in _RESTARTED_BY_COMMAND else None
     try:
-        command = job_command_line(config)
+        command = job_command_line(config) if restart is None else _restart_command_line(config, restart)
     except MethodError as reason:
-        error = f"starter_method: {reason}"
+        error = f"{'starter_method' if restart is None else 'restart_command'}: {reason}"
     return Run(
         "job",
         command,
@@ -164,6 +177,12 @@ def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
     if not config.memory_by_cgroup:
         return config.limits
     return {name: value for name, value in config.limits.items() if name not in ("h_vmem", "s_vmem")}
+
+
+def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:
+    """The restart_command, which takes the job's place; $job_pid is the process of the checkpoint. Raises MethodError."""
+    words = expand(parse_method(text).words, config.variables | {"job_pid": str(config.ckpt_pid)})
+    return CommandLine(words[0], words)
 
 
 def _output(config: TaskConfig, stdin: str) -> Output:

@@ -13,10 +13,11 @@ import time
 from pathlib import Path
 
 from shepherd import containment, control, directories, plan, process, process_tree, task_files
+from shepherd.checkpoints import Checkpoints
 from shepherd.config import ConfigError, TaskConfig, read_config
 from shepherd.identity import Identity, IdentityError, as_user, owner
 from shepherd.methods import MethodError
-from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -73,6 +74,7 @@ class _Task:
         self._started: process.Started | None = None
         self._current: plan.Run | None = None
         self._current_status: int | None = None
+        self._checkpoints = Checkpoints(directory, config, trace)
         self._not_job: set[int] = set()  # processes of methods, whose trees are not the job's
         self._job_pid = 0
         self._start_time = 0.0
@@ -102,6 +104,7 @@ class _Task:
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
             "usage": self._usage.final(wallclock_s),
+            "checkpoint": task_files.read_checkpoint(self._directory),
         }
 
     def _carry_out(self, step: plan.Step) -> None:
@@ -116,6 +119,8 @@ class _Task:
                 self._run_to_end(step)
             case plan.Sweep():
                 self._sweep()
+            case plan.Clean():
+                self._clean(step.text)
             case plan.RemoveDirectory():
                 self._remove_directory(step.path)
 
@@ -222,6 +227,7 @@ class _Task:
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
         if step.name == "job":
+            self._await_checkpoint()
             self._job_over = True
             self._control.ended()
             if ended.setup_failed:
@@ -231,7 +237,7 @@ class _Task:
             if ended.exit_status and self._containment.oom_kills():
                 self._control.out_of_memory()
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
-            self._outcome.job_ended(ended, self._stamped_why())
+            self._outcome.job_ended(ended, self._stamped_why(), self._control.migrating)
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, self._stamped_why())
         else:
@@ -273,6 +279,7 @@ class _Task:
             if self._job_pid and pid not in self._not_job:
                 self._usage.reaped(rusage, io)
             self._not_job.discard(pid)
+            self._checkpoints.ended(pid, status, self._job_pid)
 
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
@@ -327,9 +334,15 @@ class _Task:
         self._usage.sample(pids, time.monotonic(), self._containment.cpu_seconds())
 
     def _run_method(self, name: str) -> None:
-        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing."""
+        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing.
+
+        Or one of the checkpointing interface, one of a kind at a time.
+        """
         method = self._control.method(name)
         if method is None or self._current is None or self._current.name != "job":
+            return
+        if self._checkpoints.busy(name):
+            self._trace(f"{name} is still at work")
             return
         variables = self._config.variables | {"job_pid": str(self._job_pid)}
         try:
@@ -343,6 +356,30 @@ class _Task:
         if method_started is not None:
             self._not_job.add(method_started.pid)
             method_started.forget()
+            self._checkpoints.started(name, method_started.pid)
+
+    # --- checkpoints ----------------------------------------------------------------------------------------------
+
+    def _await_checkpoint(self) -> None:
+        """A job may be over before the command that saves it: that is left to end, unless the job is deleted."""
+        while self._checkpoints.at_work and (self._control.migrating or not self._control.why):
+            received = signal.sigtimedwait(_WAITED_FOR, 1.0)
+            if received is not None and received.si_signo == COMMAND_SIGNAL:
+                self._read_commands()
+                if self._control.why:
+                    return
+            self._reap()
+
+    def _clean(self, text: str) -> None:
+        """clean_command, for a job that has run and does not run again; its outcome says nothing (CK-2)."""
+        if not self._job_pid or self._outcome.runs_again:
+            return
+        try:
+            step = self._checkpoints.clean_step(text, self._job_pid)
+        except MethodError as error:
+            self._trace(f"{CLEAN}: {error}")
+            return
+        self._run_to_end(step)
 
     def _sweep(self) -> None:
         """End what the job has left behind (EX-7), and collect it."""

@@ -20,6 +20,7 @@ TRACE = "trace"
 EXIT = "exit"
 USAGE = "usage"
 COMMANDS = "commands"
+CHECKPOINT = "checkpoint"
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 
@@ -49,6 +50,19 @@ def read_process(path: Path) -> tuple[int, int] | None:
         return int(pid), int(ticks)
     except (OSError, ValueError):
         return None
+
+
+def write_checkpoint(directory: Path, pid: int) -> None:
+    """Note that a checkpoint of the job's process `pid` exists (CK-7)."""
+    replace(directory / CHECKPOINT, f"{pid}\n".encode())
+
+
+def read_checkpoint(directory: Path) -> int:
+    """The process id in the job's checkpoint, 0 without one."""
+    try:
+        return int((directory / CHECKPOINT).read_text())
+    except (OSError, ValueError):
+        return 0
 
 
 def running(path: Path) -> int | None:

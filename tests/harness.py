@@ -33,7 +33,7 @@ class Cell:
     """A cell with hosts h1 … hN of `slots` slots each in all.q."""
 
     def __init__(self, directory: Path, hosts: int = 3, slots: int = 4) -> None:
-        self.now = 1_800_000_000.0
+        self.steady, self._set_by = 0.0, 1_800_000_000.0
         self.directory = directory
         self.names = [f"h{number}" for number in range(1, hosts + 1)]
         self.running: dict[TaskKey, str] = {}
@@ -53,7 +53,7 @@ class Cell:
         return Master(
             Spool(self.directory / "spool.db"),
             self.directory / "accounting",
-            lambda: World(self.now, resolve, MASTER, "root"),
+            lambda: World(self.now, resolve, MASTER, "root", steady=self.steady),
         )
 
     def _mirror(self) -> Mirror:
@@ -75,6 +75,25 @@ class Cell:
         self.master.spool.close()
         self.master = self._open()
         self.mirror = self._mirror()
+
+    @property
+    def now(self) -> float:
+        """What the clock says; setting it lets time pass."""
+        return self.steady + self._set_by
+
+    @now.setter
+    def now(self, now: float) -> None:
+        self.steady = now - self._set_by
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass for the master alone: the hosts say nothing meanwhile."""
+        self.now += seconds
+        self.master.tick()
+        self.master.flush()
+
+    def set_clock(self, by: float) -> None:
+        """Somebody sets the clock of the master's host."""
+        self._set_by += by
 
     # --- clients -------------------------------------------------------------------------------------------
 

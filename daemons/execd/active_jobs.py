@@ -156,6 +156,14 @@ def read_usage(directory: Path) -> Usage | None:
         return None
 
 
+def read_checkpoint(directory: Path) -> int:
+    """Process id of the job in the checkpoint that was made of it, 0 as long as there is none."""
+    try:
+        return int((directory / "checkpoint").read_text())
+    except (OSError, ValueError):
+        return 0
+
+
 def remove(directory: Path, site: Site, keep: bool, last_of_job: bool) -> None:
     """Remove a task's files, and the job's script with the last of its tasks. `keep`: leave the directory (EX-13)."""
     if keep and directory.exists():

@@ -22,7 +22,7 @@ from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, w
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
-from daemons.execd.tasks import Tasks
+from daemons.execd.tasks import NotNow, Tasks
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
@@ -31,6 +31,7 @@ from gridengine.delivery import (
     Acknowledgement,
     Batch,
     Configure,
+    Ended,
     Forget,
     Instruction,
     Inventory,
@@ -48,8 +49,8 @@ _log = logging.getLogger(__name__)
 _CALL_S = 30.0
 #: until the qmaster has told the configuration; sge_conf(5) load_report_time
 _LOAD_REPORT_S = 40.0
-#: time for the answer to a shutdown to get away
-_SHUT_DOWN_S = 0.2
+#: time for the answer to a shutdown to get away, and for jobs that end with the daemon to be reported as ended
+_SHUT_DOWN_S, _LAST_ENDS_S = 0.2, 3.0
 
 
 class ExecdActor:
@@ -62,6 +63,7 @@ class ExecdActor:
         open_messages(site.messages, "execd", host)
         self._host, self._site = host, site
         self._qmaster: Any = None
+        self._closing = False
         self._names = HostNames(cell, host)
         self._sensors = LoadSensors(
             lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._load_news
@@ -95,13 +97,19 @@ class ExecdActor:
         return encode(Batch(acknowledgements=[result for result in done if isinstance(result, Acknowledgement)]))
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
-        """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej."""
+        """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej.
+
+        Their ends are still reported, so far as they come soon; nothing else is said or done any more.
+        """
+        self._closing = True
         if kill_jobs:
-            await self._tasks.end_all()
+            await self._tasks.end_all(_LAST_ENDS_S)
         pid = int((self._site.spool / PID_FILE).read_text().split()[0])
         asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
 
     async def _carry_out(self, instruction: Instruction) -> Acknowledgement:
+        if self._closing:
+            raise NotNow("the host's daemon is shutting down")
         match instruction:
             case Start():
                 await asyncio.wait_for(self._reporter.settled(), _CALL_S)
@@ -133,7 +141,7 @@ class ExecdActor:
     # --- reports --------------------------------------------------------------------------------------------------
 
     def _report(self, *reports: Report) -> None:
-        self._reporter.add(*reports)
+        self._reporter.add(*(report for report in reports if not self._closing or isinstance(report, Ended)))
 
     def _everything(self) -> list[Report]:
         """What the other side must know after a restart of either."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.site import HostConfiguration, Site, none_as_null
 from gridengine.delivery import Start
 
 #: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
@@ -114,7 +114,11 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
         "SGE_CWD_PATH": places.cwd,
         "SGE_STDIN_PATH": places.stdin,
     }
-    return result | ({"SGE_CKPT_ENV": job.checkpoint} if job.checkpoint else {})
+    if job.checkpoint:
+        result["SGE_CKPT_ENV"] = job.checkpoint
+    if directory := none_as_null(start.checkpoint.get("ckpt_dir", "")):
+        result["SGE_CKPT_DIR"] = directory
+    return result
 
 
 def _of_the_array(start: Start) -> dict[str, str]:

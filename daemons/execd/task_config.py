@@ -70,6 +70,7 @@ def task_config(
         | _program(start, configuration, places)
         | _files(files)
         | _methods(start, configuration)
+        | _checkpointing(start)
         | _rules(configuration)
         | _restrained(restraint, limits(start, configuration))
     )
@@ -163,6 +164,21 @@ def _methods(start: Start, configuration: HostConfiguration) -> dict[str, Value]
     }
 
 
+def _checkpointing(start: Start) -> dict[str, Value]:
+    """What a checkpointing job is told of its environment; nothing for others. Source: checkpoint(5) (CK-2 to CK-7)."""
+    if not start.checkpoint:
+        return {}
+    commands = ("ckpt_command", "migr_command", "restart_command", "clean_command")
+    return {
+        **{name: none_as_null(start.checkpoint[name]) for name in commands},
+        "ckpt_interface": start.checkpoint["interface"],
+        "ckpt_signal": none_as_null(start.checkpoint["signal"]),
+        "ckpt_when": start.checkpoint["when"],
+        "ckpt_interval_s": float(start.checkpoint["interval"]),
+        "ckpt_pid": start.checkpoint_pid,
+    }
+
+
 def _rules(configuration: HostConfiguration) -> dict[str, Value]:
     """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
     result: dict[str, Value] = {
@@ -215,6 +231,8 @@ def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFile
         "stderr_path": files.stderr or files.stdout,
         "merge_stderr": "1" if files.stderr is None else "0",
     }
+    if start.checkpoint:
+        result |= {"ckpt_dir": start.checkpoint["ckpt_dir"], "ckpt_signal": start.checkpoint["signal"]}
     if start.pe_name:
         result |= {
             "pe": start.pe_name,

@@ -18,14 +18,14 @@ from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
-from gridengine.delivery import Acknowledgement, Forget, Signal, Start, Started, UsageReport
+from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Signal, Start, Started, UsageReport
 from gridengine.state.jobs import TaskKey, Usage
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 #: what a shepherd is told for a command of the qmaster
-_SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "kill": "terminate"}
+_SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate"}
 #: how long a shepherd may take to write its usage file, seconds
 _USAGE_WAIT_S = 0.5
 #: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
@@ -54,6 +54,7 @@ class Tasks:
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
         self._usage: dict[TaskKey, Usage] = {}
+        self._checkpointed: set[TaskKey] = set()  # the qmaster is told that there is a checkpoint
         self.launcher = LauncherClient(site.spool / "launcher.sock", self._shepherd_ended, self._launcher_connected)
 
     def look_for_ends(self) -> None:
@@ -136,10 +137,16 @@ class Tasks:
             except NotNow as reason:
                 _log.warning("cannot forget task %d.%d: %s", *key[:2], reason)
 
-    async def end_all(self) -> None:
-        """End every running task, as `qconf -kej` asks. Raises NotNow."""
+    async def end_all(self, within_s: float) -> None:
+        """End every running task, as `qconf -kej` asks; checkpointing jobs with `s` migrate (CK-5).
+
+        Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotNow.
+        """
         for key in list(self.directories):
-            await self._command(key, "terminate")
+            await self._command(key, "shutdown")
+        until = time.monotonic() + within_s
+        while self.directories and time.monotonic() < until:
+            await asyncio.sleep(_RETRY_S)
 
     async def _forget(self, key: TaskKey) -> None:
         directory = self.directories.get(key)
@@ -207,7 +214,7 @@ class Tasks:
         self._confinements.pop(key, None)
         directory = self.directories.pop(key)
         del self._by_path[str(directory)]
-        for known in (self._ended, self._forgotten):
+        for known in (self._ended, self._forgotten, self._checkpointed):
             known.discard(key)
         self._usage.pop(key, None)
         keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
@@ -217,7 +224,7 @@ class Tasks:
     # --- usage ----------------------------------------------------------------------------------------------------
 
     async def measure(self) -> None:
-        """Have the running shepherds measure, and report what has changed (EX-8)."""
+        """Have the running shepherds measure, and report what has changed (EX-8), first checkpoints too (CK-7)."""
         running = [key for key in self.directories if key not in self._ended]
         for key in running:
             try:
@@ -231,3 +238,7 @@ class Tasks:
             if usage is not None and usage != self._usage.get(key):
                 self._usage[key] = usage
                 self._report(UsageReport(key, usage))
+            pid = active_jobs.read_checkpoint(directory) if directory is not None and key not in self._checkpointed else 0
+            if pid:
+                self._checkpointed.add(key)
+                self._report(Checkpointed(key, pid))

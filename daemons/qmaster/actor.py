@@ -58,7 +58,8 @@ class QmasterActor:
     def _serve(self) -> None:
         names = HostNames(self._cell)
         zone = tzlocal()
-        world_of = lambda: World(time.time(), names.resolve, self._host, self._cell.admin_user, zone)  # noqa: E731
+        admin = self._cell.admin_user
+        world_of = lambda: World(time.time(), names.resolve, self._host, admin, zone, time.monotonic())  # noqa: E731
         spool = Spool(self._cell.qmaster_spool_dir / "spool.db")
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:
@@ -178,6 +179,10 @@ class QmasterActor:
         return answer
 
     async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
+        """Nothing more is placed there from now on: what ends with the daemon must not begin there again."""
+        known = self._master.state.hosts.get(host)
+        if known is not None and known.up:
+            self._master.lose_host(host)
         try:
             actor = self._execd(host)
             await asyncio.wait_for(actor.shut_down.remote(kill_jobs), 5)

@@ -17,14 +17,15 @@ from gridengine.state.events import AnyEvent
 
 class World(Struct):
     """Facts from outside: the time (epoch s), host name resolution (unique name or None), the master's name, the
-    time zone that calendars and people mean; script and environment of a job, and whether an ended job succeeded (None:
-    not known)."""
+    time zone that calendars and people mean; `steady`, a clock that nobody sets (s, from anywhere); script and environment
+    of a job, and whether an ended job succeeded (None: not known)."""
 
     now: float
     resolve_host: Callable[[str], str | None]
     master_host: str = ""
     admin_user: str = "root"
     zone: tzinfo = UTC
+    steady: float = 0.0
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
     outcome: Callable[[int], bool | None] = lambda job_id: None
 

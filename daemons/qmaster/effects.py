@@ -14,6 +14,7 @@ from daemons.qmaster.spool import Payload
 from gridengine.delivery import Acknowledgement, Ended, Instruction, Signal, Start
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
+from gridengine.state import checkpointing
 from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
@@ -28,7 +29,7 @@ def pending_effects(state: State, host: str, payload: Callable[[int], Payload]) 
         task = job.tasks[task_id]
         if task.host != host:
             continue
-        wish = wanted(state, task)
+        wish = wanted(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
             instructions.append(_start(state, job, task, payload(job_id)))
@@ -50,13 +51,24 @@ def _start(state: State, job: Job, task: Task, payload: Payload) -> Start:
         script=payload.script,
         pe=state.kind("parallel_environment").get(task.pe, {}),
         pe_name=task.pe,
-        restarted=min(task.restarts, 1),
+        restarted=checkpointing.restarted(state, job, task),
+        checkpoint=_checkpointing(state, job, config.text["min_cpu_interval"]),
+        checkpoint_pid=task.checkpoint,
         time=task.start_time,
         submit_time=job.submit_time,
         time_limit=_time_limit(state, job, task),
         processors=_processors(state, task),
         per_job_limits=[name for name in config.limits if state.per_job(name)],
     )
+
+
+def _checkpointing(state: State, job: Job, min_cpu_interval: str) -> dict[str, str]:
+    """The attributes of the job's checkpointing environment, with `when` and `interval` of this job."""
+    attributes = checkpointing.interface(state, job)
+    if not attributes:
+        return {}
+    when = "".join(sorted(checkpointing.occasions(state, job)))
+    return {**attributes, "when": when, "interval": str(checkpointing.interval_s(job, min_cpu_interval))}
 
 
 def _processors(state: State, task: Task) -> dict[str, str]:

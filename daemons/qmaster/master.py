@@ -17,6 +17,7 @@ from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.dependencies import end_of_doomed
 from daemons.qmaster.decide.reports import host_reports
+from daemons.qmaster.decide.rerun import tasks_of_lost_hosts
 from daemons.qmaster.decide.share_usage import usage_charges
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import acknowledged
@@ -27,13 +28,14 @@ from daemons.qmaster.reporting import ReportingFile, reporting_records, reportin
 from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
 from daemons.qmaster.subordination import configured_hosts, subordination_changes, touched_hosts
-from daemons.qmaster.timers import due
+from daemons.qmaster.timers import clock_step, due
 from gridengine.delivery import Acknowledgement, Instruction, Report, Verdict
 from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
 from gridengine.state.events import (
     AnyEvent,
+    ClockStepped,
     GroupMembersSet,
     HostLost,
     ObjectRemoved,
@@ -69,7 +71,8 @@ class Master:
         self._letters: dict[int, list[Mail]] = {}
         self._records: dict[int, list[str]] = {}
         self._queued: list[Transaction] = []
-        self._started = world().now
+        self._last_look = world()
+        self._started = self._last_look.now
 
     # --- requests ----------------------------------------------------------------------------------------
 
@@ -104,14 +107,24 @@ class Master:
 
     def tick(self) -> None:
         """Let time do what is due."""
-        world = self.world()
+        world = self._look_at_clock()
         events = due(self.state, world.now, world.zone)
         if events:
             self.record(Decision(events=events), DAEMON)
         if self.state.doomed:
             self.record(end_of_doomed(self.state, world.now), DAEMON)
+        self.record(tasks_of_lost_hosts(self.state, world.now, self._started), DAEMON)
         if self.state.reservations:
             self._tend_reservations(world)
+
+    def _look_at_clock(self) -> World:
+        """The world now; what is measured since an earlier moment is moved along when the clock was set meanwhile."""
+        before, world = self._last_look, self.world()
+        self._last_look = world
+        if step := clock_step(before, world):
+            self._started += step
+            self.record(Decision(events=[ClockStepped(step)]), DAEMON)
+        return world
 
     def _tend_reservations(self, world: World) -> None:
         """Heal what can be healed, one after the other since each takes room; then starts, ends and errors."""

@@ -1,7 +1,7 @@
 """due(state, now, zone): what time alone brings about.
 
-Owns the rules that depend on the clock: hosts that are no longer heard (max_unheard, QI-3); calendars are
-`daemons.qmaster.calendars`', users of a limited time `daemons.qmaster.decide.admission`'s. Pure.
+Owns the rules that depend on the clock, and noticing that somebody set it: hosts that are no longer heard (max_unheard,
+QI-3); calendars are `daemons.qmaster.calendars`', users of a limited time `daemons.qmaster.decide.admission`'s. Pure.
 """
 
 from __future__ import annotations
@@ -10,9 +10,19 @@ from datetime import UTC, tzinfo
 
 from daemons.qmaster.calendars import calendar_changes
 from daemons.qmaster.decide.admission import expired_users
+from daemons.qmaster.decision import World
 from gridengine.state import events as ev
 from gridengine.state.state import State
 from gridengine.units import parse_time
+
+SMALLEST_STEP_S = 1.0
+"""A difference between the clocks that is taken for a clock that was set, not for drift."""
+
+
+def clock_step(before: World, now: World) -> float:
+    """By how much the clock was set between two looks at it, seconds; 0.0 if it was not."""
+    step = (now.now - before.now) - (now.steady - before.steady)
+    return step if abs(step) >= SMALLEST_STEP_S else 0.0
 
 
 def due(state: State, now: float, zone: tzinfo = UTC) -> list[ev.AnyEvent]:

@@ -16,6 +16,7 @@ from gridengine.ranges import Ranges
 from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
 from gridengine.state import share_usage
+from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
@@ -63,7 +64,7 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
             state.hosts.setdefault(name, Host(name))
         else:
             state.hosts.pop(name, None)
-            _forget_sensed(state, name)
+            forget_sensed(state, name)
     elif kind == "host_group":
         state.unsettled.groups = True
         if not state.has(kind, name):
@@ -218,6 +219,12 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
         task.restarts += 1
 
 
+def _task_checkpointed(state: State, event: ev.TaskCheckpointed) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.checkpoint = event.pid
+
+
 def _task_error_cleared(state: State, event: ev.TaskErrorCleared) -> None:
     state.jobs[event.job_id].tasks[event.task_id].error = ""
 
@@ -294,7 +301,7 @@ def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
     job.array_predecessors = [other for other in job.array_predecessors if other != ended.id]
 
 
-# --- queue instances, hosts, what the scheduler found -------------------------------------------------
+# --- queue instances, what the scheduler found --------------------------------------------------------
 
 
 def _instance_flags(state: State, event: ev.InstanceFlagsChanged) -> None:
@@ -318,55 +325,6 @@ def _instance_errors_cleared(state: State, event: ev.InstanceErrorsCleared) -> N
             state.instances[name].errors.clear()
 
 
-def _host_heard(state: State, event: ev.HostHeard) -> None:
-    host = state.hosts.setdefault(event.host, Host(event.host))
-    if event.by:
-        _sensed(host, event)
-        return
-    host.up = True
-    host.last_heard = event.time
-    host.load.update(event.load)
-    for name in event.load:
-        host.sensed_by.pop(name, None)
-    for name in event.removed:
-        if name not in host.sensed_by:
-            host.load.pop(name, None)
-
-
-def _sensed(host: Host, event: ev.HostHeard) -> None:
-    """Values from a load sensor of another host; what the host reports itself counts before them."""
-    for name, text in event.load.items():
-        if name in host.sensed_by or name not in host.load:
-            host.load[name] = text
-            host.sensed_by[name] = event.by
-    for name in event.removed:
-        if host.sensed_by.get(name) == event.by:
-            del host.load[name], host.sensed_by[name]
-
-
-def _forget_sensed(state: State, by: str) -> None:
-    """A host is gone: what its load sensors said of others is no longer known (LS-8). Deviation: 8.1.9 keeps it."""
-    for host in state.hosts.values():
-        for name in [name for name, giver in host.sensed_by.items() if giver == by]:
-            del host.load[name], host.sensed_by[name]
-
-
-def _host_booted(state: State, event: ev.HostBooted) -> None:
-    state.hosts.setdefault(event.host, Host(event.host)).incarnation = event.incarnation
-
-
-def _execd_started(state: State, event: ev.ExecdStarted) -> None:
-    state.hosts.setdefault(event.host, Host(event.host)).execd = event.process
-
-
-def _host_lost(state: State, event: ev.HostLost) -> None:
-    host = state.hosts.get(event.host)
-    if host is not None:
-        host.up = False
-        host.load, host.sensed_by = {}, {}
-    _forget_sensed(state, event.host)
-
-
 def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:
     for job_id, values in event.priorities.items():
         if job_id in state.jobs:
@@ -386,6 +344,7 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.TaskUsageReported: _task_usage,
     ev.TaskEnded: _task_ended,
     ev.TaskRequeued: _task_requeued,
+    ev.TaskCheckpointed: _task_checkpointed,
     ev.TaskErrorCleared: _task_error_cleared,
     ev.TaskDeletionRequested: _task_deletion_requested,
     ev.TaskReschedulingRequested: _task_rescheduling_requested,
@@ -394,10 +353,7 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.InstanceFlagsChanged: _instance_flags,
     ev.InstanceErrorSet: _instance_error_set,
     ev.InstanceErrorsCleared: _instance_errors_cleared,
-    ev.HostHeard: _host_heard,
-    ev.HostBooted: _host_booted,
-    ev.ExecdStarted: _execd_started,
-    ev.HostLost: _host_lost,
+    **HOST_HANDLERS,
     **reservations.RESERVATION_HANDLERS,
     **share_usage.USAGE_HANDLERS,
     ev.PrioritiesSet: _priorities_set,

@@ -159,6 +159,15 @@ class UsageCleared(Event, frozen=True, tag=True):
     running: list[tuple[int, int, Usage]]
 
 
+class TaskCheckpointed(Event, frozen=True, tag=True):
+    """A checkpoint of the task was made; `pid`: of the job's process in it ($job_pid of restart_command)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    pid: int
+
+
 class TaskErrorCleared(Event, frozen=True, tag=True):
     job_id: int
     task_id: int
@@ -190,7 +199,7 @@ class TaskSuspensionChanged(Event, frozen=True, tag=True):
 
 
 class CommandApplied(Event, frozen=True, tag=True):
-    """The host has carried out a command (`run`, `suspend`, `kill`) on a task."""
+    """The host has carried out a command (`run`, `suspend`, `migrate`, `kill`) on a task."""
 
     job_id: int
     task_id: int
@@ -253,6 +262,13 @@ class HostLost(Event, frozen=True, tag=True):
     durable: ClassVar[bool] = False
     host: str
     time: float
+
+
+class ClockStepped(Event, frozen=True, tag=True):
+    """The clock of the qmaster's host was set by so many seconds: silence of hosts is measured on from where it was."""
+
+    durable: ClassVar[bool] = False
+    seconds: float
 
 
 # --- advance reservations --------------------------------------------------------------------------------
@@ -328,6 +344,7 @@ AnyEvent = (
     | TaskRequeued
     | UsageCharged
     | UsageCleared
+    | TaskCheckpointed
     | TaskErrorCleared
     | TaskDeletionRequested
     | TaskReschedulingRequested
@@ -340,6 +357,7 @@ AnyEvent = (
     | HostBooted
     | ExecdStarted
     | HostLost
+    | ClockStepped
     | ReservationGranted
     | ReservationChanged
     | ReservationStarted

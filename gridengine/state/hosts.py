@@ -9,7 +9,8 @@ class Host(Struct, omit_defaults=True):
     """Runtime state of an exec host; its configuration is the object of kind `exec_host`.
 
     `load`: load values as reported (text, GE's names; LS-1). `up`: reports arrive and its node is alive;
-    False gives its queue instances the state `u` (QI-3). `last_heard`: epoch seconds.
+    False gives its queue instances the state `u` (QI-3). `last_heard`, `lost_at`: epoch seconds by the
+    qmaster's clock, moved when that is set (`ClockStepped`).
     `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
     `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
     `execd`: the process of sge_execd that last said hello (QC-38).
@@ -18,6 +19,7 @@ class Host(Struct, omit_defaults=True):
     name: str
     up: bool = False
     last_heard: float = 0.0
+    lost_at: float = 0.0
     load: dict[str, str] = field(default_factory=dict)
     sensed_by: dict[str, str] = field(default_factory=dict)
     incarnation: str = ""

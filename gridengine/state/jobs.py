@@ -72,8 +72,8 @@ class Task(Struct, omit_defaults=True):
     `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
     `running`. Ended tasks are not kept here.
     `cleared`: its usage when -clearusage last set that of its owner to zero.
-    `applied`: the last command that the host confirmed (`run`, `suspend`, `kill`); what is wanted follows from
-    the state (see `gridengine.state.wanted`).
+    `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
+    the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
     """
 
     id: int
@@ -82,7 +82,7 @@ class Task(Struct, omit_defaults=True):
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
-    applied: Literal["", "run", "suspend", "kill"] = ""
+    applied: Literal["", "run", "suspend", "migrate", "kill"] = ""
     suspended: bool = False
     threshold_suspended: bool = False
     subordinated: bool = False
@@ -94,6 +94,7 @@ class Task(Struct, omit_defaults=True):
     cleared: Usage | None = None
     requeued_at: float = 0.0
     confinement: Confinement | None = None
+    checkpoint: int = 0
     resources: dict[str, str] = field(default_factory=dict)
     """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from gridengine.state.jobs import Task
+from gridengine.state import checkpointing
+from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
 
-def wanted(state: State, task: Task) -> Literal["run", "suspend", "kill"]:
+def wanted(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill"]:
     """`kill` wins over `suspend` wins over `run`. A task is suspended as long as one cause is left:
     by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one of its instances
-    (QI-6, QI-7, QI-8).
+    (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
     """
     if task.deleted_by or task.rescheduling:
         return "kill"
     if task.suspended or task.threshold_suspended or task.subordinated or suspending_instances(state, task):
-        return "suspend"
+        return "migrate" if checkpointing.SUSPENSION in checkpointing.occasions(state, job) else "suspend"
     return "run"
 
 

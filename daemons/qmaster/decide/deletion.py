@@ -7,6 +7,7 @@ owners where ENABLE_FORCED_QDEL allows) removes it at once and leaves the rest t
 from __future__ import annotations
 
 from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.rerun import qmaster_flags
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs, users_meant
@@ -44,13 +45,12 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
                 job_id = selected.job.id
                 decision.answer.error(f'{caller.user} - you do not have the necessary privileges to delete the job "{job_id}"')
                 continue
-            _delete(decision, selected, caller, world, force, gone)
+            _delete(state, decision, selected, caller, world, force, gone)
     return decision
 
 
 def _forced_allowed(state: State) -> bool:
-    parameters = state.configuration().get("qmaster_params", "").upper()
-    return "ENABLE_FORCED_QDEL=1" in parameters or "ENABLE_FORCED_QDEL=TRUE" in parameters
+    return "ENABLE_FORCED_QDEL" in qmaster_flags(state)
 
 
 def _nothing(decision: Decision, target: str, users: list[str], caller: Caller, request: DeleteJobs) -> None:
@@ -68,7 +68,13 @@ def _remaining(job: Job, gone: dict[int, Ranges]) -> Ranges:
 
 
 def _delete(
-    decision: Decision, selected: Selected, caller: Caller, world: World, force: bool, gone: dict[int, Ranges]
+    state: State,
+    decision: Decision,
+    selected: Selected,
+    caller: Caller,
+    world: World,
+    force: bool,
+    gone: dict[int, Ranges],
 ) -> None:
     job = selected.job
     remaining = _remaining(job, gone)
@@ -93,7 +99,7 @@ def _delete(
         whole = not at_host and pending == remaining
         _say_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
-        _delete_at_host(decision, job, task, caller, world, force)
+        _delete_at_host(decision, job, task, caller, world, force or _unknown_to_all(state, task))
 
 
 def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
@@ -103,6 +109,11 @@ def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, cal
         decision.answer.info(f"{caller.user} has deleted job-array task {job.id}.{pending.first}")
     else:
         decision.answer.info(f"{caller.user} has deleted job-array tasks {pending.summary()} of job {job.id}")
+
+
+def _unknown_to_all(state: State, task: Task) -> bool:
+    """Whether the task's host is unknown and its deletion need not wait. Source: sge_conf(5) ENABLE_FORCED_QDEL_IF_UNKNOWN."""
+    return not state.hosts[task.host].up and "ENABLE_FORCED_QDEL_IF_UNKNOWN" in qmaster_flags(state)
 
 
 def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool) -> None:

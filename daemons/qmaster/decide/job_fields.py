@@ -23,6 +23,7 @@ from gridengine.gdi.requests import Caller, Submit
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
 from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.state import checkpointing
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
@@ -35,6 +36,7 @@ COPIED = (
 """Fields that mean the same in `Submit` and in `Job`."""
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
 _OF_RESERVATION = frozenset(("ar", "hard"))
+_CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
 _QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
 
@@ -57,8 +59,8 @@ def job_fields(
         raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
     if "pe" in said and wish.pe and not matching_pes(state, wish.pe):
         raise Refused(f'job rejected: the requested parallel environment "{wish.pe}" does not exist')
-    if "checkpoint" in said and wish.checkpoint and not state.has("checkpoint", wish.checkpoint):
-        raise Refused(f'job rejected: the requested checkpointing environment "{wish.checkpoint}" does not exist')
+    if not _CHECKPOINTING.isdisjoint(said):
+        _check_checkpointing(state, wish, said, job)
     if "priority" in said and not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
         raise Refused(f"denied: priority {wish.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
     if "ar" in said:
@@ -69,6 +71,20 @@ def job_fields(
     if not DEPENDENCIES.isdisjoint(said):
         fields |= dependency_fields(state, wish, owner.user, said, world.outcome, job)
     return fields
+
+
+def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job: Job | None) -> None:
+    """The environment exists; -c is for jobs that have one, and `-c n` for those that have none (SO-7, O). Raises Refused."""
+    name = wish.checkpoint if "checkpoint" in said or job is None else job.checkpoint
+    when = wish.checkpoint_when if "checkpoint_when" in said or job is None else job.checkpoint_when
+    if name and not state.has("checkpoint", name):
+        raise Refused(f'job rejected: the requested checkpointing environment "{name}" does not exist')
+    if name and when == "n":
+        raise Refused('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
+    if not checkpointing.is_occasion(when):
+        raise Refused(f'job rejected: -c: "{when}" is neither letters of nsmxr nor an interval')
+    if when and when != "n" and not name:
+        raise Refused("job rejected: -c is for jobs with a checkpointing environment (-ckpt) only")
 
 
 def _rule(wish: Submit) -> str:

@@ -7,9 +7,9 @@ queue instance in error. Source: sge_status(5), sge_shepherd(8); statements EX-2
 from __future__ import annotations
 
 from daemons.qmaster.accounting import killed_record, record
+from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
 from daemons.qmaster.decision import Decision
-from gridengine.config.parameters import parse_parameters
-from gridengine.delivery import Ended, Inventory, Load, Report, Started, UsageReport, Verdict
+from gridengine.delivery import Checkpointed, Ended, Inventory, Load, Report, Started, UsageReport, Verdict
 from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job, Task, TaskKey
@@ -23,10 +23,8 @@ JOB_ERRORS = frozenset((1, 3, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
 """failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
 SHEPHERD_DIED = frozenset((18, 19, 21))
 """failed codes of a try whose guardian was lost: run again if the job may, else ended."""
-FAILED_RESCHEDULED = 25
-"""The job (or a method) ended with exit status 99, or was pushed back; it runs again (EX-2)."""
-FAILED_LOST = 21
-"""The host no longer knows the job: it was booted or its spool was lost."""
+FAILED_MIGRATING = 24
+"""The job was checkpointed and ended so that it can go on elsewhere (CK-4)."""
 
 
 class Outcome(Decision):
@@ -54,10 +52,18 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
         elif isinstance(report, UsageReport):
             if _live(state, report.key):
                 outcome.events.append(ev.TaskUsageReported(*report.key, report.usage))
+        elif isinstance(report, Checkpointed):
+            _checkpointed(state, report.key, report.pid, outcome)
         else:
             _inventory(state, host, report, now, outcome, verdict, ended)
         outcome.verdicts.append(verdict)
     return outcome
+
+
+def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
+    task = _live(state, key)
+    if task is not None and task.checkpoint != pid:
+        outcome.events.append(ev.TaskCheckpointed(*key, pid))
 
 
 def _live(state: State, key: TaskKey) -> Task | None:
@@ -134,22 +140,16 @@ def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> N
         outcome.events.append(ev.TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
 
 
-def may_rerun(state: State, job: Job, task: Task) -> bool:
-    """Job option -r before the queue's `rerun` (QC-17); interactive jobs never (IA-8)."""
-    if job.kind != "batch":
-        return False
-    config = state.configs.get(task.granted[0].instance) if task.granted else None
-    return job.rerun if job.rerun is not None else bool(config and config.rerun)
-
-
 def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
     task = _live(state, report.key)
     if task is None:
         return
     job = state.jobs[report.key[0]]
+    if report.checkpoint:
+        _checkpointed(state, report.key, report.checkpoint, outcome)
     if task.deleted_by:
         _end(job, task, report, outcome)
-    elif task.rescheduling or report.failed == FAILED_RESCHEDULED:
+    elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
@@ -159,7 +159,7 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _requeue_in_error(job, task, report, reason, now, outcome)
     elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB:
         _queue_error(job, task, report, now, outcome)
-    elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task):
+    elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
         outcome.events.append(ev.TaskRequeued(*report.key, now))
     else:
@@ -169,8 +169,7 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
 def goes_behind(state: State, job: Job) -> bool:
     """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
     key = "OLD_RESCHEDULE_BEHAVIOR_ARRAY_JOB" if job.is_array else "OLD_RESCHEDULE_BEHAVIOR"
-    set_to = parse_parameters(state.configuration().get("qmaster_params", "none")).get(key, "")
-    return set_to.lower() not in ("1", "true", "yes")
+    return key not in qmaster_flags(state)
 
 
 def _end(job: Job, task: Task, report: Ended, outcome: Outcome) -> None:

@@ -6,7 +6,8 @@ Owns the texts and rights; what a suspension means for jobs follows from the sta
 from __future__ import annotations
 
 from daemons.qmaster.accounting import killed_record
-from daemons.qmaster.decide.reports import FAILED_RESCHEDULED, goes_behind
+from daemons.qmaster.decide.reports import goes_behind
+from daemons.qmaster.decide.rerun import FAILED_RESCHEDULED, why_not
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
@@ -52,9 +53,9 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
             what = "invalid queue" if request.what == "queue" else "invalid queue or job"
             decision.answer.error(f'{what} "{target}"')
         for instance in instances:
-            _change_instance(state, request.action, instance, caller, operator, decision)
+            _change_instance(state, request, instance, caller, operator, decision)
         for selected in jobs:
-            _change_job(state, request.action, selected, caller, operator, decision)
+            _change_job(state, request, selected, caller, operator, decision)
     if request.force and request.action == "reschedule":
         _take_back(state, world.now, decision)
     return decision
@@ -74,7 +75,10 @@ def _take_back(state: State, now: float, decision: Decision) -> None:
             decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind))
 
 
-def _change_instance(state: State, action: str, name: str, caller: Caller, operator: bool, decision: Decision) -> None:
+def _change_instance(
+    state: State, request: ChangeStates, name: str, caller: Caller, operator: bool, decision: Decision
+) -> None:
+    action = request.action
     if not operator and not (owns_queue(state, caller, name) and action in _FLAGS):
         decision.answer.error(f'{caller.user} - you have no permission to modify queue "{name}"')
         return
@@ -95,11 +99,13 @@ def _change_instance(state: State, action: str, name: str, caller: Caller, opera
     else:
         for job_id, task_id in sorted(state.tasks_in.get(name, ())):
             job = state.jobs[job_id]
-            _reschedule(state, job, job.tasks[task_id], caller, decision)
+            _reschedule(state, job, job.tasks[task_id], caller, decision, request.force)
 
 
-def _change_job(state: State, action: str, selected: Selected, caller: Caller, operator: bool, decision: Decision) -> None:
-    job = selected.job
+def _change_job(
+    state: State, request: ChangeStates, selected: Selected, caller: Caller, operator: bool, decision: Decision
+) -> None:
+    action, job = request.action, selected.job
     if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
         decision.answer.error(f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"')
         return
@@ -115,7 +121,7 @@ def _change_job(state: State, action: str, selected: Selected, caller: Caller, o
         return
     for task in here:
         if action == "reschedule":
-            _reschedule(state, job, task, caller, decision)
+            _reschedule(state, job, task, caller, decision, request.force)
         else:
             _suspend(job, task, action == "suspend", caller, decision)
 
@@ -142,11 +148,11 @@ def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> N
         decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_name(job, task)}")
 
 
-def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: Decision) -> None:
-    config = state.configs.get(task.granted[0].instance)
-    rerunnable = job.rerun if job.rerun is not None else bool(config and config.rerun)
-    if not rerunnable or job.kind != "batch":
-        decision.answer.error(f"{_name(job, task)} can not be rescheduled: it is not rerunnable")
+def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: Decision, force: bool) -> None:
+    """Push a task back; `force`: also one that may not run again (O)."""
+    reason = why_not(state, job, task)
+    if reason and (job.kind != "batch" or not force):
+        decision.answer.error(f"{_name(job, task)} can not be rescheduled: {reason}")
     elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
         # of a host that does not answer it may be asked again, then with -f
         decision.answer.info(f"{_name(job, task)} is already being ended")

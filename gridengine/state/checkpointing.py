@@ -1,0 +1,57 @@
+"""When a checkpointing job is checkpointed, moved and started again: pure functions over the job and its interface.
+
+Owns the meaning of `-c`, `when` and `interface`; the shepherd carries out what follows. Source: checkpoint(5),
+sge_submit(1) -c; statements CK-3 … CK-7, QC-11.
+"""
+
+from __future__ import annotations
+
+from gridengine.errors import SyntaxFault
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.units import INFINITY, parse_time
+
+WITH_COMMANDS = frozenset(("application-level", "hibernator", "cpr"))
+"""Interfaces that use the commands of the object; the others are sent its signal (O)."""
+SHUTDOWN, PERIODIC, SUSPENSION, UNKNOWN_HOST = "s", "m", "x", "r"
+_LETTERS = frozenset("nsmxr")
+
+
+def is_occasion(text: str) -> bool:
+    """Whether the text is one that -c takes: letters, an interval that ends, or nothing."""
+    if _LETTERS.issuperset(text):
+        return True
+    try:
+        return parse_time(text) != INFINITY
+    except SyntaxFault:
+        return False
+
+
+def interface(state: State, job: Job) -> dict[str, str]:
+    """The attributes of the job's checkpointing environment, empty for jobs without one."""
+    return state.kind("checkpoint").get(job.checkpoint, {}) if job.checkpoint else {}
+
+
+def occasions(state: State, job: Job) -> frozenset[str]:
+    """Letters of `s m x r`: those of -c, else those of `when`. An interval with -c adds `m` to the latter (CK-3)."""
+    attributes = interface(state, job)
+    if not attributes:
+        return frozenset()
+    if job.checkpoint_when and _LETTERS.issuperset(job.checkpoint_when):
+        return frozenset(job.checkpoint_when) - {"n"}
+    when = frozenset(attributes["when"]) if attributes["when"].lower() != "none" else frozenset()
+    return when | {PERIODIC} if job.checkpoint_when else when
+
+
+def interval_s(job: Job, min_cpu_interval: str) -> float:
+    """Seconds between periodic checkpoints: that of -c, at least the queue's min_cpu_interval (CK-7, QC-11)."""
+    asked = job.checkpoint_when
+    own = 0.0 if not asked or _LETTERS.issuperset(asked) else float(parse_time(asked))
+    return max(own, float(parse_time(min_cpu_interval)))
+
+
+def restarted(state: State, job: Job, task: Task) -> int:
+    """RESTARTED of the next try (EN-4): 0 at first, 2 when there is a checkpoint made by commands, 1 else."""
+    if not task.restarts:
+        return 0
+    return 2 if task.checkpoint and interface(state, job).get("interface") in WITH_COMMANDS else 1

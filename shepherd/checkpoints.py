@@ -1,0 +1,53 @@
+"""The commands of a checkpointing interface while they run, and what they leave: that there is a checkpoint.
+
+Owns which of them are at work and the note about the checkpoint; when they start is `control`'s, starting them `run`'s.
+Source: checkpoint(5) ckpt_command, migr_command, clean_command (CK-2, CK-4, CK-7).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shepherd import task_files
+from shepherd.config import TaskConfig
+from shepherd.control import CKPT_COMMANDS
+from shepherd.methods import parse_method
+from shepherd.outcome import CLEAN
+from shepherd.plan import Run, control_method_step
+
+
+class Checkpoints:
+    """The checkpoints of one task."""
+
+    def __init__(self, directory: Path, config: TaskConfig, trace: task_files.Trace) -> None:
+        self._directory, self._config, self._trace = directory, config, trace
+        self._at_work: dict[int, str] = {}
+
+    @property
+    def at_work(self) -> bool:
+        """Whether a command has not ended yet."""
+        return bool(self._at_work)
+
+    def busy(self, name: str) -> bool:
+        """Whether this very command has not ended yet: there is one of a kind at a time."""
+        return name in self._at_work.values()
+
+    def started(self, name: str, pid: int) -> None:
+        """A method runs as process `pid`; others than those of the interface are left alone."""
+        if name in CKPT_COMMANDS:
+            self._at_work[pid] = name
+
+    def ended(self, pid: int, status: int, job_pid: int) -> None:
+        """Any process has ended with a wait status. How the command of an application ended says nothing; one of the
+        kernel's has made a checkpoint if it succeeded (checkpoint(5) RESTRICTIONS)."""
+        name = self._at_work.pop(pid, None)
+        if name is None:
+            return
+        self._trace(f"{name} ended with status {os.waitstatus_to_exitcode(status)}")
+        if status == 0 or self._config.ckpt_interface == "application-level":
+            task_files.write_checkpoint(self._directory, job_pid)
+
+    def clean_step(self, text: str, job_pid: int) -> Run:
+        """The process of clean_command. Raises MethodError."""
+        return control_method_step(self._config, CLEAN, parse_method(text), self._config.variables | {"job_pid": str(job_pid)})
