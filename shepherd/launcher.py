@@ -52,6 +52,7 @@ class Launcher:
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
         self._own: dict[int, str] = {}  # shepherds that are children of this process
         self._adopted: dict[int, str] = {}  # pidfds of the others
+        self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
         self._stopping = False
         reading, self._writing = os.pipe()
         os.set_blocking(reading, False)
@@ -177,37 +178,44 @@ class Launcher:
         if Path(directory).parent != self._active or not os.path.isdir(directory):
             return _failed(directory, f"not a task's directory below {self._active}")
         if op == "start":
-            return self._start(directory)
+            return self._start(directory, str(request.get("shepherd_cmd") or ""))
         if op == "signal":
             return self._signal(directory, str(request.get("command", "")))
         return _failed(directory, f'unknown request "{op}"')
 
-    def _start(self, directory: str) -> Message:
-        """Fork the shepherd, unless the task has or had one: a task is started once, however often it is asked for."""
+    def _start(self, directory: str, wrapper: str) -> Message:
+        """Fork the shepherd, unless the task has or had one: a task is started once, however often it is asked for.
+
+        `wrapper`: shepherd_cmd of the configuration, "" for none.
+        """
         path = Path(directory)
         if directory not in self._pids and not adoption.is_finished(path):
             if adoption.is_started(path):
                 self._find(directory)
             else:
                 try:
-                    self._fork(directory)
+                    self._fork(directory, wrapper)
                 except OSError as error:
                     return _failed(directory, f"can't fork a shepherd: {error.strerror}")
         process = task_files.read_process(path / task_files.PID)
         pid = self._pids.get(directory) or (process[0] if process else 0)
         return {"op": "started", "directory": directory, "pid": pid}
 
-    def _fork(self, directory: str) -> None:
+    def _fork(self, directory: str, wrapper: str) -> None:
         pid = os.fork()
         if pid == 0:
             status = 1
             try:
-                _detach()
+                process_tree.detach()
+                if wrapper:
+                    _execute(wrapper, directory)
                 shepherd(Path(directory))
                 status = 0
             finally:
                 os._exit(status)
         self._own[pid] = directory
+        if wrapper:
+            self._wrapped.add(directory)
         self._pids[directory] = pid
 
     def _signal(self, directory: str, command: str) -> Message:
@@ -225,12 +233,18 @@ class Launcher:
         return {"op": "signalled", "directory": directory, "command": command}
 
     def _alert(self, directory: str) -> None:
-        """Tell the shepherd to read its commands. Neither an own child nor a pidfd can mean another process."""
+        """Tell the shepherd to read its commands. Neither an own child nor a pidfd can mean another process.
+
+        Below a wrapper it is another process, which has not written `pid` or can be seen there. One that is not there
+        yet reads its commands before it starts the job.
+        """
         for descriptor, adopted in self._adopted.items():
             if adopted == directory:
                 signal.pidfd_send_signal(descriptor, COMMAND_SIGNAL)
                 return
-        os.kill(self._pids[directory], COMMAND_SIGNAL)
+        pid = task_files.running(Path(directory) / task_files.PID) if directory in self._wrapped else self._pids[directory]
+        if pid is not None:
+            os.kill(pid, COMMAND_SIGNAL)
 
     # --- shepherds ------------------------------------------------------------------------------------------------
 
@@ -266,6 +280,7 @@ class Launcher:
     def _ended(self, directory: str) -> None:
         """A shepherd has ended: tell everybody, after the burial if it left no `exit`."""
         self._pids.pop(directory, None)
+        self._wrapped.discard(directory)
         path = Path(directory)
         if path.is_dir() and not adoption.is_finished(path):
             if task_files.running(path / task_files.PID) is not None:
@@ -283,14 +298,15 @@ def _failed(directory: str, reason: str) -> Message:
     return {"op": "failed", "directory": directory, "reason": reason}
 
 
-def _detach() -> None:
-    """Leave everything of the launcher behind: its descriptors and its wake-up pipe."""
-    signal.set_wakeup_fd(-1)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    os.chdir("/")
+def _execute(wrapper: str, directory: str) -> None:
+    """Become `shepherd_cmd` in the task's directory; it is to start `sge_shepherd`, which it finds by its PATH.
+
+    The signal that the launcher blocks is for shepherds: a wrapper that keeps it blocked passes that on.
+    """
+    os.chdir(directory)
+    path = os.pathsep.join(filter(None, (os.environ.get("SGE_BINARY_PATH"), os.environ.get("PATH", os.defpath))))
+    job = os.path.basename(directory).partition(".")[0]
+    os.execve(wrapper, [f"sge_shepherd-{job}", "-bg"], {**os.environ, "PATH": path})
 
 
 def _lock(spool: Path) -> int:

@@ -31,6 +31,16 @@ def set_name(name: str) -> None:
     _prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
 
 
+def detach() -> None:
+    """Leave everything of whoever started this process behind: its descriptors, wake-up pipe and directory."""
+    signal.set_wakeup_fd(-1)
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    os.chdir("/")
+
+
 def read_proc(path: str) -> bytes:
     """Content of a file of /proc. Raises OSError when its process is gone."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -55,7 +55,7 @@ def serve(
 
 async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup) -> None:
     _log.info("starting up %s", PROGRAM)
-    await Supervisor(cell, host).run(stop, startup.ready)
+    await Supervisor(cell, host, _binary_path()).run(stop, startup.ready)
     _log.info("%s ends, running jobs go on", PROGRAM)
 
 

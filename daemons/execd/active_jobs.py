@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from daemons.execd.environment import Account
+from daemons.execd.reserved_usage import Allocation
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import pe_hostfile, task_config
@@ -38,9 +39,10 @@ class StartFault(Exception):
         self.failed = failed
 
 
-#: sge_status(5): failed early in execd, failed before the execd set up the local spool
+#: sge_status(5): failed early in execd, failed before the execd set up the local spool, failed before the job's start
 FAILED_EARLY = 1
 FAILED_SPOOL = 3
+FAILED_BEFORE_JOB = 11
 
 
 class _Identity(msgspec.Struct):
@@ -53,6 +55,15 @@ class _Identity(msgspec.Struct):
     confinement: Confinement | None = None
 
 
+class _Given(msgspec.Struct):
+    """What a directory's `config` says about the size of the task."""
+
+    slots: int = 1
+    limits: dict[str, float | None] = {}
+    per_job_limits: list[str] = []
+
+
+_decode_given = msgspec.json.Decoder(_Given).decode
 _decode_identity = msgspec.json.Decoder(_Identity).decode
 _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
@@ -146,6 +157,20 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
         return msgspec.convert({**_decode_ended(data), "type": "ended", "key": key}, Ended, strict=False)
     except msgspec.MsgspecError as error:
         return Ended(key, failed=FAILED_EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
+
+
+def read_allocation(directory: Path) -> Allocation:
+    """What the task was given. Raises OSError, msgspec.MsgspecError."""
+    config = _decode_given((directory / "config").read_bytes())
+    return Allocation.of(config.slots, config.limits, config.per_job_limits)
+
+
+def running_seconds(directory: Path, now: float) -> float:
+    """How long the job runs, 0 when it has not begun."""
+    try:
+        return max(0.0, now - (directory / "job_pid").stat().st_mtime)
+    except OSError:
+        return 0.0
 
 
 def read_usage(directory: Path) -> Usage | None:

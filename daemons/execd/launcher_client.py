@@ -52,9 +52,9 @@ class LauncherClient:
                 self._lost()
             await asyncio.sleep(_RETRY_S)
 
-    async def start(self, directory: str) -> None:
+    async def start(self, directory: str, shepherd_cmd: str | None = None) -> None:
         """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError."""
-        answer = await self._ask({"op": "start", "directory": directory})
+        answer = await self._ask({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd})
         if answer.get("op") != "started":
             raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
 

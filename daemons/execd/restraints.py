@@ -86,13 +86,13 @@ class Restraints:
         return bool(self._given.pop(key, ()))
 
 
-def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement:
+def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:
     """What qstat -j says of it: the cores, and which of both ways its memory is limited if USE_CGROUPS is on."""
-    found = restraint.cgroups
-    if found is None or limits.get("h_vmem") is None:
-        return Confinement(restraint.topology)
-    by_process = f"h_vmem by address space, not by cgroup: {found.obstacle}"
-    return Confinement(restraint.topology, "h_vmem by cgroup" if found.limit_memory else by_process)
+    memory, found = "", restraint.cgroups
+    if found is not None and limits.get("h_vmem") is not None:
+        by_process = f"h_vmem by address space, not by cgroup: {found.obstacle}"
+        memory = "h_vmem by cgroup" if found.limit_memory else by_process
+    return Confinement(restraint.topology, memory) if restraint.topology or memory else None
 
 
 def permitted_processors() -> set[int]:

@@ -41,10 +41,13 @@ class Cluster:
 
 
 class Supervisor:
-    """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys."""
+    """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
 
-    def __init__(self, cell: Cell, host: str) -> None:
-        self._cell, self._host = cell, host
+    `binary_path`: the directory of the installed programs.
+    """
+
+    def __init__(self, cell: Cell, host: str, binary_path: str = "") -> None:
+        self._cell, self._host, self._binary_path = cell, host, binary_path
         self._link = QmasterLink(cell, host)
         self._gateway = Gateway(cell, self._link)
         self._caller = _own_identity()
@@ -101,7 +104,8 @@ class Supervisor:
             str(self._cell.execd_spool(self._host)),
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            env=module_environment(),
+            # for a shepherd_cmd
+            env=module_environment({**os.environ, "SGE_BINARY_PATH": self._binary_path}),
             cwd="/",
             start_new_session=True,
             preexec_fn=lambda: die_with_parent(parent),

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from daemons.execd import active_jobs
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
+from daemons.execd.reserved_usage import reserved
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
@@ -81,7 +85,7 @@ class Tasks:
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
         try:
-            await self._patiently(lambda: self.launcher.start(str(self.directories[key])))
+            await self._patiently(lambda: self.launcher.start(str(self.directories[key]), configuration.command("shepherd_cmd")))
         except ValueError as error:
             self._remove(key)
             _log.error("cannot start task %d.%d: %s", *key[:2], error)
@@ -92,6 +96,9 @@ class Tasks:
 
     def _prepare(self, start: Start, configuration: HostConfiguration) -> None:
         """Give the task its directory and what it gets of the host. Raises StartFault."""
+        wrapper = configuration.command("shepherd_cmd")
+        if wrapper is not None and not os.access(wrapper, os.X_OK):
+            raise active_jobs.StartFault(active_jobs.FAILED_BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.give(start, configuration, self._site.host)
         try:
             directory = active_jobs.create(start, self._site, configuration, restraint)
@@ -203,6 +210,9 @@ class Tasks:
             return
         self._release(key)
         self._ended.add(key)
+        if self._reports_allocation and end.start_time:
+            wallclock_s = end.end_time - end.start_time
+            end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), wallclock_s)
         self._report(end)
 
     def _release(self, key: TaskKey) -> None:
@@ -234,7 +244,7 @@ class Tasks:
         await asyncio.sleep(_USAGE_WAIT_S)
         for key in running:
             directory = self.directories.get(key)
-            usage = active_jobs.read_usage(directory) if directory is not None and key not in self._ended else None
+            usage = self._usage_now(directory) if directory is not None and key not in self._ended else None
             if usage is not None and usage != self._usage.get(key):
                 self._usage[key] = usage
                 self._report(UsageReport(key, usage))
@@ -242,3 +252,14 @@ class Tasks:
             if pid:
                 self._checkpointed.add(key)
                 self._report(Checkpointed(key, pid))
+
+    @property
+    def _reports_allocation(self) -> bool:
+        return self.configuration is not None and self.configuration.execd_flag("ACCT_RESERVED_USAGE")
+
+    def _usage_now(self, directory: Path) -> Usage | None:
+        usage = active_jobs.read_usage(directory)
+        if usage is None or not self._reports_allocation:
+            return usage
+        values = reserved(active_jobs.read_allocation(directory), active_jobs.running_seconds(directory, time.time()))
+        return msgspec.structs.replace(usage, **values)

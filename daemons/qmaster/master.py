@@ -24,6 +24,7 @@ from daemons.qmaster.effects import acknowledged
 from daemons.qmaster.initial_states import execd_started
 from daemons.qmaster.mail import Mail, mails
 from daemons.qmaster.memberships import hosts_with_new_values, membership_changes
+from daemons.qmaster.overdue import end_overdue
 from daemons.qmaster.reporting import ReportingFile, reporting_records, reporting_wanted
 from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
@@ -114,6 +115,7 @@ class Master:
         if self.state.doomed:
             self.record(end_of_doomed(self.state, world.now), DAEMON)
         self.record(tasks_of_lost_hosts(self.state, world.now, self._started), DAEMON)
+        self.record(end_overdue(self.state, world.now), DAEMON)
         if self.state.reservations:
             self._tend_reservations(world)
 

@@ -160,8 +160,8 @@ class ExecHost:
         acknowledgements: list[dict[str, Any]] = answer["data"]
         return acknowledgements
 
-    def configure(self) -> None:
-        self.deliver({"type": "configure", "configuration": CONFIGURATION})
+    def configure(self, **changes: str) -> None:
+        self.deliver({"type": "configure", "configuration": {**CONFIGURATION, **changes}})
 
     def start(self, job_id: int, script: str, **changes: Any) -> dict[str, Any]:
         """Start attempt 1 of a job that runs `script`; returns the acknowledgement."""

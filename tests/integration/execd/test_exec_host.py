@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import stat
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -94,6 +95,72 @@ def test_usage_of_a_running_job_is_reported(host: ExecHost) -> None:
     eventually("usage is reported", lambda: any(r["usage"].get("cpu", 0) > 0 for r in host.reports("usage", 6)))
     host.deliver({"type": "signal", "key": [6, 1, 1], "command": "kill"})
     host.end_of(6)
+
+
+@pytest.fixture
+def configured(host: ExecHost) -> Iterator[Callable[..., None]]:
+    """Changes the host's configuration for one test."""
+    yield host.configure
+    host.configure()
+
+
+@pytest.mark.statement("EX-13")
+def test_keep_active_leaves_the_directory_of_an_ended_task(host: ExecHost, configured: Callable[..., None]) -> None:
+    configured(execd_params="KEEP_ACTIVE=true")
+    host.start(7, "exit 1\n")
+    host.end_of(7)
+    directory = host.spool / "active_jobs" / "7.1"
+    eventually("it is marked as kept", (directory / "kept").exists)
+    assert "job ended with 1" in (directory / "trace").read_text()
+    host.kill("ray::ExecdActor")
+    configured()
+    assert [7, 1, 1] not in host.reports("inventory")[-1].get("keys", [])
+    assert (directory / "exit").exists()
+
+
+@pytest.mark.statement("EX-15")
+def test_shepherd_cmd_wraps_the_shepherd(host: ExecHost, configured: Callable[..., None]) -> None:
+    wrapper, seen = host.place / "wrapper", host.place / "seen_by_wrapper"
+    wrapper.write_text(f"#!/bin/sh\necho $0 $1 $PWD >{seen}\n{sys.executable} -m shepherd $*\necho $? >>{seen}\n")
+    wrapper.chmod(0o755)
+    configured(shepherd_cmd=str(wrapper))
+    host.start(8, "sleep 100\n")
+    eventually("the job runs", (host.spool / "active_jobs" / "8.1" / "job_pid").exists)
+    host.deliver({"type": "signal", "key": [8, 1, 1], "command": "kill"})
+    assert host.end_of(8)["exit_status"] == 137
+    assert seen.read_text() == f"{wrapper} -bg {host.spool}/active_jobs/8.1\n0\n"
+    configured(shepherd_cmd="/no/such/wrapper")
+    answer = host.start(9, "true\n")
+    assert (answer["failed"], answer["reason"]) == (11, "cannot execute shepherd_cmd /no/such/wrapper")
+
+
+@pytest.mark.statement("EX-16")
+def test_reserved_usage_takes_the_place_of_measured_usage(host: ExecHost, configured: Callable[..., None]) -> None:
+    configured(execd_params="ACCT_RESERVED_USAGE=true")
+    host.start(19, "sleep 3\n", hard={"h_vmem": "2G"})
+    eventually("usage is reported", lambda: host.reports("usage", 19))
+    assert host.reports("usage", 19)[0]["usage"]["maxvmem"] == 2**31
+    end = host.end_of(19)
+    assert end["usage"]["cpu"] == pytest.approx(end["usage"]["ru_wallclock"], abs=0.1)
+    assert end["usage"]["mem"] == pytest.approx(2 * end["usage"]["cpu"])
+
+
+@pytest.mark.statement("EX-18", "EX-9")
+def test_cores_stay_with_their_task_and_come_back(host: ExecHost) -> None:
+    topology = host.reports("load")[0]["values"]["m_topology"]
+    job = {"binding": "set linear:1"}
+    bound = topology.replace("C", "c", 1)
+    assert host.start(20, "sleep 100\n", **job) == {"confinement": {"binding": bound}}
+    in_use = lambda: [r["values"]["m_topology_inuse"] for r in host.reports("load") if "m_topology_inuse" in r.get("values", {})]  # noqa: E731
+    eventually("the core is in use", lambda: in_use()[-1] == bound)
+    host.kill("ray::ExecdActor")
+    second = host.start(21, "sleep 100\n", **job).get("confinement", {}).get("binding", "")
+    assert second != bound, "a core that an earlier daemon has given is not given twice"
+    for job_id in (20, 21):
+        pid = int((host.spool / "active_jobs" / f"{job_id}.1" / "pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+        host.end_of(job_id)
+    eventually("the cores are free again", lambda: in_use()[-1] == topology)
 
 
 def test_execd_actor_killed(host: ExecHost) -> None:

@@ -7,7 +7,7 @@ import pytest
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint, Restraints, confinement
 from daemons.execd.task_config import pe_hostfile, task_config
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Confinement, Grant
 from gridengine.topology import Topology
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
@@ -76,11 +76,12 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
 def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     limited = {"h_vmem": 2.0**30}
     by_cgroup = Restraint(cgroups=HostCgroups(("/cg",)))
-    assert confinement(by_cgroup, limited).memory == "h_vmem by cgroup"
-    assert confinement(by_cgroup, {"h_vmem": None}).memory == ""
+    assert confinement(by_cgroup, limited) == Confinement(memory="h_vmem by cgroup")
+    assert confinement(by_cgroup, {"h_vmem": None}) is None
     without = Restraint(cgroups=HostCgroups(obstacle="/x cannot be written to"))
-    assert confinement(without, limited).memory == "h_vmem by address space, not by cgroup: /x cannot be written to"
-    assert confinement(Restraint(), limited).memory == ""
+    by_process = "h_vmem by address space, not by cgroup: /x cannot be written to"
+    assert confinement(without, limited) == Confinement(memory=by_process)
+    assert confinement(Restraint(), limited) is None
     asked = start({"hard": {"h_vmem": "1G"}})
     made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
     assert [(each["cgroups"], each["memory_by_cgroup"]) for each in made] == [(["/cg"], True), ([], False)]

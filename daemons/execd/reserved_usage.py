@@ -1,0 +1,36 @@
+"""Usage as allocated instead of as measured: execd_params ACCT_RESERVED_USAGE (EX-16).
+
+Pure. Called by `tasks` for what it reports of running and ended tasks. Source: sge_conf(5) ACCT_RESERVED_USAGE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_GIGABYTE = 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """What a task has of the host: slots, and bytes of memory if it has a limit on them (h_vmem, else s_vmem)."""
+
+    slots: int
+    memory: float | None
+
+    @classmethod
+    def of(cls, slots: int, limits: Mapping[str, float | None], per_job: list[str]) -> Allocation:
+        """From a task's `config`."""
+        for name in ("h_vmem", "s_vmem"):
+            limit = limits.get(name)
+            if limit is not None:
+                return cls(slots, limit * (1 if name in per_job else slots))
+        return cls(slots, None)
+
+
+def reserved(allocation: Allocation, wallclock_s: float) -> dict[str, float]:
+    """The values that take the place of measured ones: cpu (s), and mem (GB s) and maxvmem (bytes) under a limit."""
+    values = {"cpu": wallclock_s * allocation.slots}
+    if allocation.memory is not None:
+        values |= {"mem": allocation.memory / _GIGABYTE * wallclock_s, "maxvmem": allocation.memory}
+    return values

@@ -1,0 +1,51 @@
+"""Jobs on hosts that are not heard of, past their run time: the qmaster ends them itself.
+
+Owns that rule; only where ENABLE_ENFORCE_MASTER_LIMIT of qmaster_params is set. Called by the timers of `master`. What
+may still run there is killed when the host is back, as after any forced deletion. Source: sge_conf(5); RL-11.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.deletion import FAILED_FORCED
+from daemons.qmaster.decision import Decision
+from gridengine.config.parameters import parse_parameters
+from gridengine.errors import SyntaxFault
+from gridengine.placement.timeline import duration_offset
+from gridengine.state.events import TaskEnded
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.units import INFINITY, parse_bool, parse_time
+
+
+def end_overdue(state: State, now: float) -> Decision:
+    """Ends of the tasks whose h_rt or s_rt, and DURATION_OFFSET after it, is over on a host in state `u`."""
+    decision = Decision()
+    if not _is_enforced(state):
+        return decision
+    offset = duration_offset(state.scheduler)
+    for host in (host.name for host in state.hosts.values() if not host.up):
+        for job_id, task_id in sorted(state.tasks_on.get(host, ())):
+            job = state.jobs[job_id]
+            task = job.tasks[task_id]
+            if task.host == host and task.start_time + _run_time(state, job, task) + offset < now:
+                record = killed_record(job, task, now, FAILED_FORCED, task.deleted_by)
+                decision.accounting.append((job_id, task_id, record))
+                decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_FORCED))
+    return decision
+
+
+def _is_enforced(state: State) -> bool:
+    parameters = parse_parameters(state.configuration().get("qmaster_params", "none"))
+    try:
+        return parse_bool(parameters.get("ENABLE_ENFORCE_MASTER_LIMIT", "false"))
+    except SyntaxFault:
+        return False
+
+
+def _run_time(state: State, job: Job, task: Task) -> float:
+    """The smallest of the run time limits of job and queue instance, seconds."""
+    config = state.configs.get(task.granted[0].instance)
+    queue = config.text if config is not None else {}
+    given = [text for name in ("h_rt", "s_rt") for text in (job.hard.get(name), queue.get(name)) if text]
+    return min((float(parse_time(text)) for text in given), default=INFINITY)

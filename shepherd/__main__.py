@@ -1,0 +1,25 @@
+"""`sge_shepherd`: be the shepherd of the task in the working directory.
+
+For wrappers that `shepherd_cmd` names; without one the launcher forks shepherds itself. Source: sge_conf(5); EX-15.
+"""
+
+import sys
+from pathlib import Path
+
+from shepherd import process_tree, task_files
+from shepherd.run import shepherd
+
+
+def main() -> int:
+    """Arguments are left alone, as wrappers pass theirs on. 1 if the working directory is no task's."""
+    directory = Path.cwd()
+    if not (directory / task_files.CONFIG).exists():
+        print("sge_shepherd: the working directory is not that of a task; only sge_execd starts it", file=sys.stderr)
+        return 1
+    process_tree.detach()
+    shepherd(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
