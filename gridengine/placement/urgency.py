@@ -44,6 +44,8 @@ def resource_urgency(state: State, request: Request, granted: int | None = None)
 
 def demand_urgency(demand: Demand, slots: float) -> float:
     """What one request adds to rrcontr: strings their urgency once, numbers it for each slot and unit. Source: CX-66."""
+    if not demand.entry.urgency:  # nothing times infinity is no number
+        return 0.0
     return demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount)
 
 

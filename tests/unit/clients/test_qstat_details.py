@@ -51,7 +51,7 @@ def test_an_environment_that_is_not_there(shell: Shell) -> None:
 @pytest.mark.statement("ST-24", "CX-66")
 def test_what_a_request_adds_to_the_urgency(shell: Shell, cell: Cell) -> None:
     cell.add("complex", "lic", **LICENCE, urgency="100")
-    shell("qsub -h -w n -b y -N one -l lic=3,h_rt=1:00:00 sleep 9")
+    assert shell("qsub -h -w n -b y -N one -l lic=3,h_rt=1:00:00 sleep 9").err == ""
     shell("qsub -h -w n -b y -N wide -pe mpi 4 -l lic=1,h_rt=INFINITY sleep 9")
     lines = [line.strip() for line in shell("qstat -r").lines]
     assert "Hard Resources:   lic=3 (300.000000)" in lines
