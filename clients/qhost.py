@@ -46,8 +46,8 @@ def qhost(arguments: list[str]) -> int:
         return 0
     from clients.render.hosts import host_table
 
-    full = fields.get("resources") is not None and "queues" not in fields
-    sys.stdout.writelines(host_table(data["hosts"], "no_binding" not in fields, queues, jobs, full))
+    titled = bool(fields.get("resources"))
+    sys.stdout.writelines(host_table(data["hosts"], "no_binding" not in fields, queues, jobs, titled))
     return 0
 
 

@@ -30,7 +30,7 @@ def qstat(arguments: list[str]) -> int:
         return _job_details(fields)
     if "c" in fields.get("group", ""):
         return _cluster_queues(fields)
-    full = any(name in fields for name in ("full", "resources", "explain", "queue_states"))
+    full = any(name in fields for name in ("full", "resources", "explain"))
     return _jobs_and_queues(fields, full)
 
 

@@ -30,29 +30,34 @@ def host_table(
     topology: bool,
     queues: "dict[str, list[Host]] | None",
     jobs: "dict[str, list[Any]] | None",
-    full_resources: bool,
+    titled: bool,
 ) -> "Iterator[str]":
     """The lines of qhost. `queues`, `jobs`: what to show below each host by its name, None for nothing.
 
-    `topology`: with sockets, cores and threads; `full_resources`: resources without a title (-F alone).
+    `topology`: with sockets, cores and threads; `titled`: a title in front of the resources (-F with names).
+    Jobs stand below their queues where these are shown, and then without a header.
     """
     yield _HEADER.format(" NSOC NCOR NTHR " if topology else " ")
     yield "-" * (94 if topology else 79) + "\n"
-    table = JobTable(slot_lines=True, queue=10, indent="   ")
-    header: str | None = table.header()
+    table = JobTable(slot_lines=True, queue=10 if queues is None else 0, indent="   ")
+    header: str | None = table.header() if queues is None else None
     for host in hosts:
         arch, ncpu, sockets, cores, threads, load, *memory = shown_values(host)
         counts = f"{ncpu:>4} {sockets:>4} {cores:>4} {threads:>4}" if topology else f"{ncpu:>4}"
         sizes = "".join(f"{size:>8}" for size in memory)
         yield f"{host['name']:<23.23} {arch:<12.12} {counts} {load:>5}{sizes}\n"
         resources = [f"{letters}:{name}={value}" for letters, name, value in host.get("resources", ())]
-        if resources and not full_resources:
+        if resources and titled:
             yield f"    Host Resource(s):      {resources.pop(0)}\n"
         yield from (f"   {resource}\n" for resource in resources)
+        tasks = (jobs or {}).get(host["name"], ())
         for row in (queues or {}).get(host["name"], ()):
             slots = f"{row['resv']}/{row['used']}/{row['total']}"
             yield f"   {row['name'].partition('@')[0]:<20} {row['type']:<5} {slots:<14}{row['states']}\n"
-        for row, grants in (jobs or {}).get(host["name"], ()):
+            for task, grants in tasks:
+                if grants[0][0] == row["name"]:
+                    yield from table.grant_lines(task, grants)
+        for row, grants in tasks if queues is None else ():
             if header is not None:
                 yield header
                 header = None

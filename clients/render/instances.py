@@ -42,13 +42,13 @@ def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Ro
 def full_format(
     instances: "list[Instance]", jobs: "dict[str, list[Row]]", table: JobTable, width: int, only_used: bool
 ) -> "Iterator[str]":
-    """The text of qstat -f; `width` of the queue column, `only_used` hides instances without jobs (ST-22)."""
+    """The text of qstat -f; `width` of the queue column, `only_used` hides instances without jobs, whoever's (ST-22)."""
     at = jobs_by_instance(jobs["running"])
     length = 51 + width + 108 * table.ext
     header = f"{'queuename':<{width}} {_HEADER}"
     for instance in instances:
         tasks = at.get(instance["name"], [])
-        if only_used and not tasks:
+        if only_used and not instance["used"]:
             continue
         yield f"{header}{'-' * length}\n"
         header = ""

@@ -114,10 +114,18 @@ class JobTable:
                 kinds = ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves
                 yield self._line(row, instance, kinds[0] if kinds else "")
                 queue = f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
+                before = self._same_job(row)
                 for kind in kinds[1:]:
-                    yield f"{self.indent}{_SAME_JOB}{queue}{kind:<6} {row[8] or _NO_TASK}\n"
+                    yield f"{before}{queue}{kind:<6} {row[8] or _NO_TASK}\n"
             if self.requests:
                 yield self._details(row, row[6][0][0])
+
+    def _same_job(self, row: "Row") -> str:
+        """What stands in front of the queue on lines of further slots of a task: the usage of the slot, which is not known."""
+        if not self.ext:
+            return self.indent + _SAME_JOB
+        blank = self.header().partition("\n")[0].index("cpu  ")
+        return f"{'':<{blank}}{self._usage(row[9], True, None)}"
 
     def _line(self, row: "Row", instance: str, slots: str) -> str:
         number, priority, name, owner, letters, moment, grants, _, tasks = row[:9]
@@ -135,19 +143,22 @@ class JobTable:
         text += f"{letters:<5.5} "
         text += f"{self._date(moment)} " if self.time else ""
         text += f"{self._date(details['deadline']) if details['deadline'] else '':<19} " if self.urg else ""
-        text += self._usage(details, bool(grants)) if self.ext else ""
+        if self.ext:
+            # what a task used is known of its master's instance alone
+            usage = details["usage"] if grants and grants[0][0] == instance else None
+            text += self._usage(details, bool(grants), usage)
         text += f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
         text += f"{slots:<6} " if self.slot_lines else f"{slots} "
         return f"{text}{tasks or _NO_TASK}\n"
 
-    def _usage(self, details: "dict[str, Any]", running: bool) -> str:
+    def _usage(self, details: "dict[str, Any]", running: bool, usage: "list[float] | None") -> str:
         """cpu, memory, io of the task and the ticket columns."""
         if not running:
             used = " " * 27
-        elif details["usage"] is None:
+        elif usage is None:
             used = f"{'NA':<10} {'NA':<7} {'NA':<7} "
         else:
-            cpu, memory, io = details["usage"]
+            cpu, memory, io = usage
             seconds = int(cpu)
             spent = f"{seconds // 86400}:{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
             used = f"{spent:<10} {memory:<7.5f} {io:<7.5f} "
@@ -172,12 +183,13 @@ class JobTable:
         hard = [f"{name}={value} ({urgency:f})" for name, value, urgency in details["hard"]]
         soft = [f"{name}={value}" for name, value in details["soft"]]
         beneath = "\n" + " " * 25
+        if details["checkpoint"]:
+            lines.append(f"Checkpoint Env.:  {details['checkpoint']}")
         lines += [f"Hard Resources:   {beneath.join(hard)}", f"Soft Resources:   {beneath.join(soft)}"]
         for label, values in (
             ("Hard requested queues", details["hard_queues"]),
             ("Soft requested queues", details["soft_queues"]),
             ("Master task hard requested queues", details["master_queues"]),
-            ("Requested checkpointing environment", [details["checkpoint"]] if details["checkpoint"] else []),
             ("Predecessor Jobs (request)", details["predecessors_requested"]),
             ("Predecessor Jobs", details["predecessors"]),
             ("Predecessor Array Jobs (request)", details["array_predecessors"]),

@@ -30,7 +30,7 @@ def host_list(
         for row in (queues or {}).get(host["name"], ()):
             yield from _queue(row)
         for row, grants in (jobs or {}).get(host["name"], ()):
-            yield from _job(row, grants)
+            yield from _job(row, grants, queues is None)
         yield " </host>\n"
     yield "</qhost>\n"
 
@@ -49,8 +49,8 @@ def _queue(row: "dict[str, Any]") -> "Iterator[str]":
     yield " </queue>\n"
 
 
-def _job(row: "list[Any]", grants: "list[list[Any]]") -> "Iterator[str]":
-    """One `job` element a slot, the master's first."""
+def _job(row: "list[Any]", grants: "list[list[Any]]", named: bool) -> "Iterator[str]":
+    """One `job` element a slot, the master's first. `named`: with `queue_name`, since no queues are shown."""
     number, priority, name, owner, letters, moment, all_grants, _, tasks = row[:9]
     for instance, _, slaves in grants:
         for kind in ["MASTER"] * (all_grants[0][0] == instance) + ["SLAVE"] * slaves:
@@ -62,6 +62,7 @@ def _job(row: "list[Any]", grants: "list[list[Any]]") -> "Iterator[str]":
                 ("job_owner", escape(owner)),
                 ("job_state", letters),
                 ("start_time", int(moment)),
+                *([("queue_name", escape(instance))] if named else []),
                 ("pe_master", kind),
             ]
             if tasks:

@@ -44,7 +44,7 @@ def job_list(data: "dict[str, Any]", fields: "dict[str, Any]", full: bool, slot_
     if full:
         for instance in data["queues"]:
             tasks = at.get(instance["name"], [])
-            if tasks or "not_empty" not in fields:
+            if instance["used"] or "not_empty" not in fields:
                 yield from _instance(instance)
                 for row, grants in tasks:
                     yield from _slots(row, grants, fields, "      ", False, slot_lines)

@@ -56,21 +56,29 @@ def host_available(site: Site, ledger: Ledger, host: str, name: str) -> Offer | 
 
 
 def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
-    """Everything an instance offers: load values first, then queue attributes, then the rest. Source: O (qstat -F)."""
+    """Everything an instance offers: what is configured for all and for its host, load values, queue attributes, the rest.
+
+    Source: O (qstat -F).
+    """
     _, _, host = instance.partition("@")
     queue, _ = _queue_level(site, instance)
-    for name in dict.fromkeys((*_reported(site, host), *_queue_names(queue), *sorted(site.entries))):
+    of_host = (*_configured_names(site, host), *_reported(site, host))
+    for name in dict.fromkeys((*of_host, *_queue_names(queue), *sorted(site.entries))):
         found = available(site, ledger, instance, name)
         if found is not None:
             yield found
 
 
 def host_resources(site: Site, ledger: Ledger, host: str) -> Iterator[Offer]:
-    """Everything that a host (or "global") offers, load values first. Source: O (qhost -F)."""
-    for name in dict.fromkeys((*_reported(site, host), *sorted(site.entries))):
+    """Everything that a host (or "global") offers, what is configured first, then load values. Source: O (qhost -F)."""
+    for name in dict.fromkeys((*_configured_names(site, host), *_reported(site, host), *sorted(site.entries))):
         found = host_available(site, ledger, host, name)
         if found is not None:
             yield found
+
+
+def _configured_names(site: Site, host: str) -> list[str]:
+    return [name for where in dict.fromkeys((GLOBAL, host)) for name in sorted(site.host(where).fixed)]
 
 
 def _reported(site: Site, host: str) -> list[str]:

@@ -6,7 +6,7 @@ Owns the contributions of sge_priority(5). Called by the scheduler for its order
 
 from __future__ import annotations
 
-from gridengine.placement.requests import Request
+from gridengine.placement.requests import Demand, Request
 from gridengine.placement.values import STRING_TYPES
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.state import State
@@ -39,11 +39,14 @@ def resource_urgency(state: State, request: Request, granted: int | None = None)
     slots = assumed_slots(state, request) if granted is None else granted
     entry = state.typed("complex", "slots")
     total = entry.urgency * slots if entry is not None else 0.0
-    for demand in (*request.hard, *request.hosts):
-        if demand.name == "slots" or not demand.entry.urgency:
-            continue
-        total += demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount)
-    return total
+    return total + sum(demand_urgency(d, slots) for d in (*request.hard, *request.hosts) if d.name != "slots")
+
+
+def demand_urgency(demand: Demand, slots: float) -> float:
+    """What one request adds to rrcontr: strings their urgency once, numbers it for each slot and unit. Source: CX-66."""
+    if not demand.entry.urgency:  # nothing times infinity is no number
+        return 0.0
+    return demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount)
 
 
 def waiting_urgency(weight: float, submit_time: float, now: float) -> float:

@@ -70,6 +70,13 @@ def requested_amount(entry: ComplexEntry, text: str) -> float:
     return value / int(bottom) if not isinstance(value, str) else 0.0
 
 
+def request_text(kind: str, text: str) -> str:
+    """A request as the listings show it: TIME in seconds, as the original keeps it; others as given. Source: O (qstat -j)."""
+    if kind != "TIME" or text.upper() == "INFINITY":
+        return text
+    return f"{parse_time(text):g}"
+
+
 @lru_cache(maxsize=65536)
 def reported_value(kind: str, text: str) -> Value | None:
     """As `typed_value` for what a load sensor reported: None for what is not of the type (CX-18).

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from gridengine.ranges import Ranges
+from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
 from gridengine.state import share_usage
@@ -157,7 +157,7 @@ def _pending_tasks_deleted(state: State, event: ev.PendingTasksDeleted) -> None:
     job.unsuccessful += len(event.tasks)
     for task_id in [t.id for t in job.tasks.values() if t.status == "pending" and t.id in event.tasks]:
         del job.tasks[task_id]
-    _finish_if_done(state, job, event.time, 1)
+    _finish_if_done(state, job, event.time, parse_slot_ranges(job.pe_range)[0][0] if job.pe_range else 1)
 
 
 def _task_dispatched(state: State, event: ev.TaskDispatched) -> None:
@@ -284,7 +284,11 @@ def _finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
         _predecessor_ended(state, state.jobs[other_id], job)
     keep = int(state.configuration().get("finished_jobs", "100"))
     state.finished.append(
-        FinishedJob(job.id, job.name, job.owner, job.submit_time, time, slots, prio[0], bool(job.unsuccessful))
+        FinishedJob(
+            *(job.id, job.name, job.owner, job.submit_time, time, slots, prio[0]),
+            unsuccessful=bool(job.unsuccessful),
+            tasks=str(job.array or ""),
+        )
     )
     del state.finished[: max(0, len(state.finished) - keep)]
 

@@ -223,3 +223,5 @@ class FinishedJob(Struct, omit_defaults=True):
     slots: int = 1
     priority: float = 0.0
     unsuccessful: bool = False
+    tasks: str = ""
+    """Ranges of the tasks of an array as submitted, "" for other jobs."""

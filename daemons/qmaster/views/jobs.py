@@ -16,10 +16,16 @@ from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing, users_wanted
 from gridengine.gdi.requests import Caller
-from gridengine.placement.urgency import deadline_urgency, resource_urgency, waiting_urgency
+from gridengine.placement.urgency import (
+    assumed_slots,
+    deadline_urgency,
+    demand_urgency,
+    resource_urgency,
+    waiting_urgency,
+)
 from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state.dependencies import blocked_tasks
-from gridengine.state.jobs import Hold, Job, Task
+from gridengine.state.jobs import FinishedJob, Hold, Job, Task
 from gridengine.state.letters import pending_groups, running_letters
 from gridengine.state.state import State
 
@@ -42,15 +48,18 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     if any(body.get("select", {}).values()):
         selected = listing.instances(body["select"])
         instances = frozenset(i.name for i in selected)
-        if states - {"r", "s", "z"}:
+        # the states of queues (-qs) say nothing about where a job could run
+        lasting = {name: wish for name, wish in body["select"].items() if wish and name != "states"}
+        if lasting and states - {"r", "s", "z"}:
+            selected = listing.instances(lasting) if body["select"].get("states") else selected
             could = listing.could_run((job for job in shown if _has_pending(job)), selected)
     details = body.get("details") or ()
-    running = [row for job in shown for row in _running_rows(state, job, states, instances, details)]
+    running = [row for job in shown for row in _running_rows(listing, job, states, instances, details)]
     pending: list[Row] = []
     if states - {"r", "s", "z"}:
         for job in shown:
             if could is None or job.id in could:
-                pending += _pending_rows(state, job, states, bool(body.get("single")), details, now)
+                pending += _pending_rows(listing, job, states, bool(body.get("single")), details, now)
     if "shares" in details:
         _add_urgencies(listing, [*running, *pending], now)
     running.sort(key=lambda row: (row[0], row[8]))
@@ -92,8 +101,9 @@ def _pending_order(state: State):  # type: ignore[no-untyped-def]
 
 
 def _running_rows(
-    state: State, job: Job, states: frozenset[str], instances: frozenset[str] | None, details: Sequence[str]
+    listing: Listing, job: Job, states: frozenset[str], instances: frozenset[str] | None, details: Sequence[str]
 ) -> list[Row]:
+    state = listing.state
     rows: list[Row] = []
     for task in job.tasks.values():
         if task.status == "pending" or (
@@ -107,7 +117,7 @@ def _running_rows(
         row: Row = [job.id, priority[0], job.name, job.owner, letters, task.start_time, _grants(state, task)]
         row += [task.slots, task.id if job.is_array else ""]
         if details:
-            row.append(_details(state, job, details, task))
+            row.append(_details(listing, job, details, task))
         rows.append(row)
     return rows
 
@@ -123,8 +133,9 @@ def _grants(state: State, task: Task) -> list[list[object]]:
 
 
 def _pending_rows(
-    state: State, job: Job, states: frozenset[str], single: bool, details: Sequence[str], now: float
+    listing: Listing, job: Job, states: frozenset[str], single: bool, details: Sequence[str], now: float
 ) -> list[Row]:
+    state = listing.state
     groups = pending_groups(state, job)
     if not groups:
         return []
@@ -138,7 +149,7 @@ def _pending_rows(
         for label in labels:
             row: Row = [job.id, priority, job.name, job.owner, letters, job.submit_time, [], slots, label]
             if details:
-                row.append(_details(state, job, details))
+                row.append(_details(listing, job, details))
             rows.append(row)
     return rows
 
@@ -164,13 +175,13 @@ def requested_slots(pe_range: str) -> int:
     return parse_slot_ranges(pe_range)[0][0]
 
 
-def _finished_row(job) -> Row:  # type: ignore[no-untyped-def]
-    tasks = getattr(job, "tasks", "")
-    return [job.id, job.priority, job.name, job.owner, "z", job.submit_time, [], job.slots, tasks]
+def _finished_row(job: FinishedJob) -> Row:
+    return [job.id, job.priority, job.name, job.owner, "z", job.submit_time, [], job.slots, job.tasks]
 
 
-def _details(state: State, job: Job, details: Sequence[str], task: Task | None = None) -> dict[str, object]:
+def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | None = None) -> dict[str, object]:
     """What -ext, -urg, -pri (`shares`) and -r (`requests`) show beyond the row."""
+    state = listing.state
     found: dict[str, object] = {}
     if "shares" in details:
         _, npprior, nurg, ntckts = state.priorities.get(job.id, _NO_PRIORITY)
@@ -188,10 +199,9 @@ def _details(state: State, job: Job, details: Sequence[str], task: Task | None =
             "job_share": job.job_share,
         }
     if "requests" in details:
-        urgencies = {name: entry.urgency for name in job.hard if (entry := state.typed("complex", name)) is not None}
         found |= {
-            "hard": [[name, value, urgencies.get(name, 0.0)] for name, value in job.hard.items()],
-            "soft": list(job.soft.items()),
+            "hard": _hard_requests(listing, job, task),
+            "soft": [[name, listing.request_text(name, value)] for name, value in job.soft.items()],
             "hard_queues": job.hard_queues,
             "soft_queues": job.soft_queues,
             "master_queues": job.master_queues,
@@ -204,3 +214,13 @@ def _details(state: State, job: Job, details: Sequence[str], task: Task | None =
             "array_predecessors": job.array_predecessors,
         }
     return found
+
+
+def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[object]]:
+    """[name, value, what it adds to the urgency] of each request of -l."""
+    if not job.hard:
+        return []
+    request = listing.request(job)
+    slots = task.slots if task is not None and task.slots else assumed_slots(listing.state, request)
+    urgencies = {demand.name: demand_urgency(demand, slots) for demand in (*request.hard, *request.hosts)}
+    return [[name, listing.request_text(name, value), urgencies.get(name, 0.0)] for name, value in job.hard.items()]

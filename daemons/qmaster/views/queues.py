@@ -93,11 +93,11 @@ def entry_name(listing: Listing, given: str) -> str:
 
 
 def _type_letters(listing: Listing, instance: QueueInstance) -> str:
-    """B, I, C with a checkpointing environment, P with a PE, N for none of them (ST-7)."""
+    """B, I, P with a PE, C with a checkpointing environment, N for none of them (ST-7)."""
     config = listing.state.configs.get(instance.name)
     if config is None:
         return "N"
-    flags = (("B", config.batch), ("I", config.interactive), ("C", config.ckpt_list), ("P", config.pe_list))
+    flags = (("B", config.batch), ("I", config.interactive), ("P", config.pe_list), ("C", config.ckpt_list))
     return "".join(letter for letter, on in flags if on) or "N"
 
 

@@ -18,13 +18,15 @@ from gridengine.placement.obstacles import alarm, suspend_alarm
 from gridengine.placement.requests import CategoryKey, Demand, Request, category_key
 from gridengine.placement.resources import available, host_available
 from gridengine.placement.site import Site
+from gridengine.placement.spread import Candidates, place_parallel
+from gridengine.placement.values import request_text
 from gridengine.state.jobs import Job
 from gridengine.state.letters import instance_letters
 from gridengine.state.queues import QueueInstance
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import parse_requests
-from gridengine.syntax.wildcard import compile_expression
+from gridengine.syntax.wildcard import Matcher, compile_expression
 
 Body = dict[str, Any]
 """Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` letters."""
@@ -46,6 +48,11 @@ class Listing:
         if key not in self._requests:
             self._requests[key] = Request(self.site, job)
         return self._requests[key]
+
+    def request_text(self, name: str, text: str) -> str:
+        """A request of -l as listings show it."""
+        entry = self.site.entries.get(name)
+        return request_text(entry.type, text) if entry is not None else text
 
     def letters(self, instance: QueueInstance) -> str:
         """State letters of an instance, thresholds included."""
@@ -69,7 +76,7 @@ class Listing:
             groups = self.state.groups.groups_of
             found = [i for i in found if expressions.matches(i.queue, i.host, groups(i.host))]
         if body.get("pe"):
-            wanted = [compile_expression(name) for name in body["pe"]]
+            wanted = self._environments(body["pe"])
             found = [i for i in found if any(match(pe) for match in wanted for pe in self._pes(i))]
         if body.get("access"):
             sets = [sets_of_user(self.state, user) for user in body["access"]]
@@ -81,6 +88,14 @@ class Listing:
         if body.get("states"):
             found = [i for i in found if not set(body["states"]).isdisjoint(self.letters(i))]
         return sorted(found, key=lambda i: (self._seq_no(i), i.queue, i.host))
+
+    def _environments(self, patterns: list[str]) -> list[Matcher]:
+        """The patterns of -pe, compiled; raises SyntaxFault for one that names no parallel environment."""
+        wanted = [compile_expression(pattern) for pattern in patterns]
+        for pattern, match in zip(patterns, wanted, strict=True):
+            if not any(match(name) for name in self.state.kind("parallel_environment")):
+                raise SyntaxFault(f'no parallel environment "{pattern}" (-pe)')
+        return wanted
 
     def _pes(self, instance: QueueInstance) -> frozenset[str]:
         config = self.state.configs.get(instance.name)
@@ -122,18 +137,25 @@ class Listing:
         return found
 
     def could_run(self, jobs: Iterable[Job], instances: list[QueueInstance]) -> set[int]:
-        """Ids of the jobs that might run in one of the instances as configured, whatever load and use are now."""
+        """Ids of the jobs that might run in the instances as configured, whatever load and use are now (ST-21)."""
         empty = Ledger(self.state, empty=True)
         outcome: dict[CategoryKey, bool] = {}
         found = set()
         for job in jobs:
             key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
             if key not in outcome:
-                request = Request(self.site, job)
-                outcome[key] = any(static_refusal(self.site, empty, request, i.name) is None for i in instances)
+                outcome[key] = self._fits(empty, self.request(job), instances)
             if outcome[key]:
                 found.add(job.id)
         return found
+
+
+    def _fits(self, empty: Ledger, request: Request, instances: list[QueueInstance]) -> bool:
+        """Whether the instances, all of them free, have the place that a request needs."""
+        suitable = (i.name for i in instances if static_refusal(self.site, empty, request, i.name) is None)
+        if not request.parallel:
+            return next(suitable, None) is not None
+        return bool(place_parallel(self.site, empty, request, Candidates.of(list(suitable)))[0])
 
 
 def sets_of_user(state: State, user: str) -> frozenset[str]:

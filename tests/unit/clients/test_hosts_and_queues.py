@@ -38,21 +38,24 @@ def test_queues_and_jobs_of_hosts(hosts: Shell, cell: Cell) -> None:
     cell.cycle()
     hosts.as_root("qmod -d all.q@h1")
     indent = " " * 69
-    row = "         1 {:.5f} par        alice        r     01/15/2027 08:00:00 all.q@h1   MASTER        \n"
-    priority = cell.state.priorities[1][0]
-    assert hosts("qhost -q -j -h h1").out == (
+    row = f"         1 {cell.state.priorities[1][0]:.5f} par        alice        r     01/15/2027 08:00:00 "
+    queue = "   all.q                BIP   0/3/4         d\n"
+    slots = f"{row}MASTER        \n" + f"{indent}SLAVE         \n" * 2
+    assert hosts("qhost -q -j -h h1").out == f"{HEADER}{GLOBAL}{H1}{queue}{slots}", "jobs stand below their queue"
+    assert hosts("qhost -j -h h1").out == (
         f"{HEADER}{GLOBAL}{H1}"
-        "   all.q                BIP   0/3/4         d\n"
         "   job-ID  prior   name       user         state submit/start at     queue      master ja-task-ID \n"
-        "   " + "-" * 94 + "\n" + row.format(priority) + f"{indent}all.q@h1   SLAVE         \n" * 2
+        "   " + "-" * 94 + f"\n{row}all.q@h1   MASTER        \n" + f"{indent}all.q@h1   SLAVE         \n" * 2
     )
     assert "par" not in hosts("qhost -j -u bob").out
 
 
 @pytest.mark.statement("QH-4")
 def test_resources_and_selection_of_hosts(hosts: Shell) -> None:
-    assert hosts("qhost -F mem_total,arch -h h1").out == (f"{HEADER}{GLOBAL}{H1}   hl:arch=lx-amd64\n   hl:mem_total=23.541G\n")
     title = "    Host Resource(s):      "
+    shown = f"{title}hl:arch=lx-amd64\n   hl:mem_total=23.541G\n"
+    assert hosts("qhost -F mem_total,arch -h h1").out == f"{HEADER}{GLOBAL}{H1}{shown}"
+    assert "Resource" not in hosts("qhost -F").out
     assert hosts("qhost -q -F arch,num_proc -h h1").lines[4:6] == [f"{title}hl:arch=lx-amd64", "   hl:num_proc=2.000000"]
     assert hosts("qhost -l arch=lx-amd64").out == HEADER + H1
     assert len(hosts("qhost -ncb").lines[1]) == 79
@@ -79,9 +82,11 @@ def test_xml_of_hosts(hosts: Shell, cell: Cell, options: str) -> None:
 def test_qselect(shell: Shell) -> None:
     assert shell("qselect").out == "all.q@h1\nall.q@h2\nall.q@h3\n"
     assert shell("qselect -q '*@h[12]' -pe mpi -l arch=lx-amd64").out == "all.q@h1\nall.q@h2\n"
-    for options in ("-q nosuch", "-l arch=nosuch", "-qs d", "-pe nosuch"):
+    for options in ("-q nosuch", "-l arch=nosuch", "-qs d"):
         outcome = shell(f"qselect {options}")
         assert (outcome.out, outcome.err, outcome.status) == ("", "", 1)
+    outcome = shell("qselect -pe 'no*'")
+    assert (outcome.out, outcome.err, outcome.status) == ("", 'no parallel environment "no*" (-pe)\n', 1)
     shell.as_root("qmod -s all.q@h2")
     assert shell("qselect -qs s").out == "all.q@h2\n"
 

@@ -119,7 +119,7 @@ def test_selected_instances(busy: Shell, cell: Cell) -> None:
     assert shown("qstat -f -pe mpi") == ["all.q@h1", "all.q@h2", "all.q@h3"]
     assert shown("qstat -f -pe nosuch") == []
     busy.as_root("qmod -d all.q@h2")
-    assert shown("qstat -qs d") == ["all.q@h2"]
+    assert shown("qstat -f -qs d") == ["all.q@h2"]
     cell.end(1)
     assert shown("qstat -f -ne") == ["all.q@h2", "all.q@h3"]
     assert busy("qstat -q nosuch").status == 1
@@ -387,4 +387,4 @@ def test_urgency_and_what_it_comes_of(shell: Shell, cell: Cell) -> None:
         "held": ["0", "0", "0", "0"],
     }
     assert "<JB_rrcontr>3000</JB_rrcontr>" in shell("qstat -urg -xml").out
-    assert "lic=3 (5.000000)" in shell("qstat -r").out
+    assert "lic=3 (15.000000)" in shell("qstat -r").out

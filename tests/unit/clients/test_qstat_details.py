@@ -1,0 +1,95 @@
+"""qstat: details that clients of the original rely on, each compared with the real 8.1.9 on like jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+LICENCE = {"shortcut": "lic", "type": "INT", "relop": "<=", "requestable": "YES", "consumable": "YES", "default": "0"}
+
+
+@pytest.mark.statement("ST-7")
+def test_the_type_of_an_instance_has_p_before_c(shell: Shell, cell: Cell) -> None:
+    cell.add("checkpoint", "ck")
+    cell.configure("cluster_queue", "all.q", ckpt_list="ck")
+    assert shell("qstat -f").lines[2].split()[1] == "BIPC"
+
+
+@pytest.mark.statement("ST-22")
+def test_an_instance_with_jobs_of_others_is_not_empty(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -q all.q@h2 sleep 9")
+    cell.cycle()
+    shell.user = "bob"
+    lines = shell("qstat -f -ne").lines
+    assert [line.split()[0] for line in lines if "@" in line] == ["all.q@h2"]
+    assert "<name>all.q@h2</name>" in shell("qstat -f -ne -xml").out
+
+
+@pytest.mark.statement("ST-21")
+def test_a_parallel_job_that_is_too_large_for_the_instances_could_not_run_there(shell: Shell) -> None:
+    shell("qsub -h -b y -N small -pe mpi 4 sleep 9")
+    shell("qsub -h -b y -N large -pe mpi 5-9 sleep 9")
+    names = [line.split()[2] for line in shell("qstat -q all.q@h1").lines[2:]]
+    assert names == ["small"]
+    assert len(shell("qstat -q all.q").lines) == 4
+
+
+@pytest.mark.statement("ST-23")
+def test_the_states_of_queues_hide_no_pending_job(shell: Shell) -> None:
+    shell("qsub -h -b y -N waits sleep 9")
+    assert shell("qstat -qs d").lines[2].split()[2] == "waits"
+
+
+@pytest.mark.statement("ST-23")
+def test_an_environment_that_is_not_there(shell: Shell) -> None:
+    outcome = shell("qstat -pe nosuch")
+    assert (outcome.out, outcome.err, outcome.status) == ("", 'no parallel environment "nosuch" (-pe)\n', 1)
+
+
+@pytest.mark.statement("ST-24", "CX-66")
+def test_what_a_request_adds_to_the_urgency(shell: Shell, cell: Cell) -> None:
+    cell.add("complex", "lic", **LICENCE, urgency="100")
+    assert shell("qsub -h -w n -b y -N one -l lic=3,h_rt=1:00:00 sleep 9").err == ""
+    shell("qsub -h -w n -b y -N wide -pe mpi 4 -l lic=1,h_rt=INFINITY sleep 9")
+    lines = [line.strip() for line in shell("qstat -r").lines]
+    assert "Hard Resources:   lic=3 (300.000000)" in lines
+    assert "h_rt=3600 (0.000000)" in lines, "a time is shown in seconds"
+    assert "Hard Resources:   lic=1 (400.000000)" in lines, "for each of the slots"
+    assert "h_rt=INFINITY (0.000000)" in lines
+
+
+@pytest.mark.statement("ST-24")
+def test_the_checkpointing_environment(shell: Shell, cell: Cell) -> None:
+    cell.add("checkpoint", "ck")
+    shell("qsub -h -b y -ckpt ck sleep 9")
+    assert "       Checkpoint Env.:  ck" in shell("qstat -r").lines
+
+
+@pytest.mark.statement("ST-25")
+def test_finished_jobs_with_their_slots_and_tasks(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N arr -t 1-6:2 sleep 9")
+    shell("qsub -h -b y -N wide -pe mpi 3-8 sleep 9")
+    cell.cycle()
+    for task in (1, 3, 5):
+        cell.end(1, task)
+    shell("qdel wide")
+    cell.restart()
+    assert [line.split()[2:5] + line.split()[7:] for line in shell("qstat -s z").lines[2:]] == [
+        ["arr", "alice", "z", "1", "1-5:2"],
+        ["wide", "alice", "z", "3"],
+    ]
+
+
+@pytest.mark.statement("ST-26", "ST-27")
+def test_usage_is_that_of_the_masters_instance(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N par -pe mpi 3 -masterq all.q@h1 -q all.q@h1,all.q@h2 sleep 9")
+    shell("qsub -b y -q all.q@h2 sleep 9")
+    cell.cycle()
+    lines = shell("qstat -t -ext").lines
+    start = lines[0].index("cpu  ")
+    assert len({line.rindex("all.q") for line in lines[2:]}) == 1, "all queues below each other"
+    further = [line[start:] for line in lines[2:] if not line[:start].strip()]
+    assert further
+    assert all(line.split()[:3] == ["NA", "NA", "NA"] for line in further)
