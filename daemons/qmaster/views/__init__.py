@@ -16,6 +16,7 @@ from daemons.qmaster.views.hosts import hosts
 from daemons.qmaster.views.job_detail import job_detail
 from daemons.qmaster.views.jobs import jobs
 from daemons.qmaster.views.queues import cluster_queues, queue_configurations, queues
+from daemons.qmaster.views.quotas import quotas
 from daemons.qmaster.views.reservations import reservations
 from daemons.qmaster.views.selection import Listing
 from gridengine.errors import SyntaxFault
@@ -29,6 +30,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "hosts": hosts,
     "job_detail": job_detail,
     "reservations": reservations,
+    "quotas": quotas,
 }
 """Parts of `status`: view(listing, body, caller, now) -> data."""
 

@@ -1,0 +1,126 @@
+"""Resource quotas as qquota shows them: what is in use under each rule, and limits of what is not counted.
+
+Owns the selection of rules and the rows. Pure. Called through `daemons.qmaster.views`. Source: qquota(1); RQ-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+from daemons.qmaster.views.selection import Body, Listing
+from gridengine.gdi.requests import Caller
+from gridengine.placement.quotas import limit_value
+from gridengine.placement.values import format_value
+from gridengine.state.quotas import Bucket, admits
+from gridengine.state.state import State
+from gridengine.syntax.rqs import SCOPES, Filter, Rule
+from gridengine.syntax.wildcard import compile_expression, is_pattern
+
+_KINDS = {"projects": "project", "pes": "parallel_environment", "queues": "cluster_queue", "hosts": "exec_host"}
+
+
+class _Wanted(NamedTuple):
+    """What one option selects: `known` names that it means, `general` if it may mean others that nobody knows."""
+
+    known: list[str]
+    general: bool
+    in_group: Callable[[str, str], bool]
+
+    def admitted_by(self, rule: Filter | None) -> bool:
+        """Whether a filter means any of them."""
+        if rule is None or (self.general and (not rule.included or "*" in rule.included) and "*" not in rule.excluded):
+            return True
+        return any(admits(rule, name, partial(self.in_group, name)) for name in self.known)
+
+
+def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
+    """Body: `users` (patterns; the caller if left out), `hosts` (patterns and @groups), `queues`, `pes`, `projects` (patterns),
+    `resources` (names or shortcuts); all optional.
+
+    Data: [{"rule": "set/rule", "filters": [[scope, expanded, included, excluded]], "resource", "limit": text, "used": text or
+    null where nothing is counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
+    """
+    state = listing.state
+    given = {**body, "users": body.get("users") or [caller.user]}
+    wanted = {scope: _wanted(state, scope, given[scope]) for scope in SCOPES if given.get(scope)}
+    entries = [listing.site.entry(name) for name in body.get("resources") or ()]
+    resources = {entry.name for entry in entries if entry is not None} if entries else None
+    rows: list[dict[str, Any]] = []
+    for each in state.quotas.sets:
+        for number, rule in enumerate(each.rules):
+            if all(names.admitted_by(rule.filters.get(scope)) for scope, names in wanted.items()):
+                rows += _rows(listing, Bucket(each.name, number, ("",) * len(SCOPES)), rule, wanted, resources)
+    return rows
+
+
+def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
+    """The users, hosts and so on that an option means."""
+    if scope == "users":
+        candidates = {job.owner for job in state.jobs.values()} | state.kind("user").keys()
+        filters = (rule.filters.get("users") for each in state.quotas.sets for rule in each.rules)
+        candidates |= {name for found in filters if found is not None for name in found.included + found.excluded}
+    else:
+        candidates = set(state.kind(_KINDS[scope]))
+    known: dict[str, None] = {}
+    for pattern in patterns:
+        if scope == "hosts" and pattern.startswith("@"):
+            known.update(dict.fromkeys(name for name in state.groups.by_host if pattern in state.groups.groups_of(name)))
+        elif is_pattern(pattern):
+            matcher = compile_expression(pattern)
+            known.update(dict.fromkeys(name for name in sorted(candidates) if matcher(name)))
+        else:
+            known[pattern] = None
+    return _Wanted(list(known), any(is_pattern(pattern) for pattern in patterns), _membership(state, scope))
+
+
+def _membership(state: State, scope: str) -> Callable[[str, str], bool]:
+    if scope == "hosts":
+        return lambda name, group: group in state.groups.groups_of(name)
+
+    def of_list(name: str, group: str) -> bool:
+        userset = state.typed("userset", group[1:])
+        return userset is not None and name in userset.entries
+
+    return of_list
+
+
+def _rows(
+    listing: Listing, plain: Bucket, rule: Rule, wanted: dict[str, _Wanted], resources: set[str] | None
+) -> Iterator[dict[str, Any]]:
+    """The rows of one rule: a consumable once for each of its buckets in which any is in use, others once."""
+    state, site = listing.state, listing.site
+    used = [(b, sums) for b, sums in state.quotas.used.items() if b[:2] == plain[:2] and _shown(b, wanted)]
+    used.sort(key=lambda item: item[0].consumers)
+    name = f"{plain.quota}/{rule.name or plain.number + 1}"
+    for given, text in rule.limits.items():
+        entry = site.entry(given)
+        if entry is None or (resources is not None and entry.name not in resources):
+            continue
+        if not entry.is_consumable:
+            yield {"rule": name, "filters": _filters(rule, plain), "resource": entry.name, "limit": text, "used": None}
+            continue
+        for bucket, sums in used:
+            if amount := sums.get(entry.name):
+                limit = format_value(entry.type, limit_value(site, listing.ledger, bucket, entry, text))
+                row = {"rule": name, "filters": _filters(rule, bucket), "resource": entry.name, "limit": limit}
+                yield {**row, "used": format_value(entry.type, amount)}
+
+
+def _shown(bucket: Bucket, wanted: dict[str, _Wanted]) -> bool:
+    """Whether the options mean the consumers that an expanded rule tells apart."""
+    consumers = zip(SCOPES, bucket.consumers, strict=True)
+    return all(not name or scope not in wanted or name in wanted[scope].known for scope, name in consumers)
+
+
+def _filters(rule: Rule, bucket: Bucket) -> list[tuple[str, bool, list[str], list[str]]]:
+    """Filters of a rule, with the consumer in the place of a list that tells consumers apart."""
+    found: list[tuple[str, bool, list[str], list[str]]] = []
+    for scope, name in zip(SCOPES, bucket.consumers, strict=True):
+        rule_filter = rule.filters.get(scope)
+        if name:
+            found.append((scope, False, [name], []))
+        elif rule_filter is not None:
+            found.append((scope, rule_filter.expanded, list(rule_filter.included), list(rule_filter.excluded)))
+    return found

@@ -1,0 +1,18 @@
+"""Options of qquota. Source: qquota(1); statement RQ-7.
+
+Owns the rows. They fill the body of the part `quotas` of the reading request `status` (docs/gdi.md).
+"""
+
+from gridengine.options import fields as fold
+from gridengine.options.option import Option
+
+QUOTA_OPTIONS: tuple[Option, ...] = (
+    Option("-h", "wc_host|wc_hostgroup,...", "qquota", fold.names, "hosts", "rules for these hosts"),
+    Option("-help --help", "", "qquota", fold.flag, "help", "print this help"),
+    Option("-l", "resource_name,...", "qquota", fold.names, "resources", "limits of these resources"),
+    Option("-P", "wc_project,...", "qquota", fold.names, "projects", "rules for these projects"),
+    Option("-pe", "wc_pe_name,...", "qquota", fold.names, "pes", "rules for these parallel environments"),
+    Option("-q", "wc_cqueue,...", "qquota", fold.names, "queues", "rules for these cluster queues"),
+    Option("-u", "wc_user,...", "qquota", fold.names, "users", "rules for these users, * for all; yourself if left out"),
+    Option("-xml", "", "qquota", fold.flag, "xml", "print XML"),
+)
