@@ -46,6 +46,8 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
         if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
+    if orders.job_reservations != state.job_reservations and not newly_reserved:
+        events.append(ev.JobReservationsSet(orders.job_reservations))
     if orders.priorities:
         events.append(ev.PrioritiesSet(orders.priorities))
     return events

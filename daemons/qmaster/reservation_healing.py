@@ -59,7 +59,7 @@ def _places(
 ) -> list[Grant]:
     """Places for so many slots for the rest of the window, on instances that are not broken."""
     rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
-    granting = Granting(Site.of(state), Timeline(state, now), rest, zone)
+    granting = Granting(Site.of(state), Timeline(state, now, planned=True), rest, zone)
     request = granting.request
     granting.without = frozenset(broken)
     request.pes = [pe for pe in request.pes if pe == reservation.granted_pe]

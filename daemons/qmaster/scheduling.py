@@ -25,6 +25,7 @@ MAX_EVENTS = 10_000
 
 IRRELEVANT = (
     ev.PrioritiesSet,
+    ev.JobReservationsSet,
     ev.TaskUsageReported,
     ev.TaskStarted,
     ev.CommandApplied,

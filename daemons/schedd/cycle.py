@@ -54,10 +54,12 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
         dispatch.run(job, category)
     if ledger.corrections and any(category.stuck for category in view.categories.values()):
         orders.next_time = min(orders.next_time or now + DECAY_STEP_S, now + DECAY_STEP_S)
-    if look_ahead is not None and look_ahead.made:
+    made = look_ahead.made if look_ahead is not None else []
+    orders.job_reservations = [one.published(view.state) for one in made]
+    if made:
         view.look_again()
     if parameters.monitor:
-        orders.schedule = schedule_lines(view, now, orders.starts, look_ahead.made if look_ahead is not None else [])
+        orders.schedule = schedule_lines(view, now, orders.starts, made)
     view.touched({grant.host for order in orders.starts for grant in order.granted})
     suspend_orders(view, ledger, orders, now)
     view.forget_jobs()

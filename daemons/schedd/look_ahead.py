@@ -22,9 +22,11 @@ from gridengine.placement.match import load_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import WindowLedger
+from gridengine.placement.timeline import WindowLedger, duration_offset
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant
+from gridengine.state.reservations import JobReservation
+from gridengine.state.state import State
 
 EACH = 8
 """Moments that are looked at one by one before halving begins: with a thousand running jobs each look costs."""
@@ -45,6 +47,13 @@ class Reservation(NamedTuple):
     task_id: int
     fit: Fit
     category: Category
+
+    def published(self, state: State) -> JobReservation:
+        """The same for the qmaster, which must not give these places to advance reservations (AR-52)."""
+        fit, request = self.fit, self.category.request
+        resources = {name: f"{amount:.17g}" for name, (amount, _) in request.charged.items()}
+        end = fit.start + request.duration + duration_offset(state.scheduler)
+        return JobReservation(self.job_id, self.task_id, fit.start, end, fit.granted, fit.pe, resources)
 
 
 class LookAhead:

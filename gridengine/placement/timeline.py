@@ -1,10 +1,10 @@
 """The resource time line: how much of a consumable is in use at an object at any moment from now on.
 
-Owns what running jobs and advance reservations hold, and for how long: jobs until their run time limit or for ever,
-reservations for their window. Objects are queue instances, hosts, the cluster ("global") and parallel environments.
-Must not know capacities. Called by the qmaster when it grants reservations, and through the ledger wherever a job is
-placed, so that both keep away from each other in both directions. Source: AR-38 … AR-43; sge_sched_conf(5)
-DURATION_OFFSET, default_duration.
+Owns what running jobs, advance reservations and, if asked for, reservations of waiting jobs hold, and for how long: jobs
+until their run time limit or for ever, reservations for their window. Objects are queue instances, hosts, the cluster
+("global") and parallel environments. Must not know capacities. Called by the qmaster when it grants reservations, and
+through the ledger wherever a job is placed, so that both keep away from each other in both directions.
+Source: AR-38 … AR-43, AR-52; sge_sched_conf(5) DURATION_OFFSET, default_duration.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.values import typed_value
 from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
 from gridengine.state.jobs import Job, Task
-from gridengine.state.reservations import AdvanceReservation, Span
+from gridengine.state.reservations import AdvanceReservation, JobReservation, Span
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
@@ -24,7 +24,6 @@ DEFAULT_OFFSET_S = 60.0
 LINGER_S = 60.0
 """How long a reservation that is ending is taken to hold its slots yet: its jobs are being killed."""
 
-_NOTHING: dict[str, float] = {}
 _NO_SPANS: dict[str, dict[int, Span]] = {}
 
 
@@ -53,15 +52,27 @@ def run_time(hard: Mapping[str, str], scheduler: Mapping[str, str]) -> float:
 
 
 class Timeline:
-    """What is in use from `now` on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out."""
+    """What is in use from `now` on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
+    `planned`: also what the scheduler keeps free for waiting jobs (AR-52); its own runs plan that anew."""
 
-    def __init__(self, state: State, now: float, tasks: bool = True, without: int = 0) -> None:
+    def __init__(
+        self, state: State, now: float, tasks: bool = True, without: int = 0, planned: bool = False
+    ) -> None:
         self.state = state
         self.now = now
         self.offset = duration_offset(state.scheduler)
+        self._default = run_time({}, state.scheduler)
         self._tasks = tasks
         self._without = without
         self._spans: dict[str, dict[str, list[Span]]] = {}
+        self.planned = [one for one in state.job_reservations if _waits(state, one)] if planned else []
+        self._planned: dict[str, dict[str, list[Span]]] = {}
+        for one in self.planned:
+            held = Bookings()
+            held.book(one.granted, one.resources, one.pe, state.per_job)
+            for where, name, amount in held.amounts():
+                span = (one.start_time, one.end_time, amount)
+                self._planned.setdefault(where, {}).setdefault(name, []).append(span)
         self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
 
     def peak(self, where: str, name: str, start: float, end: float) -> float:
@@ -99,11 +110,12 @@ class Timeline:
     def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
         """When a reservation holds its slots."""
         end = self.now + LINGER_S if reservation.ending else reservation.end_time
-        return reservation.start_time, end
+        return reservation.holds_from, end
 
     def end_of(self, job: Job, task: Task) -> float:
         """When a running task has surely given back its slots; infinite without a limit. Overdue ones end next."""
-        end = task.start_time + run_time(job.hard, self.state.scheduler) + self.offset
+        limit = run_time_limit(job.hard)
+        end = task.start_time + (self._default if limit == INFINITY else limit) + self.offset
         return max(end, self.now + 1.0)
 
     def ends(self) -> Iterator[float]:
@@ -111,6 +123,7 @@ class Timeline:
         state = self.state
         for reservation in state.reservations.values():
             yield self.window(reservation)[1]
+        yield from (one.end_time for one in self.planned)
         for job in state.jobs.values():
             if job.ar not in state.reservations:
                 yield from (self.end_of(job, task) for task in job.tasks.values() if task.granted)
@@ -127,6 +140,9 @@ class Timeline:
             over = self.end_of(job, job.tasks[task_id])
             if job.ar not in state.reservations and over > start:
                 found.append((f"job {job.label(task_id)}", over))
+        for one in self.planned:
+            if any(grant.instance == where for grant in one.granted) and one.start_time < end and one.end_time > start:
+                found.append((f"waiting job {state.jobs[one.job_id].label(one.task_id)} (-R y)", one.end_time))
         return found
 
     # --- spans -------------------------------------------------------------------------------------------
@@ -136,9 +152,11 @@ class Timeline:
         if found is None:
             held = self.state.reserved.spans.get(where, _NO_SPANS)
             found = self._spans[where] = {name: list(self._in_force(spans)) for name, spans in held.items()}
-            for begin, end, amounts in self._running(where) if self._tasks else ():
-                for name, amount in amounts.items():
-                    found.setdefault(name, []).append((begin, end, amount))
+            for name, planned in self._planned.get(where, {}).items():
+                found.setdefault(name, []).extend(planned)
+            for end, amounts in self._running(where) if self._tasks else ():
+                for name, amount in amounts:
+                    found.setdefault(name, []).append((self.now, end, amount))
         return found
 
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
@@ -148,8 +166,8 @@ class Timeline:
         windows = {number: self.window(self.state.reservations[number]) for number in spans if number != self._without}
         return [(*window, spans[number][2]) for number, window in windows.items()]
 
-    def _running(self, where: str) -> Iterator[tuple[float, float, Mapping[str, float]]]:
-        """Tasks outside of reservations: those inside are covered by what the reservation holds."""
+    def _running(self, where: str) -> Iterator[tuple[float, Iterator[tuple[str, float]]]]:
+        """(end, amounts) of tasks outside of reservations: those inside are covered by what the reservation holds."""
         state = self.state
         pe = pe_of(where)
         if where == GLOBAL or pe:
@@ -163,20 +181,35 @@ class Timeline:
             keys = (state.tasks_in if "@" in where else state.tasks_on).get(where, ())
         for job_id, task_id in keys:
             job = state.jobs[job_id]
-            if job.ar in state.reservations:
-                continue
-            task = job.tasks[task_id]
-            held = Bookings()
-            held.charge(task, state.per_job)
-            yield self.now, self.end_of(job, task), _amounts(held, where)
+            if job.ar not in state.reservations:
+                task = job.tasks[task_id]
+                yield self.end_of(job, task), _amounts(state, task, where)
 
 
-def _amounts(held: Bookings, where: str) -> Mapping[str, float]:
-    if where == GLOBAL:
-        return held.cluster
-    if pe := pe_of(where):
-        return {"slots": float(held.pes.get(pe, 0))}
-    return (held.instances if "@" in where else held.hosts).get(where, _NOTHING)
+def _waits(state: State, planned: JobReservation) -> bool:
+    """Whether the task that this is meant for is still to be started."""
+    job = state.jobs.get(planned.job_id)
+    if job is None:
+        return False
+    task = job.tasks.get(planned.task_id)
+    return task.status == "pending" if task is not None else planned.task_id in job.pending
+
+
+def _amounts(state: State, task: Task, where: str) -> Iterator[tuple[str, float]]:
+    """What a task holds of an object; a JOB consumable is held where its master runs."""
+    pe = pe_of(where)
+    slots, has_master = 0, False
+    for position, grant in enumerate(task.granted):
+        if pe or where in (GLOBAL, grant.instance, grant.host):
+            slots += grant.slots
+            has_master = has_master or not position
+    yield "slots", float(slots)
+    for name, text in () if pe else task.resources.items():
+        if state.per_job(name):
+            if has_master:
+                yield name, float(text)
+        else:
+            yield name, float(text) * slots
 
 
 def peak(spans: Iterable[Span], start: float, end: float) -> float:

@@ -72,6 +72,7 @@ def _started(state: State, event: ev.ReservationStarted) -> None:
     reservation = state.reservations[event.ar_id]
     reservation.started = True
     reservation.idle_since = event.time
+    state.reserved.note_window(reservation)
 
 
 def _errors_set(state: State, event: ev.ReservationErrorsSet) -> None:
@@ -89,6 +90,10 @@ def _removed(state: State, event: ev.ReservationRemoved) -> None:
         drop_orphan(state, grant.instance)
 
 
+def _job_reservations_set(state: State, event: ev.JobReservationsSet) -> None:
+    state.job_reservations = event.reservations
+
+
 def drop_orphan(state: State, name: str) -> None:
     """Remove an orphaned instance that neither a task nor a reservation needs any more (CQ-31, AR-80)."""
     instance = state.instances.get(name)
@@ -103,4 +108,5 @@ RESERVATION_HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.ReservationErrorsSet: _errors_set,
     ev.ReservationEnding: _ending,
     ev.ReservationRemoved: _removed,
+    ev.JobReservationsSet: _job_reservations_set,
 }

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, Usage
-from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.reservations import AdvanceReservation, JobReservation
 
 
 class Event(Struct, frozen=True, tag_field="event", omit_defaults=True):
@@ -322,6 +322,13 @@ class ReservationRemoved(Event, frozen=True, tag=True):
 # --- what the scheduler found out ------------------------------------------------------------------------
 
 
+class JobReservationsSet(Event, frozen=True, tag=True):
+    """What the scheduler keeps free for waiting jobs (-R y) from now on, in place of all that it did before (AR-52)."""
+
+    durable: ClassVar[bool] = False
+    reservations: list[JobReservation]
+
+
 class PrioritiesSet(Event, frozen=True, tag=True):
     """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio. Source: sge_priority(5), PR-1."""
 
@@ -364,6 +371,7 @@ AnyEvent = (
     | ReservationErrorsSet
     | ReservationEnding
     | ReservationRemoved
+    | JobReservationsSet
     | PrioritiesSet
 )
 

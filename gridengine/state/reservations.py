@@ -63,6 +63,11 @@ class AdvanceReservation(Struct, omit_defaults=True):
         return sum(grant.slots for grant in self.granted)
 
     @property
+    def holds_from(self) -> float:
+        """Since when its slots are its own: once started it has them, even if the clock is set back before its start."""
+        return 0.0 if self.started else self.start_time
+
+    @property
     def state(self) -> str:
         """The letter of qrstat: w W r E x d. Source: AR-53."""
         if self.ending:
@@ -75,6 +80,21 @@ class AdvanceReservation(Struct, omit_defaults=True):
     def usable(self) -> bool:
         """Whether jobs may be started in it now; with -he y only while nothing is wrong (AR-60, AR-61)."""
         return self.started and not self.ending and not (self.hard_errors and self.errors)
+
+
+class JobReservation(Struct, array_like=True):
+    """What a waiting task of a -R y job is to have: found by the last run of the scheduler, gone with the next (SC-7).
+
+    `granted`, `pe`, `resources` as in a task that runs; times: epoch seconds.
+    """
+
+    job_id: int
+    task_id: int
+    start_time: float
+    end_time: float
+    granted: list[Grant]
+    pe: str = ""
+    resources: dict[str, str] = {}
 
 
 _KINDS = {field.name: field.type for field in msgspec.structs.fields(AdvanceReservation)}
@@ -115,12 +135,16 @@ class ReservationIndex:
             index.setdefault(key, set()).add(number)
         held = self.held[number] = Bookings()
         held.book(reservation.granted, reservation.resources, reservation.granted_pe, per_job)
-        for where, name, amount in held.amounts():
-            span = (reservation.start_time, reservation.end_time, amount)
-            self.spans.setdefault(where, {}).setdefault(name, {})[number] = span
+        self.note_window(reservation)
         self.used.setdefault(number, Bookings())
         self.jobs.setdefault(number, set())
         self.granted_at[number] = revision
+
+    def note_window(self, reservation: AdvanceReservation) -> None:
+        """Note when it holds what it holds: it was added, or has started."""
+        for where, name, amount in self.held[reservation.id].amounts():
+            span = (reservation.holds_from, reservation.end_time, amount)
+            self.spans.setdefault(where, {}).setdefault(name, {})[reservation.id] = span
 
     def take_out(self, reservation: AdvanceReservation) -> None:
         """Forget what it holds: it is gone, or about to be noted anew with other grants."""

@@ -10,18 +10,26 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gridengine.delivery import Load
+from gridengine.placement import match, timeline
+from gridengine.placement.granting import Granting
 from gridengine.placement.ledger import Ledger
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Level
 from gridengine.placement.timeline import Timeline
-from gridengine.state.jobs import Job, Task
+from gridengine.state.jobs import Job
+from gridengine.state.reservations import AdvanceReservation
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 
 FOREVER = float("inf")
 SLOTS, LICENSES, DISK, PE_SLOTS = 3, 7, 5, 8
+CLOSED = ((8 * 3600 + 1200, 8 * 3600 + 1500), (8 * 3600 + 2400, 8 * 3600 + 2460))
+"""When the calendar of h3 is off, in seconds of the day; the clock begins at eight."""
 Holding = tuple[float, float, str, float]
 """(begin, end, resource at an object, amount)"""
 
@@ -32,12 +40,15 @@ class World:
     def __init__(self, directory: Path, seed: int) -> None:
         self.dice = random.Random(seed)
         self.cell = ReservingCell(directory, hosts=3, slots=SLOTS)
-        for line in ("lic INT <= YES YES 0", "disk INT <= YES JOB 0"):
+        for line in ("lic INT <= YES YES 0", "disk INT <= YES JOB 0", "alone BOOL EXCL YES YES 0"):
             self.cell.complex(line)
         self.cell.configure("exec_host", "global", complex_values=f"lic={LICENSES}")
         for name in self.cell.names:
-            self.cell.configure("exec_host", name, complex_values=f"disk={DISK}")
+            self.cell.configure("exec_host", name, complex_values=f"disk={DISK},alone=true")
         self.cell.configure("parallel_environment", "mpi", slots=str(PE_SLOTS))
+        self.cell.configure("scheduler", "", params="DURATION_OFFSET=0", max_reservation="4")
+        self.cell.add("calendar", "lunch", week="mon-sun=8:20-8:25,8:40-8:41=off")
+        self.cell.configure("cluster_queue", "all.q", calendar="NONE,[h3=lunch]")
 
     def step(self) -> None:
         dice, cell = self.dice, self.cell
@@ -46,7 +57,7 @@ class World:
         cell.cycle()
         check(cell)
         if dice.random() < 0.5:
-            cell.now += dice.choice((1, 7, 30, 100))
+            cell.now += dice.choice((1, 7, 30, 100, -20))
             self.end_what_is_over()
             cell.wait(0)
             self.end_what_is_over()
@@ -60,6 +71,8 @@ class World:
             low = dice.randint(1, 4)
             fields |= {"pe": dice.choice(("mpi", "smp")), "pe_range": f"{low}-{low + dice.randint(0, 3)}"}
         hard = [f"{name}={dice.randint(1, 3)}" for name in ("lic", "disk") if dice.random() < 0.3]
+        if dice.random() < 0.1:
+            hard.append("alone=true")
         return fields | {"hard": hard}
 
     def reserve(self) -> None:
@@ -87,6 +100,7 @@ class World:
         if live and self.dice.random() < 0.4:
             fields["ar"] = self.dice.choice(live)
             fields["verify"] = self.dice.choice(("n", "e"))
+        fields["reserve"] = self.dice.random() < 0.4
         if self.dice.random() < 0.8:
             fields["hard"] = [*fields["hard"], f"h_rt={self.dice.choice((3, 20, 120))}"]  # type: ignore[misc]
         self.cell.ask("submit", binary=True, script_file="/bin/true", **fields)
@@ -132,12 +146,15 @@ def holdings(cell: ReservingCell) -> Iterator[Holding]:
                 yield from _of(task, task.start_time, task.start_time + limit_of(job))
     for one in state.reservations.values():
         if not one.ending:
-            yield from _of(one, one.start_time, one.end_time)
+            yield from _of(one, 0.0 if one.started else one.start_time, one.end_time)
+    for promise in state.job_reservations:
+        if promise.job_id in state.jobs and promise.task_id in state.jobs[promise.job_id].pending:
+            yield from _of(promise, promise.start_time, promise.end_time)
 
 
 def _of(holder: object, begin: float, end: float) -> Iterator[Holding]:
     granted, resources = holder.granted, holder.resources  # type: ignore[attr-defined]
-    pe = holder.pe if isinstance(holder, Task) else holder.granted_pe  # type: ignore[attr-defined]
+    pe = holder.granted_pe if isinstance(holder, AdvanceReservation) else holder.pe  # type: ignore[attr-defined]
     for position, grant in enumerate(granted):
         yield begin, end, f"slots of {grant.instance}", grant.slots
         yield begin, end, "licenses", float(resources.get("lic", 0)) * grant.slots
@@ -145,6 +162,8 @@ def _of(holder: object, begin: float, end: float) -> Iterator[Holding]:
             yield begin, end, f"slots of {pe}", grant.slots
         if not position:
             yield begin, end, f"disk of {grant.host}", float(resources.get("disk", 0))
+        # who is alone on a host counts a thousand, and there is room for one: others make it more
+        yield begin, end, f"solitude of {grant.host}", 1000.0 if "alone" in resources else 1.0
 
 
 def capacity(what: str) -> float:
@@ -152,11 +171,13 @@ def capacity(what: str) -> float:
         return LICENSES
     if what.startswith("disk"):
         return DISK
+    if what.startswith("solitude"):
+        return 1000
     return SLOTS if "@" in what else PE_SLOTS if what.endswith("mpi") else 999
 
 
 def check(cell: ReservingCell) -> None:
-    """No moment from now on is given away twice, and the jobs of a reservation keep to what it holds."""
+    """No moment from now on is given away twice, the jobs of a reservation keep to what it holds, closed queues are closed."""
     held = [holding for holding in holdings(cell) if holding[1] > cell.now]
     for moment in {max(cell.now, begin) for begin, _, _, _ in held}:
         totals: Counter[str] = Counter()
@@ -166,16 +187,23 @@ def check(cell: ReservingCell) -> None:
         for what, total in totals.items():
             assert total <= capacity(what), (what, total, moment - cell.now)
     for number, one in cell.state.reservations.items():
-        inside: Counter[str] = Counter()
-        for job_id in cell.state.reserved.jobs[number]:
-            for task in cell.state.jobs[job_id].tasks.values():
-                if task.granted:
-                    assert one.started and task.start_time >= one.start_time
-                    for grant in task.granted:
-                        inside[grant.instance] += grant.slots
-        for grant in one.granted:
-            assert inside.pop(grant.instance, 0) <= grant.slots
-        assert not inside
+        check_inside(cell, number, one)
+        if any(grant.host == "h3" for grant in one.granted):
+            day = one.start_time // 86400 * 86400
+            assert not any(one.start_time < day + over and one.end_time > day + begin for begin, over in CLOSED), one
+
+
+def check_inside(cell: ReservingCell, number: int, one: AdvanceReservation) -> None:
+    inside: Counter[str] = Counter()
+    for job_id in cell.state.reserved.jobs[number]:
+        for task in cell.state.jobs[job_id].tasks.values():
+            if task.granted:
+                assert one.started
+                for grant in task.granted:
+                    inside[grant.instance] += grant.slots
+    for grant in one.granted:
+        assert inside.pop(grant.instance, 0) <= grant.slots
+    assert not inside
 
 
 def play(directory: Path, seed: int, steps: int = 150) -> World:
@@ -193,12 +221,32 @@ def test_no_moment_is_given_away_twice(tmp_path: Path, seed: int) -> None:
     assert len(world.cell.starts) > 5
 
 
-@pytest.mark.parametrize("bug", ["jobs ignore reservations", "reservations ignore jobs"])
+_ROOM = match.room
+
+
+def _room_for_everybody(ledger: Ledger, request: Request, level: Level, *others: Any) -> tuple[int, str]:
+    shared = level.limited(level.consumables)
+    shared.exclusives = []
+    return _ROOM(ledger, request, shared, *others)
+
+
+BUGS: dict[str, tuple[object, str, object]] = {
+    "jobs ignore reservations": (Ledger, "ahead", lambda *_: 0.0),
+    "reservations ignore jobs": (Timeline, "_running", lambda self, where: iter(())),
+    "reservations ignore what waiting jobs are promised": (timeline, "_waits", lambda *_: False),
+    "calendars are not asked": (Granting, "_calendar", lambda *_: None),
+    "a clock that is set back takes away what has begun": (
+        AdvanceReservation,
+        "holds_from",
+        property(lambda self: self.start_time),
+    ),
+    "nobody is alone": (match, "room", _room_for_everybody),
+}
+
+
+@pytest.mark.parametrize("bug", BUGS)
 def test_the_check_finds_a_planted_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
-    if bug == "jobs ignore reservations":
-        monkeypatch.setattr(Ledger, "ahead", lambda *_: 0.0)
-    else:
-        monkeypatch.setattr(Timeline, "_running", lambda self, where: iter(()))
+    monkeypatch.setattr(*BUGS[bug])
     with pytest.raises(AssertionError):
         for seed in range(10):
             directory = tmp_path / str(seed)

@@ -78,9 +78,8 @@ def _changes(
 
 def _place(state: State, reservation: AdvanceReservation, changed: AdvanceReservation, world: World) -> None:
     """Give the changed reservation its places. Raises Refused."""
-    granting = Granting(
-        Site.of(state), Timeline(state, world.now, without=reservation.id), _from_now(changed, world.now), world.zone
-    )
+    timeline = Timeline(state, world.now, without=reservation.id, planned=True)
+    granting = Granting(Site.of(state), timeline, _from_now(changed, world.now), world.zone)
     if granting.keeps(reservation.granted, reservation.granted_pe, changed.pe_range):
         changed.granted, changed.granted_pe = reservation.granted, reservation.granted_pe
     elif reservation.started:

@@ -44,7 +44,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         return decision.refuse(refusal.text, refusal.status)
     if request.master_queues and not (request.pe or request.allocation_rule):
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
-    granting = Granting(Site.of(state), Timeline(state, world.now), reservation, world.zone)
+    granting = Granting(Site.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)
     if request.find:
         return found_windows(granting, reservation, request, decision)
     if request.verify == "v":
