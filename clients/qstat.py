@@ -133,11 +133,10 @@ def _cluster_queues(fields: "Fields") -> int:
 
 
 def _job_details(fields: "Fields") -> int:
-    """-j: everything about jobs; unknown ones are reported at the end, exit 1 (as text) or 0 (as XML)."""
+    """-j: everything about jobs; unknown ones are reported at the end. Exit 1 if none is known, but 0 as XML."""
     from clients.render import job_detail
 
-    wanted = fields["jobs"].replace(",", " ").split()
-    data = program.read("status", {"job_detail": {"jobs": wanted}})["job_detail"]
+    data = program.read("status", {"job_detail": {"jobs": fields["jobs"]}})["job_detail"]
     binding = "no_binding" not in fields
     if "xml" in fields:
         from clients.render.xml_job_detail import detailed_jobs
@@ -153,8 +152,7 @@ def _job_details(fields: "Fields") -> int:
         program.complain("Following jobs do not exist: ")
         for target in data["unknown"]:
             program.complain(target)
-        return 1
-    return 0
+    return 1 if data["unknown"] and not data["jobs"] else 0
 
 
 def main() -> int:

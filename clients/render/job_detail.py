@@ -41,8 +41,6 @@ def job_details(jobs: "list[Detail]", binding: bool) -> "Iterator[str]":
 
 def _lines(job: "Detail", binding: bool) -> "Iterator[str]":
     yield _line("job_number", job["id"])
-    if job.get("version"):
-        yield _line("version", job["version"])
     if job["id"] != "unassigned":
         yield _line("exec_file", f"job_scripts/{job['id']}")
     if job["submit_time"]:
@@ -79,6 +77,7 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
         ("account", job["account"]),
         ("checkpoint_object", job["checkpoint"]),
         ("checkpoint_attr", job["checkpoint_when"]),
+        ("checkpoint_interval", f"{job['checkpoint_interval']} seconds" if job.get("checkpoint_interval") else ""),
         ("cwd", job["cwd"]),
         ("stderr_path_list", _paths(job["stderr"])),
         ("reserve", yes[job["reserve"]]),
@@ -86,20 +85,20 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
         ("hard resource_list", ",".join(f"{name}={value}" for name, value in job["hard"].items())),
         ("soft resource_list", ",".join(f"{name}={value}" for name, value in job["soft"].items())),
         ("mail_options", job["mail_options"]),
-        ("mail_list", _list(job["mail_list"])),
+        ("mail_list", _list([mail if "@" in mail else f"{mail}@NONE" for mail in job["mail_list"]])),
         ("notify", str(job["notify"]).upper()),
         ("job_name", job["name"]),
         ("stdout_path_list", _paths(job["stdout"])),
         ("stdin_path_list", _paths(job["stdin"])),
         ("priority", job["priority"] or ""),
         ("jobshare", job["job_share"]),
-        ("restart", {True: "y", False: "n", None: ""}[job["rerun"]]),
-        ("shell_list", _paths(job["shells"], "")),
         ("hard_queue_list", _list(job["hard_queues"])),
         ("soft_queue_list", _list(job["soft_queues"])),
-        ("master hard queue_list", _list(job["master_queues"])),
+        ("restart", {True: "y", False: "n", None: ""}[job["rerun"]]),
+        ("shell_list", _paths(job["shells"], "")),
         ("env_list", _pairs(job["environment"])),
         ("job_args", _list(job["args"])),
+        ("master hard queue_list", _list(job["master_queues"])),
         ("script_file", job["script_file"]),
         ("parallel environment", f"{job['pe']} range: {job['pe_range']}" if job["pe"] else ""),
         ("allocation rule", f"{job['allocation_rule']} {job['pe_range']}" if job.get("allocation_rule") else ""),
@@ -110,8 +109,9 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
         ("jid_fail_list (req)", _list(job.get("hold_jid_fail", ()))),
         ("ja_ad_predecessor_list", _list(job["array_predecessors"])),
         ("ja_ad_successor_list", _list(job["array_successors"])),
+        ("version", job.get("version") or ""),
+        ("oticket", job["override_tickets"] or ""),
         ("project", job["project"]),
-        ("override_tickets", job["override_tickets"] or ""),
         ("job-array tasks", "{}-{}:{}".format(*job["array"]) if job["array"] else ""),
         ("maximum concurrency", job["task_concurrency"] or ""),
         ("context", _pairs(job["context"].items())),
@@ -120,7 +120,7 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
 
 
 def _type(job: "Detail") -> str:
-    kinds = [name for name, on in (("binary", job["binary"]), ("no_shell", job["no_shell"]), ("immediate", job["now"])) if on]
+    kinds = [name for name, on in (("binary", job["binary"]), ("noshell", job["no_shell"]), ("immediate", job["now"])) if on]
     return ",".join(kinds) or "NONE"
 
 

@@ -41,7 +41,7 @@ STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-g", "c|d|t", "qstat", grouping, "group", "cluster queues, single array tasks, single parallel tasks"),
     Option("-h", "host_list", "qhost", fold.names, "hosts", "show these hosts only"),
     Option("-help --help", "", "qstat qhost qselect", fold.flag, "help", "print this help"),
-    Option("-j", "[job_list]", "qstat", fold.text, "jobs", "show everything about jobs, or why jobs are pending"),
+    Option("-j", "[job_list...]", "qstat", fold.names, "jobs", "show everything about jobs, or why jobs are pending"),
     Option("-j", "", "qhost", fold.flag, "jobs", "show the jobs at the hosts"),
     Option("-l", "resource_list", "qstat qhost qselect", fold.items, "requests", "what queues or hosts have to offer"),
     Option("-ne", "", "qstat", fold.flag, "not_empty", "hide queue instances without jobs"),

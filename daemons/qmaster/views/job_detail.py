@@ -15,6 +15,7 @@ from gridengine.placement.verify import explain, explain_all
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
+from gridengine.units import parse_time
 
 _FIELDS = (
     "id version submit_time owner uid group gid home submit_path login_shell submit_cwd submit_host start_after deadline "
@@ -50,14 +51,20 @@ def job_detail(
         if not selected:
             unknown.append(target)
         for each in selected:
-            found[each.job.id] = _detail(state, each.job, now, environment_of)
+            found[each.job.id] = _detail(listing, each.job, now, environment_of)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
 def _detail(
-    state: State, job: Job, now: float, environment_of: Callable[[int], Mapping[str, str]] | None
+    listing: Listing, job: Job, now: float, environment_of: Callable[[int], Mapping[str, str]] | None
 ) -> dict[str, Any]:
+    state = listing.state
     shown = {name: getattr(job, name) for name in _FIELDS}
+    for kind in ("hard", "soft"):
+        shown[kind] = {name: listing.request_text(name, text) for name, text in shown[kind].items()}
+    entries = {name: entry for name in (*job.hard, *job.soft) if (entry := listing.site.entries.get(name)) is not None}
+    shown["complexes"] = {name: {"type": entry.type, "consumable": entry.consumable} for name, entry in entries.items()}
+    shown["checkpoint_when"], shown["checkpoint_interval"] = _checkpoint(state, job)
     environment = environment_of(job.id) if environment_of is not None else {}
     shown["environment"] = [[name, environment.get(name)] for name in job.environment_names]
     shown["array"] = (job.task_range or [job.array.first, job.array.last, job.array.step]) if job.array else None
@@ -72,6 +79,17 @@ def _detail(
     pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
     shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending and _info_wanted(state, job.id) else []
     return shown
+
+
+def _checkpoint(state: State, job: Job) -> tuple[str, int]:
+    """When checkpoints are made: letters of `msx` (-c, else of the environment) and seconds between them, 0 for none."""
+    if not job.checkpoint:
+        return job.checkpoint_when, 0
+    environment = state.kind("checkpoint").get(job.checkpoint, {})
+    timed = job.checkpoint_when[:1].isdigit()
+    letters = environment.get("when", "") if timed or not job.checkpoint_when else job.checkpoint_when
+    interval = int(parse_time(job.checkpoint_when)) if timed else 0
+    return "".join(letter for letter in "nmsx" if letter in letters), interval
 
 
 def _task(task: Task) -> dict[str, Any]:
