@@ -30,12 +30,12 @@ LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "
 
 
 class Cell:
-    """A cell with hosts h1 … hN of `slots` slots each in all.q."""
+    """A cell with hosts h1 … hN, or of these names, of `slots` slots each in all.q."""
 
-    def __init__(self, directory: Path, hosts: int = 3, slots: int = 4) -> None:
+    def __init__(self, directory: Path, hosts: int | list[str] = 3, slots: int = 4) -> None:
         self.steady, self._set_by = 0.0, 1_800_000_000.0
         self.directory = directory
-        self.names = [f"h{number}" for number in range(1, hosts + 1)]
+        self.names = hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)]
         self.running: dict[TaskKey, str] = {}
         self.signals: list[tuple[str, TaskKey, str]] = []
         self.starts: list[Start] = []

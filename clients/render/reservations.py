@@ -49,6 +49,12 @@ def details(reservations: "list[Reservation]") -> "Iterator[str]":
         yield from (f"{label:<{_LABEL}} {value}\n" for label, value in _fields(one))
 
 
+def _slot_ranges(text: str) -> str:
+    """Slot counts as 8.1.9 prints them: neighbours with a comma (2-3 as 2,3). Source: O."""
+    parts = (part.partition("-") for part in text.split(","))
+    return ",".join(f"{low},{high}" if high and int(high) == int(low) + 1 else f"{low}{dash}{high}" for low, dash, high in parts)
+
+
 def _fields(one: "Reservation") -> "Iterator[tuple[str, object]]":
     yield "id", one["id"]
     yield "name", one["name"]
@@ -63,7 +69,7 @@ def _fields(one: "Reservation") -> "Iterator[tuple[str, object]]":
     yield "group", one["group"]
     yield "account", one["account"]
     grants = ",".join(f"{instance}={slots}" for instance, slots in one["granted"])
-    granted_pe = f"{one['granted_pe']} slots {one['pe_range'].replace('-', ',')}" if one["granted_pe"] else ""
+    granted_pe = f"{one['granted_pe']} slots {_slot_ranges(one['pe_range'])}" if one["granted_pe"] else ""
     for label, value in (
         ("resource_list", ",".join(f"{name}={value}" for name, value in one["hard"])),
         ("error_handling", "true" if one["hard_errors"] else ""),

@@ -16,7 +16,7 @@ Values = list[str]
 
 
 class BadName(SyntaxFault):
-    """A job name that can never be; the original exits with 2 for it."""
+    """A job name or the number of a reservation that can never be; the original exits with 2 for it."""
 
     exit_status = 2
 
@@ -151,6 +151,14 @@ def number(low: int, high: int, what: str) -> "Callable[[Submission, str, Values
         target.request[field] = int(value)
 
     return fold
+
+
+def reservation(target: Submission, field: str, values: Values) -> None:
+    """-ar id; 0 takes a job out of its reservation (SO-3). Exit code: O."""
+    value = values[0]
+    if not (value.isascii() and value.isdigit() and int(value) < 2**31):
+        raise BadName(f'invalid advance reservation id "{value}", must be an unsigned integer')
+    target.request[field] = int(value)
 
 
 def date(target: Submission, field: str, values: Values) -> None:

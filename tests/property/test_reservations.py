@@ -39,6 +39,7 @@ class World:
 
     def __init__(self, directory: Path, seed: int) -> None:
         self.dice = random.Random(seed)
+        self.latest = 0.0
         self.cell = ReservingCell(directory, hosts=3, slots=SLOTS)
         for line in ("lic INT <= YES YES 0", "disk INT <= YES JOB 0", "alone BOOL EXCL YES YES 0"):
             self.cell.complex(line)
@@ -54,15 +55,22 @@ class World:
         dice, cell = self.dice, self.cell
         often = (self.reserve, self.submit, self.submit)
         dice.choice((*often, *often, self.delete, self.delete, self.trouble, self.alter))()
+        self.check()
         cell.cycle()
-        check(cell)
+        self.check()
         if dice.random() < 0.5:
-            cell.now += dice.choice((1, 7, 30, 100, -20))
+            cell.now += dice.choice((1, 7, 30, 100))
+            if dice.random() < 0.1:
+                cell.set_clock(dice.choice((-100, -20, 50)))
             self.end_what_is_over()
             cell.wait(0)
             self.end_what_is_over()
             cell.cycle()
-            check(cell)
+            self.check()
+
+    def check(self) -> None:
+        self.latest = max(self.latest, self.cell.now)
+        check(self.cell, self.latest)
 
     def request(self) -> dict[str, object]:
         dice = self.dice
@@ -176,8 +184,11 @@ def capacity(what: str) -> float:
     return SLOTS if "@" in what else PE_SLOTS if what.endswith("mpi") else 999
 
 
-def check(cell: ReservingCell) -> None:
-    """No moment from now on is given away twice, the jobs of a reservation keep to what it holds, closed queues are closed."""
+def check(cell: ReservingCell, latest: float) -> None:
+    """No moment from now on is given away twice, the jobs of a reservation keep to what it holds, closed queues are closed.
+
+    latest: the latest time that it ever was; what was healed had to be open from then on only.
+    """
     held = [holding for holding in holdings(cell) if holding[1] > cell.now]
     for moment in {max(cell.now, begin) for begin, _, _, _ in held}:
         totals: Counter[str] = Counter()
@@ -189,8 +200,9 @@ def check(cell: ReservingCell) -> None:
     for number, one in cell.state.reservations.items():
         check_inside(cell, number, one)
         if any(grant.host == "h3" for grant in one.granted):
-            day = one.start_time // 86400 * 86400
-            assert not any(one.start_time < day + over and one.end_time > day + begin for begin, over in CLOSED), one
+            start = max(latest, one.start_time) if one.started else one.start_time
+            day = start // 86400 * 86400
+            assert not any(start < day + over and one.end_time > day + begin for begin, over in CLOSED), one
 
 
 def check_inside(cell: ReservingCell, number: int, one: AdvanceReservation) -> None:

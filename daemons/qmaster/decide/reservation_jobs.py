@@ -31,7 +31,7 @@ def check_reservation(state: State, number: int, hard: dict[str, str], owner: Ca
         return reservation
     if limit > reservation.end_time - reservation.start_time:
         raise Refused(f"the job duration is longer than duration of the advance reservation id {number}")
-    if limit > reservation.end_time - now:
+    if limit > reservation.end_time - int(now):  # whole seconds: a job of the whole window can be submitted at its start
         raise Refused(f"the job duration exceeds the end time of the advance reservation id {number}")
     return reservation
 

@@ -45,6 +45,7 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     except NoSuchQueue as error:
         raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None
     rule = _allocation_rule(request)
+    _check_slots(request)
     if request.pe and not matching_pes(state, request.pe):
         raise Refused(f'job rejected: the requested parallel environment "{request.pe}" does not exist')
     if request.checkpoint and not state.has("checkpoint", request.checkpoint):
@@ -78,10 +79,19 @@ def _allocation_rule(request: Reserve) -> str:
     if not request.allocation_rule:
         return ""
     try:
-        parse_slot_ranges(request.pe_range)
         return check_allocation_rule(request.allocation_rule)
     except SyntaxFault as fault:
         raise Refused(f"denied: the allocation rule (-alloc) is wrong: {fault}") from None
+
+
+def _check_slots(request: Reserve) -> None:
+    """The slots of -pe or -alloc (AR-19). Raises Refused."""
+    if not (request.pe or request.allocation_rule):
+        return
+    try:
+        parse_slot_ranges(request.pe_range)
+    except SyntaxFault as fault:
+        raise Refused(f"denied: the number of slots (-pe, -alloc) is wrong: {fault}") from None
 
 
 def time_window(start: float, end: float, duration: float, now: float) -> tuple[float, float]:
@@ -109,7 +119,7 @@ def _check_hosts(hard: dict[str, str], world: World) -> None:
 
 
 def access(state: State, users: list[str], caller: str) -> tuple[list[str], list[str]]:
-    """Allowed and denied users and @lists of -u; nobody named: the owner alone. Raises Refused (AR-21, AR-22)."""
+    """Allowed and denied users and @lists of -u; nobody allowed: the owner alone is. Raises Refused (AR-21, AR-22)."""
     allowed: list[str] = []
     denied: list[str] = []
     for item in users:
@@ -120,8 +130,6 @@ def access(state: State, users: list[str], caller: str) -> tuple[list[str], list
         kept = denied if item.startswith("!") else allowed
         if name and name not in kept:
             kept.append(name)
-    if denied and not allowed:
-        allowed.append(caller)
     return allowed, denied
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from daemons.qmaster.selection import user_matches
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
+from gridengine.ranges import format_slot_ranges, parse_slot_ranges
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
@@ -56,4 +57,5 @@ def _row(one: AdvanceReservation) -> dict[str, Any]:
     row = {name: getattr(one, name) for name in _FIELDS}
     row["granted"] = [[grant.instance, grant.slots] for grant in one.granted]
     row["hard"] = list(one.hard.items())
+    row["pe_range"] = format_slot_ranges(parse_slot_ranges(one.pe_range)) if one.pe_range else ""
     return row

@@ -15,7 +15,7 @@ from tests.harness import Cell
 class ReservingCell(Cell):
     """`qrsub(…)` reserves as alice and gives the number; times may be given as seconds from now: `at`, `until`."""
 
-    def __init__(self, directory: Path, hosts: int = 3, slots: int = 4) -> None:
+    def __init__(self, directory: Path, hosts: int | list[str] = 3, slots: int = 4) -> None:
         super().__init__(directory, hosts, slots)
         self.admin("change_users", verb="add", users=["alice"], lists=["arusers"])
         self.offset(0)

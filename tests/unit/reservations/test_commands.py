@@ -227,6 +227,13 @@ def test_details_follow_the_original(shell: Shell, cell: ReservingCell) -> None:
     ]
 
 
+@pytest.mark.statement("AR-46", "AR-19")
+@pytest.mark.parametrize(("asked", "shown"), [("2", "2"), ("2-3", "2,3"), ("2-4", "2-4"), ("-3", "1-3"), ("4-", "4-9999999")])
+def test_the_range_of_slots_as_the_original_shows_it(shell: Shell, asked: str, shown: str) -> None:
+    granted(shell(f"qrsub -d 100 -pe mpi {asked}"))
+    assert f"granted_parallel_environment   mpi slots {shown}" in shell("qrstat -ar 1").lines
+
+
 @pytest.mark.statement("AR-59", "AR-112")
 def test_explain_says_what_is_wrong(shell: Shell, cell: ReservingCell) -> None:
     granted(shell("qrsub -d 100 -l h=h1"))

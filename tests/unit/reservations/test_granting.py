@@ -250,3 +250,9 @@ def test_verify_reports_and_makes_nothing(cell: ReservingCell) -> None:
     answer = cell.request(verify="v", hard=["arch=none"])
     assert (answer.status, answer.answers[-1][1]) == (1, "verification: no suitable queues")
     assert not cell.state.reservations
+
+
+@pytest.mark.statement("AR-19")
+@pytest.mark.parametrize("pe_range", ["0", "0-4", "10000000"])
+def test_slots_that_cannot_be_are_refused(cell: ReservingCell, pe_range: str) -> None:
+    assert cell.refused(pe="mpi", pe_range=pe_range).startswith("denied: the number of slots (-pe, -alloc) is wrong: ")

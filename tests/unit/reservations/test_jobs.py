@@ -38,6 +38,24 @@ def test_only_its_users_may_use_it(cell: ReservingCell) -> None:
     cell.submit("bob", ar=ours)
 
 
+@pytest.mark.statement("AR-84", "AR-21")
+def test_a_list_of_those_who_may_not_leaves_it_to_its_owner(cell: ReservingCell) -> None:
+    number = cell.qrsub(users=["!bob"])
+    assert (cell.ar(number).allowed, cell.ar(number).denied) == ([], ["bob"])
+    cell.submit(ar=number)
+    assert "no suitable queues" in refusal(cell, "bob", ar=number)
+    assert "no suitable queues" in refusal(cell, "root", ar=number)
+
+
+@pytest.mark.statement("AR-86")
+def test_a_job_of_the_whole_window_may_be_submitted_within_its_first_second(cell: ReservingCell) -> None:
+    number = cell.qrsub(duration=1000)
+    cell.now += 0.9
+    cell.submit(ar=number, hard=["h_rt=1000"])
+    cell.now += 0.2
+    assert "exceeds the end time" in refusal(cell, ar=number, hard=["h_rt=1000"])
+
+
 @pytest.mark.statement("AR-85", "AR-86")
 def test_the_run_time_must_fit_the_window(cell: ReservingCell) -> None:
     number = cell.qrsub(duration=1000)
