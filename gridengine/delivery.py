@@ -74,13 +74,14 @@ Instruction = Start | Signal | Forget | Configure
 class Acknowledgement(Struct, omit_defaults=True):
     """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made.
 
-    `confinement`: that of a started task.
+    `confinement`: that of a started task. `host_faults`: what is wrong with the host itself, so that nothing starts there.
     """
 
     ok: bool = True
     failed: int = 0
     reason: str = ""
     confinement: Confinement | None = None
+    host_faults: list[str] = field(default_factory=list)
 
 
 class Started(Struct, tag="started", omit_defaults=True):
@@ -94,6 +95,7 @@ class Ended(Struct, tag="ended", omit_defaults=True):
 
     `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
     are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
+    `host_faults`: it could not be started because of these (`Acknowledgement`).
     """
 
     key: TaskKey
@@ -105,6 +107,13 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     end_time: float = 0.0
     usage: dict[str, float] = field(default_factory=dict)
     checkpoint: int = 0
+    host_faults: list[str] = field(default_factory=list)
+
+
+class HostFaults(Struct, tag="faults", omit_defaults=True):
+    """All that is wrong with the host now: why it cannot start tasks. Said when it changes, and after a restart."""
+
+    faults: list[str] = field(default_factory=list)
 
 
 class Load(Struct, tag="load", omit_defaults=True):
@@ -142,7 +151,7 @@ class Inventory(Struct, tag="inventory"):
     incarnation: str = ""
 
 
-Report = Started | Ended | Load | UsageReport | Checkpointed | Inventory
+Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inventory
 
 
 class Verdict(Struct, omit_defaults=True):

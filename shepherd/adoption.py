@@ -13,7 +13,7 @@ from pathlib import Path
 
 from shepherd import containment, process_tree, task_files
 from shepherd.config import ConfigError, read_config
-from shepherd.outcome import AFTER_JOB, HOST_CRASHED, SHEPHERD_ERROR
+from shepherd.outcome import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
 from shepherd.usage import JobUsage
 
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
@@ -62,8 +62,11 @@ def bury(directory: Path, shepherds: set[int]) -> None:
 
 
 def _failed(directory: Path, had_started: bool) -> int:
-    if (directory / task_files.PID).stat().st_mtime < process_tree.boot_time():
-        return HOST_CRASHED
+    try:
+        if (directory / task_files.PID).stat().st_mtime < process_tree.boot_time():
+            return HOST_CRASHED
+    except FileNotFoundError:
+        return BEFORE_PID
     return AFTER_JOB if had_started else SHEPHERD_ERROR
 
 

@@ -26,6 +26,7 @@ from shepherd.run import COMMAND_SIGNAL, shepherd
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"
 _RECEIVE_BYTES = 65536
+_RETRY_S = 1.0  # between two tries to write an end that the disk does not take
 _LINE_LIMIT = 65536
 _UNSENT_LIMIT = 4 * 2**20
 _COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}")
@@ -51,6 +52,7 @@ class Launcher:
         self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
         self._own: dict[int, str] = {}  # shepherds that are children of this process
+        self._unburied: set[str] = set()  # their shepherd is dead, and the disk is full
         self._adopted: dict[int, str] = {}  # pidfds of the others
         self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
         self._stopping = False
@@ -88,8 +90,10 @@ class Launcher:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         while not self._stopping:
-            for descriptor, events in self._poll.poll():
+            for descriptor, events in self._poll.poll(_RETRY_S if self._unburied else None):
                 self._ready(descriptor, events)
+            for directory in list(self._unburied):
+                self._ended(directory)
         (self._spool / SOCKET).unlink(missing_ok=True)
 
     def _stop(self, *_: object) -> None:
@@ -229,7 +233,7 @@ class Launcher:
         except ProcessLookupError:
             return _failed(directory, "its shepherd does not run")
         except OSError as error:
-            return _failed(directory, f"can't pass the command on: {error.strerror}")
+            return {**_failed(directory, f"can't pass the command on: {error.strerror}"), "again": True}
         return {"op": "signalled", "directory": directory, "command": command}
 
     def _alert(self, directory: str) -> None:
@@ -289,7 +293,11 @@ class Launcher:
             try:
                 adoption.bury(path, set(self._own))
             except OSError as error:
-                print(f"launcher: can't write the end of {directory}: {error}", file=sys.stderr, flush=True)
+                if directory not in self._unburied:
+                    print(f"launcher: can't write the end of {directory}: {error}", file=sys.stderr, flush=True)
+                self._unburied.add(directory)
+                return
+        self._unburied.discard(directory)
         for connection in list(self._connections.values()):
             self._answer(connection, {"op": "exited", "directory": directory})
 

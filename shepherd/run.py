@@ -6,7 +6,6 @@ the next deadline. It does nothing while the job runs undisturbed. All decisions
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import time
@@ -17,7 +16,7 @@ from shepherd.checkpoints import Checkpoints
 from shepherd.config import ConfigError, TaskConfig, read_config
 from shepherd.identity import Identity, IdentityError, as_user, owner
 from shepherd.methods import MethodError
-from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, BEFORE_PID, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -39,9 +38,13 @@ def shepherd(directory: Path) -> None:
     os.umask(0o022)
     process_tree.become_subreaper()
     process_tree.set_name("sge_shepherd")
-    if not task_files.claim(directory):
-        return  # another launcher has started this task
-    trace = task_files.Trace(directory)
+    try:
+        if not task_files.claim(directory):
+            return  # another launcher has started this task
+        trace = task_files.Trace(directory)
+    except OSError as error:
+        task_files.leave_exit(directory, _record(BEFORE_PID, task_files.stamped(f"can't write into {directory}: {error}")))
+        return
     trace("shepherd started")
     try:
         record = _Task(directory, read_config(directory / task_files.CONFIG), trace).run()
@@ -51,7 +54,7 @@ def shepherd(directory: Path) -> None:
         process_tree.kill_tree(os.getpid())
         record = _record(SHEPHERD_ERROR, task_files.stamped(f"shepherd failed: {type(error).__name__}: {error}"))
     trace(f"failed {record['failed']}, exit status {record['exit_status']}")
-    task_files.write_exit(directory, record)
+    task_files.leave_exit(directory, record)
 
 
 def _record(failed: int, reason: str) -> dict[str, object]:
@@ -79,6 +82,7 @@ class _Task:
         self._job_pid = 0
         self._start_time = 0.0
         self._end_time = 0.0
+        self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
         self._commands_read = 0
         self._job_over = False
 
@@ -95,7 +99,6 @@ class _Task:
             self._not_job.clear()
             self._end_all()
             self._containment.release(self._directory)
-        wallclock_s = self._end_time - self._start_time
         return {
             "failed": self._outcome.failed,
             "exit_status": self._outcome.exit_status,
@@ -103,7 +106,7 @@ class _Task:
             "reason": self._outcome.reason,
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
-            "usage": self._usage.final(wallclock_s),
+            "usage": self._usage.final(self._wallclock_s),
             "checkpoint": task_files.read_checkpoint(self._directory),
         }
 
@@ -213,7 +216,7 @@ class _Task:
 
     def _job_started(self, pid: int) -> None:
         self._job_pid = pid
-        self._start_time = time.time()
+        self._start_time, self._since = time.time(), time.monotonic()
         task_files.write_process(self._directory / task_files.JOB_PID, pid)
         self._act(self._control.started(time.monotonic()))
 
@@ -233,7 +236,7 @@ class _Task:
             if ended.setup_failed:
                 self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
             elif self._start_time:
-                self._end_time = time.time()
+                self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
             if ended.exit_status and self._containment.oom_kills():
                 self._control.out_of_memory()
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
@@ -304,7 +307,7 @@ class _Task:
                     self._run_method(name)
                 case control.WriteUsage():
                     self._measure()
-                    task_files.replace(self._directory / task_files.USAGE, json.dumps(self._usage.online()).encode() + b"\n")
+                    task_files.write_usage(self._directory, self._usage.online())
                 case control.Measure():
                     self._measure()
                     vmem = self._containment.memory_bytes() if self._config.memory_by_cgroup else None
@@ -334,10 +337,8 @@ class _Task:
         self._usage.sample(pids, time.monotonic(), self._containment.cpu_seconds())
 
     def _run_method(self, name: str) -> None:
-        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing.
-
-        Or one of the checkpointing interface, one of a kind at a time.
-        """
+        """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing. Or one of
+        the checkpointing interface, one of a kind at a time."""
         method = self._control.method(name)
         if method is None or self._current is None or self._current.name != "job":
             return

@@ -6,9 +6,11 @@ Called by the shepherd, and by the launcher for the tasks whose shepherd it did 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from shepherd.process_tree import start_ticks
@@ -21,6 +23,7 @@ EXIT = "exit"
 USAGE = "usage"
 COMMANDS = "commands"
 CHECKPOINT = "checkpoint"
+_RETRY_S = 1.0
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 
@@ -39,8 +42,11 @@ def claim(directory: Path) -> bool:
 
 
 def write_process(path: Path, pid: int) -> None:
-    """Write `job_pid`: process id and its start time in clock ticks."""
-    replace(path, f"{pid} {start_ticks(pid) or 0}\n".encode())
+    """Write `job_pid`: process id and its start time in clock ticks. A job whose file cannot be written goes on: whoever
+    has to bury it finds its processes by their marks.
+    """
+    with suppress(OSError):
+        replace(path, f"{pid} {start_ticks(pid) or 0}\n".encode())
 
 
 def read_process(path: Path) -> tuple[int, int] | None:
@@ -54,7 +60,8 @@ def read_process(path: Path) -> tuple[int, int] | None:
 
 def write_checkpoint(directory: Path, pid: int) -> None:
     """Note that a checkpoint of the job's process `pid` exists (CK-7)."""
-    replace(directory / CHECKPOINT, f"{pid}\n".encode())
+    with suppress(OSError):
+        replace(directory / CHECKPOINT, f"{pid}\n".encode())
 
 
 def read_checkpoint(directory: Path) -> int:
@@ -80,16 +87,38 @@ def replace(path: Path, data: bytes, durable: bool = False) -> None:
     os.rename(temporary, path)
 
 
+def write_usage(directory: Path, usage: dict[str, float]) -> None:
+    """Write `usage`, if there is room: the next measurement may find some."""
+    with suppress(OSError):
+        replace(directory / USAGE, json.dumps(usage).encode() + b"\n")
+
+
 def write_exit(directory: Path, record: dict[str, object]) -> None:
     """Write `exit`, the last thing that happens in a task's directory."""
     replace(directory / EXIT, json.dumps(record).encode() + b"\n", durable=True)
 
 
+def leave_exit(directory: Path, record: dict[str, object]) -> None:
+    """Write `exit`; as long as the disk does not take it, wait and try again: how the job ended is known here alone.
+    Returns also when somebody has removed the directory.
+    """
+    while directory.is_dir():
+        try:
+            write_exit(directory, record)
+            return
+        except OSError:
+            time.sleep(_RETRY_S)
+
+
 def add_command(directory: Path, command: str) -> None:
-    """Append a command for the shepherd, who reads them in order when it gets COMMAND_SIGNAL."""
+    """Append a command for the shepherd, who reads them in order when it gets COMMAND_SIGNAL. Whole, or OSError."""
     descriptor = os.open(directory / COMMANDS, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        os.write(descriptor, f"{command}\n".encode())
+        line = f"{command}\n".encode()
+        written = os.write(descriptor, line)
+        if written < len(line):
+            os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(descriptor)
 

@@ -115,7 +115,8 @@ def create(start: Start, site: Site, configuration: HostConfiguration, restraint
         draft.rename(directory)
     except (OSError, ValueError, KeyError) as error:
         shutil.rmtree(draft, ignore_errors=True)
-        raise StartFault(FAILED_SPOOL, f"cannot prepare {directory}: {error}") from error
+        failed = FAILED_SPOOL if isinstance(error, OSError) else FAILED_EARLY
+        raise StartFault(failed, f"cannot prepare {directory}: {error}") from error
     return directory
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import ray
 
-from daemons.execd import load
+from daemons.execd import active_jobs, load
+from daemons.execd.health import Health
 from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
@@ -33,6 +34,7 @@ from gridengine.delivery import (
     Configure,
     Ended,
     Forget,
+    HostFaults,
     Instruction,
     Inventory,
     Report,
@@ -71,6 +73,7 @@ class ExecdActor:
         self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
         self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
         self._tasks = Tasks(site, self._report, self._restraints, self._load_news)
+        self._health = Health(site, self._report)
         self._reporter = Reporter(self._send, self._everything, self._tasks.acknowledged, self._forget, self._unknown_hosts)
         self._tasks.look_for_ends()
         self._configured = asyncio.Event()
@@ -79,7 +82,10 @@ class ExecdActor:
             self._apply(configuration)
         self._background = {
             asyncio.get_running_loop().create_task(self._forever(work))
-            for work in (self._tasks.launcher.run, self._reporter.run, self._report_load, self._measure_usage)
+            for work in (
+                *(self._tasks.launcher.run, self._reporter.run),
+                *(self._report_load, self._measure_usage, self._health.run),
+            )
         }
 
     async def ping(self) -> str:
@@ -113,7 +119,7 @@ class ExecdActor:
         match instruction:
             case Start():
                 await asyncio.wait_for(self._reporter.settled(), _CALL_S)
-                return await self._tasks.start(instruction)
+                return await self._start(instruction)
             case Signal():
                 answer = await self._tasks.signal(instruction)
                 if not answer.ok:
@@ -124,9 +130,19 @@ class ExecdActor:
             case Configure():
                 return self._configure(instruction)
 
+    async def _start(self, start: Start) -> Acknowledgement:
+        """Start a task; if its directory cannot be made, find out whether any could."""
+        answer = await self._tasks.start(start)
+        if answer.failed == active_jobs.FAILED_SPOOL:
+            answer.host_faults = await self._health.look()
+        return answer
+
     def _configure(self, instruction: Configure) -> Acknowledgement:
         """Take a configuration over. A qmaster that (re)started sends it, so it hears everything again."""
-        save_configuration(self._site.spool, instruction.configuration)
+        try:
+            save_configuration(self._site.spool, instruction.configuration)
+        except OSError as error:  # a full disk: it is in force all the same
+            _log.error("cannot keep the configuration: %s", error)
         self._apply(HostConfiguration.of(instruction.configuration))
         self._reporter.send_everything()
         return Acknowledgement()
@@ -145,7 +161,8 @@ class ExecdActor:
 
     def _everything(self) -> list[Report]:
         """What the other side must know after a restart of either."""
-        return [Inventory(sorted(self._tasks.directories), load.incarnation()), self._load.full(time.time())]
+        inventory = Inventory(sorted(self._tasks.directories), load.incarnation())
+        return [inventory, self._load.full(time.time()), HostFaults(self._health.faults)]
 
     def _forget(self, keys: list[tuple[int, int, int]]) -> None:
         forgetting = asyncio.get_running_loop().create_task(self._tasks.forget_all(keys))

@@ -59,8 +59,12 @@ class LauncherClient:
             raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
 
     async def signal(self, directory: str, command: str) -> bool:
-        """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost."""
+        """Pass a command to the task's shepherd; False when none runs. Raises LauncherLost, also when the disk is full and
+        the shepherd cannot be told.
+        """
         answer = await self._ask({"op": "signal", "directory": directory, "command": command})
+        if answer.get("again"):
+            raise LauncherLost
         return answer.get("op") == "signalled"
 
     async def _greet(self) -> None:

@@ -98,7 +98,12 @@ def acknowledged(
                 events.append(ev.TaskStarted(*instruction.key, now, answer.confinement))
             else:
                 failures.append(
-                    Ended(instruction.key, answer.failed, 0, 0, answer.reason, start_time=now, end_time=now)
+                    Ended(
+                        *(instruction.key, answer.failed, 0, 0, answer.reason),
+                        start_time=now,
+                        end_time=now,
+                        host_faults=answer.host_faults,
+                    )
                 )
         elif isinstance(instruction, Signal) and answer.ok:
             events.append(ev.CommandApplied(*instruction.key, instruction.command))

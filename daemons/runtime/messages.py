@@ -54,7 +54,9 @@ class MessagesHandler(logging.Handler):
             line = f"cannot log {record.msg!r}: {error}\n".encode(errors="backslashreplace")
         try:
             self._reopen_if_moved()
-            if os.write(self._descriptor, line) != len(line):
+            written = os.write(self._descriptor, line)
+            if written != len(line):
+                os.ftruncate(self._descriptor, os.fstat(self._descriptor).st_size - written)
                 raise OSError("disk full")
         except OSError:
             self._to_stderr(line)

@@ -326,7 +326,8 @@ def _instance_error_set(state: State, event: ev.InstanceErrorSet) -> None:
 def _instance_errors_cleared(state: State, event: ev.InstanceErrorsCleared) -> None:
     for name in event.instances:
         if name in state.instances:
-            state.instances[name].errors.clear()
+            errors = state.instances[name].errors
+            errors[:] = [error for error in errors if event.reason and error != event.reason]
 
 
 def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:

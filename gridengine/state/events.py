@@ -225,7 +225,10 @@ class InstanceErrorSet(Event, frozen=True, tag=True):
 
 
 class InstanceErrorsCleared(Event, frozen=True, tag=True):
+    """`reason`: the only error that went, "" for all."""
+
     instances: list[str]
+    reason: str = ""
 
 
 class HostHeard(Event, frozen=True, tag=True):

@@ -7,19 +7,20 @@ queue instance in error. Source: sge_status(5), sge_shepherd(8); statements EX-2
 from __future__ import annotations
 
 from daemons.qmaster.accounting import killed_record, record
+from daemons.qmaster.decide.host_faults import fault_events
 from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
 from daemons.qmaster.decision import Decision
-from gridengine.delivery import Checkpointed, Ended, Inventory, Load, Report, Started, UsageReport, Verdict
+from gridengine.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Report, Started, UsageReport, Verdict
 from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Job, Task, TaskKey
 from gridengine.state.state import State
 
-QUEUE_ERRORS = frozenset((4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
+QUEUE_ERRORS = frozenset((3, 4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
 """failed codes that are the host's or the queue's fault: the instance goes to E, the job runs again."""
 QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13, 14))
 """failed codes that put the instance to E after a job that has run: the job is over (EX-3)."""
-JOB_ERRORS = frozenset((1, 3, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
+JOB_ERRORS = frozenset((1, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
 """failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
 SHEPHERD_DIED = frozenset((18, 19, 21))
 """failed codes of a try whose guardian was lost: run again if the job may, else ended."""
@@ -54,6 +55,8 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
                 outcome.events.append(ev.TaskUsageReported(*report.key, report.usage))
         elif isinstance(report, Checkpointed):
             _checkpointed(state, report.key, report.pid, outcome)
+        elif isinstance(report, HostFaults):
+            outcome.events += fault_events(state, host, report.faults)
         else:
             _inventory(state, host, report, now, outcome, verdict, ended)
         outcome.verdicts.append(verdict)
@@ -149,6 +152,9 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _checkpointed(state, report.key, report.checkpoint, outcome)
     if task.deleted_by:
         _end(job, task, report, outcome)
+    elif report.host_faults:
+        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.events += [*fault_events(state, host, report.host_faults), ev.TaskRequeued(*report.key, now)]
     elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))

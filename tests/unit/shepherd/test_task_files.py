@@ -51,3 +51,32 @@ def test_gid_range() -> None:
     assert parse_gid_range("100-102, 200") == [range(100, 103), range(200, 201)]
     with pytest.raises(ValueError):
         parse_gid_range("a-b")
+
+
+@pytest.mark.statement("EX-9")
+def test_a_command_is_passed_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task_files.add_command(tmp_path, "suspend")
+    write = os.write
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:3]))
+        with pytest.raises(OSError, match="No space"):
+            task_files.add_command(tmp_path, "terminate")
+    task_files.add_command(tmp_path, "kill")
+    assert task_files.commands_after(tmp_path, 0)[0] == ["suspend", "kill"]
+
+
+@pytest.mark.statement("EX-9")
+def test_the_end_waits_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[float] = []
+    write = task_files.write_exit
+
+    def full_twice(directory: Path, record: dict[str, object]) -> None:
+        if len(rounds) < 2:
+            raise OSError(28, "No space left on device")
+        write(directory, record)
+
+    monkeypatch.setattr(task_files, "write_exit", full_twice)
+    monkeypatch.setattr(task_files.time, "sleep", rounds.append)
+    task_files.leave_exit(tmp_path, {"exit_status": 5})
+    assert len(rounds) == 2 and '"exit_status": 5' in (tmp_path / "exit").read_text()
+    task_files.leave_exit(tmp_path / "removed", {})

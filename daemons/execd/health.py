@@ -1,0 +1,55 @@
+"""Whether this host can take tasks at all: its spool directory must take files.
+
+Owns the look and the telling; what it means for queue instances is the qmaster's. Called by the execd actor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from daemons.execd.site import Site
+from gridengine.delivery import HostFaults
+
+#: the space that a task's directory takes, with room for what its shepherd writes; bytes
+_PROBE_BYTES = 65536
+#: seconds between two looks: as long as nothing is wrong, and until it is mended
+_PAUSE_S, _FAULTY_PAUSE_S = 20.0, 1.0
+
+
+def spool_fault(site: Site) -> str:
+    """Why the spool directory takes no files, "" if it does. Blocks for a moment."""
+    probe = site.active_jobs / ".probe"
+    try:
+        with probe.open("wb") as file:
+            file.write(bytes(_PROBE_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        return f"{site.spool} takes no files: {error.strerror}"
+    finally:
+        probe.unlink(missing_ok=True)
+    return ""
+
+
+class Health:
+    """What is wrong with the host; `report` is told when that changes."""
+
+    def __init__(self, site: Site, report: Callable[[HostFaults], None]) -> None:
+        self._site, self._report = site, report
+        self.faults: list[str] = []
+
+    async def look(self) -> list[str]:
+        """Look now. Returns what is wrong."""
+        fault = await asyncio.to_thread(spool_fault, self._site)
+        faults = [fault] if fault else []
+        if faults != self.faults:
+            self.faults = faults
+            self._report(HostFaults(faults))
+        return faults
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            await asyncio.sleep(_FAULTY_PAUSE_S if await self.look() else _PAUSE_S)

@@ -1,0 +1,128 @@
+"""Hosts whose daemon is killed, whose disk is full, whose users vanish: what is seen of it, and that it mends itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.cells import TestbedCell, eventually, run
+from tests.integration.test_hosts import letters, record, running_on, submit
+
+SPOOL = "/var/spool/gridengine/test/execd/t3"
+GO = "/var/tmp/gridengine-test-go"
+
+
+@pytest.fixture
+def gate(testbed_cell: TestbedCell) -> Iterator[str]:
+    """A command that ends with status 5 when the file GO appears, which all hosts see."""
+    run(["rm", "-f", GO])
+    yield f"while [ ! -e {GO} ]; do sleep 0.2; done; exit 5"
+    run(["touch", GO])
+    eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
+    run(["rm", "-f", GO])
+
+
+@pytest.fixture
+def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
+    """t3 has a spool directory of 2 MiB."""
+
+    def around(*command: str) -> None:
+        assert testbed_cell.on("t3", "gridengine", "stop").returncode == 0
+        assert testbed_cell.on("t3", *command).returncode == 0
+        testbed_cell.start("t3")
+        eventually("t3 is there", lambda: letters(testbed_cell)["t3"] == "")
+
+    around("mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", SPOOL)
+    yield
+    around("umount", SPOOL)
+
+
+def explained(cell: TestbedCell) -> str:
+    return cell.on("tm", "qstat", "-f", "-explain", "E").stdout
+
+
+@pytest.mark.statement("QI-10", "QI-14", "EX-4", "EX-9")
+def test_a_full_spool_keeps_jobs_away_and_loses_none(testbed_cell: TestbedCell, small_spool: None, gate: str) -> None:
+    cell = testbed_cell
+    runs, deleted = submit(cell, "-l", "h=t3", "sh", "-c", gate), submit(cell, "-l", "h=t3", "sleep", "1000")
+    eventually("both run", lambda: running_on(cell, runs) == running_on(cell, deleted) == "t3")
+    cell.on("t3", "dd", "if=/dev/zero", f"of={SPOOL}/fill", "bs=4k")
+    waits = submit(cell, "-l", "h=t3", "true")
+    eventually("t3 takes no jobs", lambda: letters(cell)["t3"] == "E")
+    assert f"{SPOOL} takes no files: No space left on device" in explained(cell)
+    elsewhere = submit(cell, "true")
+    eventually("other hosts go on", lambda: record(cell, elsewhere).get("failed") == "0")
+    cell.on("tm", "qdel", deleted)
+    run(["touch", GO])
+    eventually("the job's processes are gone", lambda: GO not in cell.on("t3", "ps", "ax").stdout)
+    assert running_on(cell, runs) == "t3", "nobody knows yet how it ended"
+    cell.on("t3", "rm", f"{SPOOL}/fill")
+    eventually("t3 takes jobs again by itself", lambda: letters(cell)["t3"] == "")
+    eventually("its true end is known", lambda: record(cell, runs).get("exit_status") == "5")
+    eventually("the deletion was carried out", lambda: record(cell, deleted).get("exit_status", "").startswith("137"))
+    eventually("what waited has run", lambda: record(cell, waits).get("failed") == "0")
+
+
+@pytest.mark.statement("QI-3", "EX-9", "EX-12")
+def test_a_killed_execd_leaves_the_jobs_and_finds_them_again(testbed_cell: TestbedCell, gate: str) -> None:
+    cell = testbed_cell
+    job = submit(cell, "-l", "h=t3", "sh", "-c", gate)
+    eventually("it runs", lambda: running_on(cell, job) == "t3")
+    assert cell.on("t3", "sh", "-c", f"kill -9 $(cut -d' ' -f1 {SPOOL}/execd.pid)").returncode == 0
+    eventually("t3 is unknown", lambda: letters(cell)["t3"] == "u")
+    run(["touch", GO])
+    eventually("the job ends without the daemon", lambda: GO not in cell.on("t3", "ps", "ax").stdout)
+    assert running_on(cell, job) == "t3"
+    cell.start("t3")
+    eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+    eventually("its true end is known", lambda: record(cell, job).get("exit_status") == "5")
+
+
+@pytest.mark.statement("EX-11", "AC-5", "QC-17")
+def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_cell: TestbedCell, gate: str) -> None:
+    cell = testbed_cell
+    cell.on("tm", "qconf", "-rattr", "queue", "rerun", "TRUE", "all.q")
+    cell.on("tm", "qconf", "-mattr", "configuration", "reschedule_unknown", "0:0:2", "global")
+    try:
+        job = submit(cell, "-q", "all.q@t3,all.q@t2", "-soft", "-q", "all.q@t3", "-hard", "sh", "-c", gate)
+        eventually("it runs", lambda: running_on(cell, job) == "t3")
+        cell.power("cut", "t3")
+        eventually("it runs elsewhere", lambda: running_on(cell, job) == "t2")
+        assert GO in cell.on("t3", "ps", "ax").stdout, "the cut-off host cannot know"
+        cell.power("mend", "t3")
+        eventually("the old copy is killed", lambda: GO not in cell.on("t3", "ps", "ax").stdout, 60)
+        assert running_on(cell, job) == "t2"
+        run(["touch", GO])
+        eventually("the new one ends", lambda: running_on(cell, job) == "")
+        said = cell.on("tm", "qacct", "-j", job).stdout
+        assert [line.split()[1] for line in said.splitlines() if line.startswith("failed ")] == ["25", "0"]
+    finally:
+        cell.on("tm", "qconf", "-mattr", "configuration", "reschedule_unknown", "0:0:0", "global")
+        cell.on("tm", "qconf", "-rattr", "queue", "rerun", "FALSE", "all.q")
+        cell.power("mend", "t3")
+
+
+@pytest.mark.statement("EX-4", "EX-5")
+def test_a_user_who_is_deleted_and_comes_back(testbed_cell: TestbedCell, gate: str) -> None:
+    cell = testbed_cell
+    add = ["useradd", "-m", "-u", "4711", "gecarol"]
+    assert run(add).returncode == 0
+    try:
+        submitting = ("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-j", "y", "-l", "h=t1")
+        runs = cell.as_user("gecarol", "t1", *submitting, "sh", "-c", gate).stdout.strip()
+        waits = cell.as_user("gecarol", "t1", *submitting, "-h", "true").stdout.strip()
+        eventually("one runs", lambda: running_on(cell, runs) == "t1")
+        assert run(["userdel", "-f", "gecarol"]).returncode in (0, 8)
+        cell.on("tm", "qrls", "-h", "u", waits)
+        eventually("the other cannot be started", lambda: "Eqw" in cell.on("tm", "qstat", "-u", "*").stdout)
+        assert "gecarol" in cell.on("tm", "qstat", "-j", waits).stdout
+        assert letters(cell)["t1"] == "", "the queue is not to blame"
+        run(["touch", GO])
+        eventually("the running one ends as if nothing were", lambda: record(cell, runs).get("exit_status") == "5")
+        run(add)
+        cell.on("tm", "qmod", "-cj", waits)
+        eventually("the other succeeds", lambda: record(cell, waits).get("failed") == "0")
+    finally:
+        cell.on("tm", "qdel", "-u", "gecarol")
+        run(["userdel", "-r", "-f", "gecarol"])

@@ -1,0 +1,56 @@
+"""What a host says is wrong with itself puts its instances into error, for as long as it says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.qmaster.effects import acknowledged
+from gridengine.delivery import Acknowledgement, Ended, HostFaults, Start
+from gridengine.state.letters import instance_letters
+from tests.harness import Cell
+
+FULL = "/spool takes no files: No space left on device"
+
+
+def letters(cell: Cell, host: str) -> str:
+    return instance_letters(cell.state, cell.state.instances[f"all.q@{host}"])
+
+
+@pytest.mark.statement("QI-10", "EX-4")
+def test_error_comes_and_goes_with_the_fault(cell: Cell) -> None:
+    for _ in range(2):
+        cell.report("h1", HostFaults([FULL]))
+    assert (letters(cell, "h1"), letters(cell, "h2")) == ("E", "")
+    assert cell.state.instances["all.q@h1"].errors == [f"host h1: {FULL}"]
+    cell.restart()
+    assert "E" in letters(cell, "h1")
+    cell.report("h1", HostFaults())
+    assert cell.state.instances["all.q@h1"].errors == []
+
+
+@pytest.mark.statement("QI-10")
+def test_errors_of_other_kinds_stay(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    host = cell.running[job, 1, 1]
+    cell.end(job, failed=8, reason="prolog")
+    cell.report(host, HostFaults([FULL]))
+    cell.report(host, HostFaults())
+    assert letters(cell, host) == "E" and "QERROR" in cell.state.instances[f"all.q@{host}"].errors[0]
+
+
+@pytest.mark.statement("EX-4", "QI-10")
+@pytest.mark.parametrize(("faults", "reason"), [([FULL], f"host h1: {FULL}"), ([], "marked QERROR")])
+def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: list[str], reason: str) -> None:
+    job = cell.submit(hard_queues=["all.q@h1"])
+    cell.place()
+    key = (job, 1, 1)
+    start = Start(key, cell.state.jobs[job], [], {}, {})
+    answer = Acknowledgement(False, 3, "cannot prepare", host_faults=faults)
+    _, failures = acknowledged(cell.state, [start], [answer], cell.now)
+    assert isinstance(failures[0], Ended)
+    cell.report("h1", *failures)
+    assert letters(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]
+    task = cell.state.task(job, 1)
+    assert (task.status, task.error) == ("pending", "")
+    assert [fields[11] for fields in cell.records(job)] == ["3"]
