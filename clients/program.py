@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 
-from clients import gdi
+from clients import gdi, json_text
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import Option, OptionError, options_of, read_options, usage
 
@@ -94,6 +94,11 @@ def read(name: str, body: object) -> "Any":
         sys.stdout.flush()
         raise Ended(answer.status)
     return answer.data
+
+
+def print_json(value: object) -> None:
+    """A value as one line of JSON (-json; the shapes are in docs/schemas)."""
+    sys.stdout.write(json_text.encode(value).decode() + "\n")
 
 
 def file_text(path: str) -> str:

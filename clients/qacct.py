@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     Records = list[list[str]]
 
 _DAY_S = 86400
+#: fields that are no criteria of records
+_NO_FILTER = ("file", "days", "requests", "json")
 
 
 def qacct(arguments: list[str]) -> int:
@@ -29,7 +31,7 @@ def qacct(arguments: list[str]) -> int:
         else:
             fields["file"] = operand
     _set_period(fields)
-    wanted = {name: value for name, value in fields.items() if value != "" and name not in ("file", "days", "requests")}
+    wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
     ignored = 0
     if fields.get("requests"):
         ignored = _resolve_requests(fields, wanted)
@@ -41,6 +43,11 @@ def qacct(arguments: list[str]) -> int:
         return 1
     if "job" in fields:
         return _show_records(fields, records)
+    if "json" in fields:
+        from clients.render.accounting import totals_by_group
+
+        program.print_json({"totals": totals_by_group(records, fields), "ignored_jobs": ignored})
+        return 0
     from clients.render.accounting import totals
 
     if ignored:
@@ -96,7 +103,12 @@ def _show_records(fields: "Fields", records: "Records") -> int:
     """-j: the records; what is not there is said on stderr."""
     from clients.render.accounting import full_record
 
-    sys.stdout.writelines(full_record(record) for record in records)
+    if "json" in fields:
+        from clients.render import json_records
+
+        program.print_json(json_records.accounting_records(records))
+    else:
+        sys.stdout.writelines(full_record(record) for record in records)
     job = fields["job"]
     if not job:
         return 0

@@ -11,13 +11,13 @@ from gridengine.options.option import OptionError, options_of, read_options, usa
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from gridengine.options.configuration import Action
+    from typing import Any
 
 
 def qconf(arguments: list[str]) -> int:
     """Carry out all options; the first exit status that is not 0."""
     options = options_of("qconf", CONFIGURATION_OPTIONS)
-    target: dict[str, list[Action]] = {}
+    target: dict[str, Any] = {}
     try:
         settings, rest = read_options(arguments, options, mixed=True)
         for option, values, place in settings:
@@ -29,6 +29,10 @@ def qconf(arguments: list[str]) -> int:
         return 1
     if not settings:
         return program.misused("qconf", CONFIGURATION_OPTIONS, "", "qconf: no option is given")
+    if "json" in target:
+        from clients.configure import as_json
+
+        return as_json.show(target.get("actions", []))
     status = 0
     for verb, kind, values in target["actions"]:
         status = _carry_out(verb, kind, values) or status

@@ -7,7 +7,7 @@ A stream that breaks is taken up again; what ended meanwhile is found by compari
 import os
 import sys
 
-from clients import gdi, program
+from clients import gdi, json_text, program
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ PID_FILE = "qevent.pid"
 USAGE = """usage: qevent [options]
    [-help]                                  print this help
    [-sm | -subscribe]                       print the events of the system
+   [-json]                                  with -sm: print each event as a line of JSON
    [-ts | -testsuite]                       the same, for test suites
    [-trigger event script]...               run the script with event, job id and task id when the event comes:
                                             JB_END, the end of a job; JB_TASK_END, the end of a task
@@ -31,7 +32,7 @@ _TRIGGERS = {"JB_END": ("JOB", "DEL"), "JB_TASK_END": ("JATASK", "DEL")}
 def qevent(arguments: list[str]) -> int:
     """Follow the events until the qmaster or the user ends it."""
     triggers: list[tuple[str, str]] = []
-    subscribe = False
+    subscribe = as_json = False
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
@@ -40,16 +41,20 @@ def qevent(arguments: list[str]) -> int:
             return 0
         if word in ("-sm", "-subscribe", "-ts", "-testsuite"):
             subscribe = True
+        elif word == "-json":
+            as_json = True
         elif word == "-trigger" and len(rest) >= 2 and rest[0] in _TRIGGERS:
             triggers.append((rest.pop(0), rest.pop(0)))
         else:
             return _misused(f'"{word}" is not understood')
+    if as_json and not subscribe:
+        return _misused("-json goes with -sm")
     if subscribe == bool(triggers):
         return _misused("either -sm or -trigger is needed")
     with open(PID_FILE, "w") as file:
         file.write(f"{os.getpid()}\n")
     try:
-        return _print_all() if subscribe else _run_triggers(triggers)
+        return _print_all(as_json) if subscribe else _run_triggers(triggers)
     finally:
         if os.path.exists(PID_FILE):
             os.unlink(PID_FILE)
@@ -86,9 +91,9 @@ def event_line(record: "Record") -> str:
     return f"{number}. EVENT {action} {kind} {record['name']}"
 
 
-def _print_all() -> int:
+def _print_all(as_json: bool) -> int:
     for record in _records([]):
-        print(event_line(record), flush=True)
+        print(json_text.encode(record).decode() if as_json else event_line(record), flush=True)
     return 0
 
 

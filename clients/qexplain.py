@@ -2,7 +2,7 @@
 
 import sys
 
-from clients import json_text, program
+from clients import program
 from clients.render.quantities import long_date
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
@@ -27,7 +27,9 @@ def qexplain(arguments: list[str]) -> int:
         return program.misused("qexplain", EXPLAIN_OPTIONS, OPERANDS, "qexplain: no jobs are named")
     data = program.read("explain_job", {"jobs": targets})
     if options.get("json"):
-        sys.stdout.write(json_text.encode(data).decode() + "\n")
+        from clients.render import json_records
+
+        program.print_json(json_records.explanations(data))
     else:
         sys.stdout.writelines(f"{line}\n" for job in data["jobs"] for line in explained(job))
     for target in data["unknown"]:

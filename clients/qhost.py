@@ -29,6 +29,11 @@ def qhost(arguments: list[str]) -> int:
     if "jobs" in fields:
         body["jobs"] = {"users": fields.get("users") or ["*"], "states": ["r", "s"]}
     data = program.read("status", body)
+    if "json" in fields:
+        from clients.render import json_status
+
+        program.print_json(json_status.hosts(data))
+        return 0
     queues = _by_host(data["queues"], lambda row: row["name"]) if "queues" in fields else None
     jobs = None
     if "jobs" in fields:

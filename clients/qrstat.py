@@ -2,7 +2,7 @@
 
 import sys
 
-from clients import json_text, program
+from clients import program
 from clients.render import reservations as render
 from clients.request_files import default_settings
 from gridengine.options.option import options_of
@@ -31,7 +31,9 @@ def qrstat(arguments: list[str]) -> int:
 
         sys.stdout.writelines(reservation_list(found))
     elif "json" in fields:
-        print(json_text.encode(found).decode())
+        from clients.render import json_records
+
+        program.print_json(json_records.reservations(data))
     elif detailed:
         sys.stdout.writelines(render.details(found))
     elif found:

@@ -11,6 +11,9 @@ def qselect(arguments: list[str]) -> int:
     if operands:
         return program.misused("qselect", STATUS_OPTIONS, "", f'qselect: invalid option argument "{operands[0]}"')
     data = program.read("status", {"queues": {"select": instance_selection(fields)}})
+    if "json" in fields:
+        program.print_json({"queue_instances": [row["name"] for row in data["queues"]]})
+        return 0 if data["queues"] else 1
     for row in data["queues"]:
         print(row["name"])
     return 0 if data["queues"] else 1

@@ -77,6 +77,11 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     data = program.read("status", body)
     if "queues" in fields and not data["queues"]:
         return 1
+    if "json" in fields:
+        from clients.render import json_status
+
+        program.print_json(json_status.status(data if full else {"jobs": data["jobs"]}))
+        return 0
     slot_lines = "t" in group or "task_usage" in fields
     if "xml" in fields:
         from clients.render.xml_jobs import job_list
@@ -120,6 +125,11 @@ def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
 
 def _cluster_queues(fields: "Fields") -> int:
     data = program.read("status", {"cluster_queues": {"select": instance_selection(fields)}})
+    if "json" in fields:
+        from clients.render import json_status
+
+        program.print_json(json_status.status(data))
+        return 0
     if "xml" in fields:
         from clients.render.xml_jobs import cluster_queue_summary
 
@@ -138,6 +148,11 @@ def _job_details(fields: "Fields") -> int:
 
     data = program.read("status", {"job_detail": {"jobs": fields["jobs"]}})["job_detail"]
     binding = "no_binding" not in fields
+    if "json" in fields:
+        from clients.render import json_records
+
+        program.print_json(json_records.job_details(data))
+        return 0
     if "xml" in fields:
         from clients.render.xml_job_detail import detailed_jobs
 

@@ -48,13 +48,13 @@ def show(kind: str, values: list[str]) -> int:
     if kind == "cluster_queue":
         return _show_queues(names)
     if kind == "exec_host" and names == ["template"]:
-        sys.stdout.write(objects_text(kind, _with_load([{"name": "", "attributes": _host_template()}])))
+        sys.stdout.write(objects_text(kind, with_load([{"name": "", "attributes": _host_template()}])))
         return 0
     if kind == "configuration" and not names:
         names = ["global"]
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
     found: Shown = answer.data or []
-    sys.stdout.write(objects_text(kind, _with_load(found) if kind == "exec_host" else found))
+    sys.stdout.write(objects_text(kind, with_load(found) if kind == "exec_host" else found))
     sys.stdout.flush()
     status = program.show_answers(answer)
     if not found and not status and kind in _ALL_AT_ONCE:
@@ -93,7 +93,7 @@ def objects_text(kind: str, found: "Shown") -> str:
     return ("\n" if kind in _DIVIDED else "").join(texts)
 
 
-def _with_load(found: "Shown") -> "Shown":
+def with_load(found: "Shown") -> "Shown":
     """Execution hosts with what they report, as qconf -se shows them."""
     names = [each["name"] for each in found if each["name"] not in ("", "global")]
     hosts = program.read("status", {"hosts": {"hosts": names, "load_values": True}})["hosts"] if names else []
@@ -113,16 +113,18 @@ def _with_load(found: "Shown") -> "Shown":
 
 def show_list(kind: str, values: list[str]) -> int:
     """Print all names of a kind, one a line; 1 when there is none."""
-    names = sorted(program.read("config_list", {"kind": kind}))
-    if kind == "configuration":
-        names = [name for name in names if name != "global"]
-    if kind == "exec_host":
-        names = [name for name in names if name not in ("global", "template")]
+    names = names_of(kind)
     if not names:
         program.complain(_NOTHING.get(kind, "nothing defined"))
         return 1
     _write_names(names)
     return 0
+
+
+def names_of(kind: str) -> list[str]:
+    """All names of a kind that stand for an object of its own, sorted."""
+    hidden = {"configuration": ("global",), "exec_host": ("global", "template")}.get(kind, ())
+    return sorted(name for name in program.read("config_list", {"kind": kind}) if name not in hidden)
 
 
 def _write_names(names: list[str]) -> None:
@@ -131,8 +133,14 @@ def _write_names(names: list[str]) -> None:
 
 def search(kind: str, values: list[str]) -> int:
     """-sobjl: names of the objects with a value that matches; none is no failure (QF-15)."""
-    _write_names(program.read("config_search", dict(zip(("object", "attribute", "value"), values, strict=True))))
+    _write_names(found(values))
     return 0
+
+
+def found(values: list[str]) -> list[str]:
+    """Names of the objects that `object attribute value` means."""
+    names: list[str] = program.read("config_search", dict(zip(("object", "attribute", "value"), values, strict=True)))
+    return names
 
 
 def show_detached(kind: str, values: list[str]) -> int:
@@ -149,8 +157,13 @@ def show_group_tree(kind: str, values: list[str]) -> int:
 
 def show_group_hosts(kind: str, values: list[str]) -> int:
     """-shgrp_resolved: all hosts of the group in one line."""
-    print(" ".join(_resolved(values[0], _group_members(values[0]))))
+    print(" ".join(hosts_of_group(values[0])))
     return 0
+
+
+def hosts_of_group(group: str) -> list[str]:
+    """All hosts of a group, each once. Raises Failure for an unknown group."""
+    return _resolved(group, _group_members(group))
 
 
 def _group_members(group: str) -> dict[str, list[str]]:

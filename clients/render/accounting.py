@@ -157,17 +157,9 @@ _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 def totals(records: "list[list[str]]", fields: "dict[str, Any]") -> "Iterator[str]":
     """The table of sums, a row for each combination of what the options group by (QA-1, QA-2)."""
-    groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and "@" in fields.get("queue", ""))]
-    positions = [POSITION[field] for _, _, field, _ in groups]
-    sums: dict[tuple[str, ...], list[float]] = {}
-    for record in records:
-        key = tuple(record[position] for position in positions)
-        row = sums.setdefault(key, [0.0] * len(_SUMS))
-        for index, name in enumerate(_SUMS):
-            row[index] += float(record[POSITION[name]])
+    groups, sums = _summed(records, fields)
     if not groups:
         yield "Total System Usage\n"
-        sums.setdefault((), [0.0] * len(_SUMS))
     widths = []
     for index, (option, title, _, numeric) in enumerate(groups):
         asked = fields.get(option, "") if option not in ("queue", "host") or "@" not in fields.get("queue", "") else ""
@@ -180,6 +172,34 @@ def totals(records: "list[list[str]]", fields: "dict[str, Any]") -> "Iterator[st
             for value, width, group in zip(key, widths, groups, strict=True)
         )
         yield f"{cells}{_ROW.format(*sums[key])}\n"
+
+
+def _summed(
+    records: "list[list[str]]", fields: "dict[str, Any]"
+) -> "tuple[list[tuple[str, str, str, bool]], dict[tuple[str, ...], list[float]]]":
+    """The columns that records are grouped by, and the sums for each of their values."""
+    groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and "@" in fields.get("queue", ""))]
+    positions = [POSITION[field] for _, _, field, _ in groups]
+    sums: dict[tuple[str, ...], list[float]] = {}
+    for record in records:
+        key = tuple(record[position] for position in positions)
+        row = sums.setdefault(key, [0.0] * len(_SUMS))
+        for index, name in enumerate(_SUMS):
+            row[index] += float(record[POSITION[name]])
+    if not groups:
+        sums.setdefault((), [0.0] * len(_SUMS))
+    return groups, sums
+
+
+def totals_by_group(records: "list[list[str]]", fields: "dict[str, Any]") -> "list[dict[str, Any]]":
+    """The totals as plain data: what they are grouped by, then the sums with their units."""
+    groups, sums = _summed(records, fields)
+    names = ("wallclock_s", "utime_s", "stime_s", "cpu_s", "mem_gb_s", "io_gb", "iow_s")
+    return [
+        {group[0]: int(value) if group[3] else value for group, value in zip(groups, key, strict=True)}
+        | dict(zip(names, sums[key], strict=True))
+        for key in sorted(sums, key=lambda key: _order(key, groups))
+    ]
 
 
 def _order(key: tuple[str, ...], groups: "list[Any]") -> "list[Any]":

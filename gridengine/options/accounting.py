@@ -16,6 +16,7 @@ ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-h", "[host]", "qacct", fold.text, "host", "by host, or this one"),
     Option("-help --help", "", "qacct", fold.flag, "help", "print this help"),
     Option("-j", "[job]", "qacct", fold.text, "job", "print whole records: all, of an id, a name or a pattern"),
+    Option("-json", "", "qacct", fold.flag, "json", "print JSON"),
     Option("-l", "resource_list", "qacct", fold.items, "requests", "jobs in queues that offer these resources"),
     Option("-m", "", "qacct", fold.flag, "master_only", "leave out slave tasks of parallel jobs"),
     Option("-o -u", "[owner]", "qacct", fold.text, "owner", "by owner, or this one"),

@@ -3,6 +3,7 @@
 Owns the rows. Each use of an option becomes an action (verb, kind, values), carried out in order by `clients.qconf`.
 """
 
+from gridengine.options.fields import flag
 from gridengine.options.option import Option
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -188,5 +189,6 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-tsm", "", "monitor", "", "have the next scheduling run write why jobs wait into a file"),
     _option("-secl", "", "list_event_clients", "", "list all event clients"),
     _option("-kec", "evid_list", "end_event_clients", "", "end event clients, or all"),
+    Option("-json", "", "qconf", flag, "json", "with options that show: print JSON"),
     _option("-help --help", "", "help", "", "print this help"),
 )

@@ -43,6 +43,7 @@ STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-help --help", "", "qstat qhost qselect", fold.flag, "help", "print this help"),
     Option("-j", "[job_list...]", "qstat", fold.names, "jobs", "show everything about jobs, or why jobs are pending"),
     Option("-j", "", "qhost", fold.flag, "jobs", "show the jobs at the hosts"),
+    Option("-json", "", "qstat qhost qselect", fold.flag, "json", "print JSON"),
     Option("-l", "resource_list", "qstat qhost qselect", fold.items, "requests", "what queues or hosts have to offer"),
     Option("-ne", "", "qstat", fold.flag, "not_empty", "hide queue instances without jobs"),
     Option("-ncb", "", "qstat qhost", fold.flag, "no_binding", "hide core binding and topology"),

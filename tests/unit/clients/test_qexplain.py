@@ -109,7 +109,7 @@ def test_json(shell: Shell, cell: Cell) -> None:
 
     job = cell.submit(holds="u")
     data = json.loads(shell(f"qexplain -json {job}").out)
-    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": "it has a user hold"}]
+    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": "it has a user hold", "reasons": [], "count": 0}]
 
 
 @pytest.mark.statement("SO-45")

@@ -283,11 +283,11 @@ def test_xml_is_valid_by_the_schema_of_the_specification(shell: Shell, cell: Res
 
 def test_json_has_what_the_details_have(shell: Shell, cell: ReservingCell) -> None:
     whole(shell, cell)
-    (found,) = json.loads(shell("qrstat -json").out)
-    assert (found["id"], found["name"], found["granted"], found["allowed"]) == (
+    (found,) = json.loads(shell("qrstat -json").out)["reservations"]
+    assert (found["ar_id"], found["name"], found["granted"], found["allowed"]) == (
         1,
         "par",
-        [["all.q@h1", 4]],
+        [{"queue_instance": "all.q@h1", "slots": 4}],
         ["alice", "@arusers"],
     )
 

@@ -1,0 +1,89 @@
+"""qconf -s… -json: configuration objects and lists of names as plain data.
+
+Owns which showing options have this form and its names, which docs/schemas publishes. Called by `clients.qconf`.
+"""
+
+from clients import gdi, program
+from clients.configure import show as text
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from gridengine.options.configuration import Action
+
+    Fields = dict[str, Any]
+
+
+def show(actions: "list[Action]") -> int:
+    """Print one object for all options: `shown`, an entry an option; the exit status."""
+    for verb, _, _ in actions:
+        if verb not in _SHOWN:
+            program.complain("error: -json goes with options that show objects, lists, share trees and event clients")
+            return 1
+    if not actions:
+        program.complain("error: -json needs an option that says what to show")
+        return 1
+    status = 0
+    shown = []
+    for verb, kind, values in actions:
+        entry, failed = _SHOWN[verb](kind, values)
+        shown.append(entry)
+        status = status or failed
+    program.print_json({"shown": shown})
+    return status
+
+
+def _objects(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    names = [name for value in values for name in value.split(",") if name]
+    if kind == "cluster_queue" and names:
+        data = program.read("status", {"queue_configurations": {"queues": names}})["queue_configurations"]
+        for phrase in data["unknown"]:
+            program.complain(f'No cluster queue or queue instance matches the phrase "{phrase}"')
+        return {"kind": kind, "objects": data["found"]}, 1 if data["unknown"] else 0
+    if kind == "configuration" and not names:
+        names = ["global"]
+    if kind == "cluster_queue":
+        found = [{"name": "template", "attributes": program.read("config_template", {"kind": kind})}]
+        return {"kind": kind, "objects": found}, 0
+    answer = gdi.call("config_show", {"kind": kind, "names": names or None})
+    found = text.with_load(answer.data or []) if kind == "exec_host" else answer.data or []
+    objects = [{"name": each["name"], "attributes": each["attributes"]} for each in found]
+    return {"kind": kind, "objects": objects}, program.show_answers(answer)
+
+
+def _names(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    return {"kind": kind, "names": text.names_of(kind)}, 0
+
+
+def _hosts_of_group(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    return {"kind": "host_group", "names": text.hosts_of_group(values[0])}, 0
+
+
+def _found(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    return {"kind": values[0], "names": text.found(values)}, 0
+
+
+def _share_tree(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    paths = [path for value in values for path in value.split(",") if path]
+    answer = gdi.call("config_share_tree", {"paths": paths or None})
+    nodes = [{"path": path, "name": name, "shares": shares} for path, name, shares in answer.data or []]
+    return {"kind": "share_tree", "nodes": nodes}, program.show_answers(answer)
+
+
+def _event_clients(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    rows = program.read("event_clients", {})
+    clients = [{"id": number, "name": name, "host": host} for number, name, host in rows]
+    return {"kind": "event_client", "event_clients": clients}, 0
+
+
+_SHOWN: "dict[str, Callable[[str, list[str]], tuple[Fields, int]]]" = {
+    "show": _objects,
+    "list": _names,
+    "resolved": _hosts_of_group,
+    "search": _found,
+    "nodes": _share_tree,
+    "drawn": _share_tree,
+    "list_event_clients": _event_clients,
+}

@@ -1,0 +1,139 @@
+"""-json of qstat -j, qacct, qrstat and qexplain: everything about jobs, accounting records, reservations, explanations.
+
+Owns the names, which docs/schemas publishes and which therefore stay: units last (`_s`, `_bytes`), null for what is not
+there. Called by the commands. Shapes of what comes in: docs/gdi.md.
+"""
+
+from clients.render.json_status import grants
+from gridengine.accounting import FIELDS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    Fields = dict[str, Any]
+
+_PLAIN = (
+    "version owner uid group gid account project department name kind binary no_shell script_file args cwd merge notify "
+    "priority job_share override_tickets rerun reserve now home submit_path login_shell submit_cwd submit_host "
+    "mail_options mail_list hard_queues soft_queues master_queues pe pe_range allocation_rule checkpoint checkpoint_when "
+    "predecessors_requested predecessors successors hold_jid_ok hold_jid_fail array_predecessors array_successors "
+    "task_concurrency context binding holds reasons"
+).split()
+_USAGE = ("cpu_s", "mem_gb_s", "io_gb", "iow_s", "vmem_bytes", "maxvmem_bytes")
+_PRIORITIES = ("priority", "normalized_posix_priority", "normalized_urgency", "normalized_tickets")
+
+
+def job_details(data: "Fields") -> "Fields":
+    """Jobs with all that is known of them; without jobs asked for, why jobs are pending."""
+    if "reasons" in data:
+        return {"reasons": [{"text": text, "job_ids": ids} for text, ids in data["reasons"]]}
+    return {"jobs": [_job(job) for job in data["jobs"]], "unknown": data["unknown"]}
+
+
+def _job(job: "Fields") -> "Fields":
+    found: Fields = {"job_id": job["id"], **{name: job[name] for name in _PLAIN}}
+    for name in ("submit_time", "start_after", "deadline", "checkpoint_interval"):
+        found[f"{name}_s"] = job[name] or None
+    for name in ("stdout", "stderr", "stdin", "shells"):
+        found[name] = [{"host": host or None, "path": path} for host, path in job[name]]
+    for name in ("hard", "soft"):
+        unknown = {"type": None, "consumable": None}
+        found[name] = [
+            {"name": each, "value": value, **job["complexes"].get(each, unknown)} for each, value in job[name].items()
+        ]
+    found["environment"] = [{"name": name, "value": value} for name, value in job["environment"]]
+    found["array"] = dict(zip(("first", "last", "step"), job["array"], strict=True)) if job["array"] else None
+    found["ar_id"] = job["ar"] or None
+    found["priorities"] = dict(zip(_PRIORITIES, job["priorities"], strict=True)) if job["priorities"] else None
+    found["tasks"] = [_task(task) for task in job["tasks"]]
+    return found
+
+
+def _task(task: "Fields") -> "Fields":
+    return {
+        "task_id": task["id"],
+        "status": task["status"],
+        "error": task["error"] or None,
+        "granted": grants(task["granted"]),
+        "pe": task["pe"] or None,
+        "start_time_s": task["start_time"] if task["status"] != "pending" else None,
+        "restarts": task["restarts"],
+        "binding": task["binding"] or None,
+        "memory": task["memory"] or None,
+        "usage": dict(zip(_USAGE, task["usage"], strict=True)) if task["usage"] else None,
+    }
+
+
+#: accounting fields under another name: with their unit, or as the other listings call them
+_RENAMED = {
+    "job_number": "job_id",
+    "task_number": "task_id",
+    "arid": "ar_id",
+    "cpu": "cpu_s",
+    "mem": "mem_gb_s",
+    "io": "io_gb",
+    "iow": "iow_s",
+    "maxvmem": "maxvmem_bytes",
+    **{name: f"{name}_s" for name in "submission_time start_time end_time ru_wallclock ru_utime ru_stime ar_sub_time".split()},
+    **{name: f"{name}_bytes" for name in "ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss".split()},
+}
+_TEXTS = frozenset("qname hostname group owner job_name account project department granted_pe category pe_taskid".split())
+_NULL_IF_NONE = frozenset("project granted_pe category pe_taskid".split())
+_NULL_IF_ZERO = frozenset("task_number arid ar_sub_time start_time".split())
+_REALS = frozenset("ru_utime ru_stime cpu mem io iow".split())
+
+
+def accounting_records(records: "Iterable[list[str]]") -> "Fields":
+    """Whole records of accounting."""
+    return {"records": [dict(map(_accounted, FIELDS, record)) for record in records]}
+
+
+def _accounted(name: str, text: str) -> "tuple[str, Any]":
+    value: Any = text
+    if name in _NULL_IF_NONE and text == "NONE":
+        value = None
+    elif name not in _TEXTS:
+        value = float(text) if name in _REALS else int(float(text))
+        value = None if name in _NULL_IF_ZERO and not value else value
+    return _RENAMED.get(name, name), value
+
+
+def reservations(data: "Fields") -> "Fields":
+    """Advance reservations."""
+    return {"reservations": [_reservation(one) for one in data["reservations"]], "unknown": data["unknown"]}
+
+
+def _reservation(one: "Fields") -> "Fields":
+    found = {name: value for name, value in one.items() if name not in ("id", "hard", "granted")}
+    for name in ("submit_time", "start_time", "end_time", "idle_limit"):
+        found[f"{name}_s"] = found.pop(name)
+    hard = [{"name": name, "value": value} for name, value in one["hard"]]
+    return {"ar_id": one["id"], **found, "hard": hard, "granted": grants(one["granted"])}
+
+
+def explanations(data: "Fields") -> "Fields":
+    """Why jobs are pending."""
+    return {"jobs": [_explanation(job) for job in data["jobs"]], "unknown": data["unknown"]}
+
+
+def _explanation(job: "Fields") -> "Fields":
+    causes = [
+        {"kind": cause["kind"], "text": cause["text"], "reasons": cause.get("reasons", []), "count": cause.get("count", 0)}
+        for cause in job["causes"]
+    ]
+    change = job["change"]
+    if change is not None:
+        change = {"texts": change["texts"], "options": change.get("options", ""), "now": change.get("now", False)}
+    return {
+        "job_id": job["id"],
+        "name": job["name"],
+        "owner": job["owner"],
+        "pending_tasks": job["pending"] if job["array"] else None,
+        "pending": bool(job["pending"]),
+        "running": job["running"],
+        "causes": causes,
+        "change": change,
+        "expected_start_s": job.get("expected_start") or None,
+    }
