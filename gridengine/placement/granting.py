@@ -8,7 +8,7 @@ allocation rules are the same code. Source: AR-32 … AR-51.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from gridengine.placement.access import user_sets_of, users_allowed
 from gridengine.placement.match import (
@@ -248,6 +248,7 @@ def closed_within(state: State, calendar: str, start: float, end: float, zone: t
     if closed != ON:
         return closed
     change = next_change(compiled, begin)
-    if change is None or change[0] >= datetime.fromtimestamp(end, zone).replace(tzinfo=None):
-        return ""
-    return change[1]
+    over = datetime.fromtimestamp(end, zone)
+    # a window that ends in the hour that the clocks of autumn show twice has seen all of it once
+    last = over.replace(tzinfo=None) + timedelta(hours=over.fold)
+    return "" if change is None or change[0] >= last else change[1]

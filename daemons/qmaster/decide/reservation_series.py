@@ -6,13 +6,15 @@ Owns which moments a rule means and what a series may be; the rules themselves a
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+import re
+from datetime import UTC, datetime, tzinfo
 from itertools import islice, pairwise
 
 from dateutil.rrule import rrulestr
 
 from daemons.qmaster.decide.refused import Refused
 
+_MOMENT = "%Y%m%dT%H%M%S"
 MOST = 366
 """Occurrences of one series."""
 
@@ -26,14 +28,25 @@ def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[
         raise Refused(f'denied: the rule "{rule}" must say COUNT or UNTIL: a series has an end')
     first = datetime.fromtimestamp(start, zone).replace(tzinfo=None)
     try:
-        found = list(islice(rrulestr(rule, dtstart=first), MOST + 1))
+        found = list(islice(rrulestr(_in_local_time(rule, zone), dtstart=first), MOST + 1))
     except (ValueError, TypeError, KeyError) as error:
         raise Refused(f'denied: "{rule}" is not a recurrence rule: {error}') from None
     if not found:
         raise Refused(f'denied: the rule "{rule}" means no time at all')
     if len(found) > MOST:
         raise Refused(f'denied: the rule "{rule}" means more than {MOST} times')
-    starts = [moment.replace(tzinfo=zone).timestamp() for moment in found]
+    # an hour that spring leaves out is the one behind it: twice the same time is one
+    starts = list(dict.fromkeys(moment.replace(tzinfo=zone).timestamp() for moment in found))
     if any(later - earlier < duration for earlier, later in pairwise(starts)):
         raise Refused(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
     return starts
+
+
+def _in_local_time(rule: str, zone: tzinfo) -> str:
+    """The rule with an UNTIL in UTC, as RFC 5545 writes it, in local time. Raises ValueError."""
+
+    def local(found: re.Match[str]) -> str:
+        moment = datetime.strptime(found[1], _MOMENT).replace(tzinfo=UTC)
+        return f"UNTIL={moment.astimezone(zone):{_MOMENT}}"
+
+    return re.sub(r"UNTIL=(\d{8}T\d{6})Z", local, rule.upper())
