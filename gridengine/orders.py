@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, PlannedStart
 
 
 class StartOrder(Struct, array_like=True):
@@ -37,6 +37,7 @@ class Orders(Struct, omit_defaults=True):
     `revision`: of the state it was computed on. `priorities` as in the event of the same meaning,
     only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
     `next_time`: epoch seconds at which time alone could change the outcome.
+    `planned`: what is kept for pending tasks, None if that is as it was.
     `schedule`: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10).
     `run_log`: lines for common/schedd_runlog of a run that was to be monitored (QF-35).
     `profile`: a summary of the run for the qmaster's messages, if they say PROFILE (SC-11).
@@ -48,6 +49,7 @@ class Orders(Struct, omit_defaults=True):
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
     give_up: list[int] = field(default_factory=list)
     next_time: float = 0.0
+    planned: list[PlannedStart] | None = None
     schedule: list[str] = field(default_factory=list)
     run_log: list[str] = field(default_factory=list)
     profile: str = ""

@@ -125,6 +125,8 @@ class Cluster:
             self.apply(ev.TaskStarted(job.id, start.task_id, start.attempt, self.now))
         if orders.priorities:
             self.apply(ev.PrioritiesSet(orders.priorities))
+        if orders.planned is not None:
+            self.apply(ev.PlansMade(orders.planned))
         return orders
 
     def apply_deletion(self, job_id: int) -> None:

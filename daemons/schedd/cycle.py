@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from daemons.schedd.calendar_windows import CalendarWindows
 from daemons.schedd.dispatch import Dispatch
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.parameters import Parameters
-from daemons.schedd.plan import Plan
 from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.schedule_lines import schedule_lines
 from daemons.schedd.suspend_thresholds import suspend_orders
 from daemons.schedd.view import View
 from gridengine.orders import Orders
+from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import job_waits, ready_tasks
+from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.timeline import Timeline, duration_offset
 from gridengine.state.jobs import Job
@@ -54,10 +54,14 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
         dispatch.run(job, category)
     if ledger.corrections and any(category.stuck for category in view.categories.values()):
         orders.next_time = min(orders.next_time or now + DECAY_STEP_S, now + DECAY_STEP_S)
-    if look_ahead is not None and look_ahead.made:
+    made = look_ahead.made if look_ahead is not None else []
+    planned = [one.planned for one in made]
+    if planned != view.state.planned:
+        orders.planned = planned
+    if made:
         view.look_again()
     if parameters.monitor:
-        orders.schedule = schedule_lines(view, now, orders.starts, look_ahead.made if look_ahead is not None else [])
+        orders.schedule = schedule_lines(view, now, orders.starts, made)
     view.touched({grant.host for order in orders.starts for grant in order.granted})
     suspend_orders(view, ledger, orders, now)
     view.forget_jobs()

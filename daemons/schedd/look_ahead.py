@@ -13,18 +13,19 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from daemons.schedd.board import Place
-from daemons.schedd.calendar_windows import FARTHEST_S, CalendarWindows
 from daemons.schedd.categories import Category
-from daemons.schedd.plan import Plan
 from daemons.schedd.view import View
+from gridengine.placement import quotas
+from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import load_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
+from gridengine.placement.plan import Plan
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import WindowLedger
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, PlannedStart
 
 EACH = 8
 """Moments that are looked at one by one before halving begins: with a thousand running jobs each look costs."""
@@ -45,6 +46,12 @@ class Reservation(NamedTuple):
     task_id: int
     fit: Fit
     category: Category
+
+    @property
+    def planned(self) -> PlannedStart:
+        """The form in orders."""
+        duration = self.category.request.duration
+        return PlannedStart(self.job_id, self.task_id, self.fit.start, duration, self.fit.granted, self.fit.pe)
 
 
 class LookAhead:
@@ -67,7 +74,8 @@ class LookAhead:
         if found is None:
             return False
         request = category.request
-        self.plan.reserve(found.granted, request.charged, found.pe, found.start, request.duration)
+        under = list(quotas.uses(self.view.site, request, found.granted, found.pe))
+        self.plan.reserve(f"job {job_id}", found.granted, request.charged, found.pe, found.start, request.duration, under)
         self.made.append(Reservation(job_id, task_id, found, category))
         return True
 

@@ -335,6 +335,10 @@ def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:
             state.priorities[job_id] = values
 
 
+def _plans_made(state: State, event: ev.PlansMade) -> None:
+    state.planned = event.plans
+
+
 HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.ObjectSet: _object_set,
     ev.ObjectRemoved: _object_removed,
@@ -361,4 +365,5 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     **reservations.RESERVATION_HANDLERS,
     **share_usage.USAGE_HANDLERS,
     ev.PrioritiesSet: _priorities_set,
+    ev.PlansMade: _plans_made,
 }

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from gridengine.ranges import Ranges
-from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, Usage
+from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, PlannedStart, Usage
 from gridengine.state.reservations import AdvanceReservation
 
 
@@ -329,6 +329,13 @@ class PrioritiesSet(Event, frozen=True, tag=True):
     priorities: dict[int, tuple[float, float, float, float]]
 
 
+class PlansMade(Event, frozen=True, tag=True):
+    """What the last scheduling run keeps for pending tasks; replaces what an earlier one kept (SC-7)."""
+
+    durable: ClassVar[bool] = False
+    plans: list[PlannedStart]
+
+
 AnyEvent = (
     ObjectSet
     | ObjectRemoved
@@ -365,6 +372,7 @@ AnyEvent = (
     | ReservationEnding
     | ReservationRemoved
     | PrioritiesSet
+    | PlansMade
 )
 
 

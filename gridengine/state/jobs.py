@@ -108,6 +108,18 @@ class Task(Struct, omit_defaults=True):
         return sum(grant.slots for grant in self.granted)
 
 
+class PlannedStart(Struct, array_like=True):
+    """What the last scheduling run keeps for a pending task of -R y: places, PE, when it begins (epoch s), for how long (s).
+    Source: sge_sched_conf(5) max_reservation; SC-7."""
+
+    job_id: int
+    task_id: int
+    start: float
+    duration: float
+    granted: list[Grant]
+    pe: str = ""
+
+
 class Job(Struct, omit_defaults=True):
     """A submitted job. Times are epoch seconds. Field names follow sge_submit(1) and `qstat -j`.
 

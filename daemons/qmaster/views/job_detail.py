@@ -6,6 +6,7 @@ Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Stat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, tzinfo
 from typing import Any
 
 from daemons.qmaster.selection import select_jobs
@@ -32,6 +33,7 @@ def job_detail(
     caller: Caller,
     now: float,
     environment_of: Callable[[int], Mapping[str, str]] | None = None,
+    zone: tzinfo = UTC,
 ) -> dict[str, Any]:
     """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
 
@@ -41,7 +43,7 @@ def job_detail(
     """
     state = listing.state
     if not body.get("jobs"):
-        return {"reasons": _reasons_of_all(state, now)}
+        return {"reasons": _reasons_of_all(state, now, zone)}
     found: dict[int, dict[str, Any]] = {}
     unknown: list[str] = []
     for target in body["jobs"]:
@@ -50,12 +52,12 @@ def job_detail(
         if not selected:
             unknown.append(target)
         for each in selected:
-            found[each.job.id] = _detail(state, each.job, now, environment_of)
+            found[each.job.id] = _detail(state, each.job, now, zone, environment_of)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
 def _detail(
-    state: State, job: Job, now: float, environment_of: Callable[[int], Mapping[str, str]] | None
+    state: State, job: Job, now: float, zone: tzinfo, environment_of: Callable[[int], Mapping[str, str]] | None
 ) -> dict[str, Any]:
     shown = {name: getattr(job, name) for name in _FIELDS}
     environment = environment_of(job.id) if environment_of is not None else {}
@@ -70,7 +72,8 @@ def _detail(
     shown["priorities"] = state.priorities.get(job.id)
     shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
-    shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending and _info_wanted(state, job.id) else []
+    explained = pending and _info_wanted(state, job.id)
+    shown["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
     return shown
 
 
@@ -90,9 +93,9 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def _reasons_of_all(state: State, now: float) -> list[list[Any]]:
+def _reasons_of_all(state: State, now: float, zone: tzinfo) -> list[list[Any]]:
     """Why jobs are pending, each reason with the numbers of the jobs that it concerns."""
-    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now).items()}
+    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now, zone).items()}
     return [[reason.text, ids] for reason, ids in listed.items() if ids]
 
 
