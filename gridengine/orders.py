@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.state.jobs import Grant, PlannedStart
+from gridengine.state.jobs import Grant, PlannedStart, Tickets
 
 
 class StartOrder(Struct, array_like=True):
@@ -34,7 +34,7 @@ class SuspendOrder(Struct, array_like=True):
 class Orders(Struct, omit_defaults=True):
     """The outcome of one scheduling cycle.
 
-    `revision`: of the state it was computed on. `priorities` as in the event of the same meaning,
+    `revision`: of the state it was computed on. `priorities` and `tickets` as in the event of the same meaning,
     only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
     `next_time`: epoch seconds at which time alone could change the outcome.
     `planned`: what is kept for pending tasks, None if that is as it was.
@@ -47,6 +47,7 @@ class Orders(Struct, omit_defaults=True):
     starts: list[StartOrder] = field(default_factory=list)
     suspends: list[SuspendOrder] = field(default_factory=list)
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
+    tickets: dict[int, Tickets] = field(default_factory=dict)
     give_up: list[int] = field(default_factory=list)
     next_time: float = 0.0
     planned: list[PlannedStart] | None = None

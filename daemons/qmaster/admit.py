@@ -46,8 +46,8 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
         if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
-    if orders.priorities:
-        events.append(ev.PrioritiesSet(orders.priorities))
+    if orders.priorities or orders.tickets:
+        events.append(ev.PrioritiesSet(orders.priorities, orders.tickets))
     if orders.planned is not None:
         events.append(ev.PlansMade(orders.planned))
     return events
