@@ -14,12 +14,20 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 FENCED_DIRECTORIES = {"unit", "property", "scenarios", "simulation"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks."""
+    """Register the marks. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    settings.register_profile(
+        "project",
+        deadline=None,
+        derandomize="CI" in os.environ,
+        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
+    )
+    settings.load_profile("project")
     config.addinivalue_line("markers", "statement(*ids): the statements of docs/statements.md that the test proves")
 
 

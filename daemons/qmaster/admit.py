@@ -48,8 +48,8 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
     if orders.job_reservations != state.job_reservations and not newly_reserved:
         events.append(ev.JobReservationsSet(orders.job_reservations))
-    if orders.priorities:
-        events.append(ev.PrioritiesSet(orders.priorities))
+    if orders.priorities or orders.tickets:
+        events.append(ev.PrioritiesSet(orders.priorities, orders.tickets))
     return events
 
 
@@ -95,7 +95,7 @@ class _Room:
         if not grants_fit(site, ledger, request, order.granted, order.pe):
             return False
         ledger.charge(order.granted, request.charged, order.pe)
-        quotas.charge(site, ledger, request, order.granted, order.pe)
+        ledger.charge_quotas(quotas.uses(site, request, order.granted, order.pe), 1)
         return True
 
     def _request(self, job: Job, site: Site) -> Request:

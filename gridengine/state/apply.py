@@ -18,9 +18,10 @@ from gridengine.state import events as ev
 from gridengine.state import share_usage
 from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
-from gridengine.state.jobs import FinishedJob, Hold, Job, Task
+from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.quotas import QUOTA_KINDS
 from gridengine.state.state import State, Unsettled
 
@@ -131,7 +132,7 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
     fresh = msgspec.convert(event.changes, dict[str, Any])
     kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
     for name, value in fresh.items():
-        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=ev.decode_hook))
+        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook))
     job.version += 1
     _index_job(state, job)
     for task in placed:
@@ -277,6 +278,7 @@ def _finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
         return
     del state.jobs[job.id]
     reservations.forget_job(state, job)
+    state.tickets.pop(job.id, None)
     prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
     state.doomed.discard(job.id)
     _forget_dependencies(state, job)
@@ -334,6 +336,11 @@ def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:
     for job_id, values in event.priorities.items():
         if job_id in state.jobs:
             state.priorities[job_id] = values
+    for job_id, tickets in event.tickets.items():
+        if job_id in state.jobs and tickets != NO_TICKETS:
+            state.tickets[job_id] = tickets
+        else:
+            state.tickets.pop(job_id, None)
 
 
 HANDLERS: dict[type, Callable[[State, Any], None]] = {

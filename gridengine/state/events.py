@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from gridengine.ranges import Ranges
-from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, Usage
+from gridengine.state.hooks import decode_hook, encode_hook
+from gridengine.state.jobs import Confinement, Grant, Job, Tickets, Usage
 from gridengine.state.reservations import AdvanceReservation, JobReservation
 
 
@@ -333,10 +334,11 @@ class JobReservationsSet(Event, frozen=True, tag=True):
 
 
 class PrioritiesSet(Event, frozen=True, tag=True):
-    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio. Source: sge_priority(5), PR-1."""
+    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio, and tickets. Source: sge_priority(5), PR-1."""
 
     durable: ClassVar[bool] = False
     priorities: dict[int, tuple[float, float, float, float]]
+    tickets: dict[int, Tickets] = {}
 
 
 AnyEvent = (
@@ -379,19 +381,6 @@ AnyEvent = (
 )
 
 
-def encode_hook(value: object) -> object:
-    """JSON form of the types that msgspec does not know: ranges as their compact text."""
-    if isinstance(value, Ranges):
-        return value.dump()
-    raise NotImplementedError(type(value))
-
-
-def decode_hook(kind: type, value: object) -> object:
-    if kind is Ranges:
-        return Ranges.load(str(value))
-    raise NotImplementedError(kind)
-
-
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 _decoder = msgspec.json.Decoder(list[AnyEvent], dec_hook=decode_hook)
 
@@ -404,5 +393,3 @@ def encode_events(events: list[AnyEvent]) -> bytes:
 def decode_events(data: bytes) -> list[AnyEvent]:
     return _decoder.decode(data)
 
-
-__all__ = ["AnyEvent", "Event", "PathOnHost", "decode_events", "encode_events"]
