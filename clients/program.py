@@ -28,6 +28,7 @@ def run(name: str, command: "Command") -> int:
     The process ends here, without the interpreter's own tidying up, which costs a command 2 ms.
     """
     gc.disable()
+    _ensure_standard_streams()
     status = guarded(name, command, sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -35,6 +36,18 @@ def run(name: str, command: "Command") -> int:
     except OSError:
         status = EXIT_BROKEN_PIPE
     os._exit(status)
+
+
+def _ensure_standard_streams() -> None:
+    """A stream that the caller has closed leads nowhere; its number must not become that of a file or a connection."""
+    for descriptor in (0, 1, 2):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+    for name, descriptor in (("stdin", 0), ("stdout", 1), ("stderr", 2)):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(descriptor, "r" if descriptor == 0 else "w", closefd=False))
 
 
 def guarded(name: str, command: "Command", arguments: list[str]) -> int:

@@ -1,9 +1,9 @@
 """qsub: submit a job. Source: sge_submit(1); statements SB, SO; texts and exit codes as other programs parse them."""
 
 import sys
-import time
 
 from clients import gdi, program
+from clients.progress import records_of
 from clients.submission import Job, read_submission, submit_request
 from gridengine.errors import EXIT_SYNC_FAILED
 from gridengine.options.option import options_of, usage
@@ -11,12 +11,7 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
-
-#: how long a waiting qsub does without a qmaster: the job goes on meanwhile
-PATIENCE_S = 60.0
-_PAUSE_S = 0.2
 
 
 def qsub(arguments: list[str]) -> int:
@@ -80,7 +75,7 @@ def _wait(job_id: int, array: bool, sync: bool, immediate: bool) -> int:
     if immediate:
         program.complain("Waiting for immediate job to be scheduled.")
     status, ended = 0, False
-    for record in _records(job_id):
+    for record in records_of(job_id):
         if immediate and record.get("deleted"):
             break
         if immediate:
@@ -98,30 +93,6 @@ def _wait(job_id: int, array: bool, sync: bool, immediate: bool) -> int:
     if not ended:
         status = _report(str(job_id), {"deleted": True})
     return status
-
-
-def _records(job_id: int) -> "Iterator[dict[str, Any]]":
-    """What the qmaster tells of the job until its end; across restarts of the qmaster, each task once."""
-    seen: set[int] = set()
-    lost = 0.0
-    while True:
-        try:
-            for record in gdi.stream("wait", {"job_id": job_id}):
-                lost = 0.0
-                if record.get("done"):
-                    return
-                if "exit_status" not in record and not record.get("deleted"):
-                    yield record
-                elif record["task_id"] not in seen:
-                    seen.add(record["task_id"])
-                    yield record
-            fault = gdi.Unreachable("the qmaster ended the stream before the job had ended")
-        except gdi.Unreachable as error:
-            fault = error
-        lost = lost or time.monotonic()
-        if time.monotonic() - lost > PATIENCE_S:
-            raise fault
-        time.sleep(_PAUSE_S)
 
 
 def _report(label: str, record: "dict[str, Any]") -> int:

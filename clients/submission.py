@@ -64,9 +64,10 @@ def read_submission(command: str, arguments: list[str]) -> Job:
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
             quick[option.name] = values[0] if values else ""
-    binary = quick.get("-b", "n")[:1] == "y"
+    # of the others only qrsh can send a script
+    binary = quick.get("-b", "n" if command == "qsub" else "y")[:1] == "y"
     script = None
-    if not binary and "-help" not in quick:
+    if not binary and "-help" not in quick and (operands or command == "qsub"):
         script = _read_script(operands)
         prefix = quick.get("-C", "#$")
         if prefix:
@@ -172,10 +173,16 @@ def _script_settings(script: bytes, prefix: str, name: str, options: "dict[str, 
     return found
 
 
-def submit_request(job: Job) -> "dict[str, Any]":
+def submit_request(job: Job, kind: str = "batch") -> "dict[str, Any]":
     """The body of the request `submit`. Raises OptionError for what no request can carry."""
     request = job.target.request
-    if job.script is None:
+    arguments = job.operands[1:]
+    if kind != "batch":
+        request["kind"] = kind
+    if kind not in ("batch", "qrsh"):
+        arguments = job.operands
+        request["binary"] = True
+    elif job.script is None:
         if not job.operands:
             raise OptionError("command required for a binary job")
         request["binary"] = True
@@ -189,7 +196,7 @@ def submit_request(job: Job) -> "dict[str, Any]":
 
             request["script"] = binascii.b2a_base64(job.script, newline=False).decode()
             request["script_encoding"] = "base64"
-    request["args"] = job.operands[1:]
+    request["args"] = arguments
     for argument in job.operands:
         if "\0" in argument or any("\ud800" <= letter <= "\udfff" for letter in argument):
             raise OptionError(f"the argument {argument!a} is not text in UTF-8")

@@ -35,6 +35,8 @@ def job_command_line(config: TaskConfig) -> CommandLine:
 
     Source: queue_conf(5) shell, shell_start_mode, starter_method (QC-20 to QC-23, QC-26), SO-33.
     """
+    if config.login:
+        return _in_login_shell(config)
     what = config.command if config.binary else config.script
     assert what is not None  # parse_config has checked it
     if config.starter_method is not None:
@@ -47,6 +49,23 @@ def job_command_line(config: TaskConfig) -> CommandLine:
     if config.shell_start_mode == "script_from_stdin":
         return CommandLine(config.shell, [name, "-s", *config.args], script_on_stdin=what, interpreter=True)
     return CommandLine(config.shell, [name, what, *config.args], interpreter=True)
+
+
+def _in_login_shell(config: TaskConfig) -> CommandLine:
+    """What qlogin and qrsh run: a login shell, or a command in the owner's login shell, its words joined by blanks so that
+    the shell on the host expands them, as rsh and ssh do. Source: sge_submit(1) qrsh, -noshell, QRSH_WRAPPER (IA-7, SO-24).
+    """
+    name = _base_name(config.login_shell)
+    if config.command is None:
+        return CommandLine(config.login_shell, [f"-{name}"], interpreter=True)
+    if config.starter_method is not None:
+        return _through_starter(config, config.command)
+    if config.no_shell:
+        return CommandLine(config.command, [config.command, *config.args])
+    text = " ".join([config.command, *config.args])
+    if config.wrapper is not None:
+        return CommandLine(config.wrapper, [config.wrapper, text], interpreter=True)
+    return CommandLine(config.login_shell, [name, "-c", text], interpreter=True)
 
 
 def is_login_shell(config: TaskConfig) -> bool:

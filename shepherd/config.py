@@ -35,6 +35,9 @@ class TaskConfig:
     `processors`: those that the task is bound to, [] for all of them.
     `ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
     the checkpoint to start from, 0 for none.
+    `session`: how an interactive job is connected with its client: `pipes`, `pty`, or "" for not at all;
+    `session_grace_s`: how long it may be without a client. `login`: run the owner's `login_shell` (with the command, if
+    there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER).
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
     """
 
@@ -108,6 +111,11 @@ class TaskConfig:
     forbid_reschedule: bool = False
     forbid_apperror: bool = False
     pdc_interval_s: Number = 1
+    session: str = ""
+    session_grace_s: Number = 60
+    login: bool = False
+    login_shell: str = "/bin/sh"
+    wrapper: str | None = None
 
 
 def summed_limit(config: TaskConfig, name: str) -> Number | None:
@@ -137,6 +145,7 @@ _ACCEPTS: dict[str, Callable[[Any], bool]] = {
 }
 _FIELDS = {f.name: (str(f.type), _ACCEPTS[str(f.type)]) for f in fields(TaskConfig)}
 _REQUIRED = ("job_id", "owner", "cwd", "stdout")
+SESSIONS = ("", "pipes", "pty")
 SHELL_START_MODES = ("posix_compliant", "unix_behavior", "script_from_stdin")
 
 
@@ -156,7 +165,9 @@ def parse_config(data: object) -> TaskConfig:
     config = TaskConfig(**values)
     if config.shell_start_mode not in SHELL_START_MODES:
         raise ConfigError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')
-    if (config.command if config.binary else config.script) is None:
+    if config.session not in SESSIONS:
+        raise ConfigError(f'config: unknown session "{config.session}"')
+    if not config.login and (config.command if config.binary else config.script) is None:
         raise ConfigError(f'config has no "{"command" if config.binary else "script"}"')
     return config
 

@@ -131,6 +131,10 @@ class Control:
         except MethodError as error:
             return [Note(f"command {text!r} left alone: {error}")]
 
+    def disconnected(self, why: str, now: float) -> list[Action]:
+        """The session of an interactive job has ended before the job."""
+        return self._terminate(now, why, insist=True)
+
     def due(self, now: float) -> list[Action]:
         """What is to happen at monotonic time `now`."""
         actions: list[Action] = []

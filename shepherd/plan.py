@@ -1,7 +1,7 @@
 """The steps of one task, in order, with all that each needs: `plan(config)` is pure and its list is what tests read.
 
 Source: sge_shepherd(8) DESCRIPTION (EX-1). `run` carries the steps out; no step looks back into the configuration for
-what to do. Interactive starts are a further kind of `Run` in this list.
+what to do.
 """
 
 from __future__ import annotations
@@ -73,6 +73,16 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSession:
+    """Make the streams of an interactive job and let its client connect (IA-1, IA-2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CloseSession:
+    """Tell the client how the job ended, and wait until it has that and all output."""
+
+
+@dataclass(frozen=True, slots=True)
 class Sweep:
     """End every process that the job (not the methods before it) has left behind."""
 
@@ -91,7 +101,7 @@ class Clean:
     text: str
 
 
-Step = Bind | Contain | MakeDirectory | Run | Sweep | Clean | RemoveDirectory
+Step = Bind | Contain | MakeDirectory | OpenSession | Run | Sweep | CloseSession | Clean | RemoveDirectory
 
 
 def plan(config: TaskConfig) -> list[Step]:
@@ -102,11 +112,15 @@ def plan(config: TaskConfig) -> list[Step]:
         steps.append(Bind(config.processors))
     if config.tmpdir is not None:
         steps.append(MakeDirectory(config.tmpdir))
+    if config.session:
+        steps.append(OpenSession())
     if config.prolog is not None:
         steps.append(_method_step(config, "prolog", config.prolog))
     if config.pe_start is not None:
         steps.append(_method_step(config, "pe_start", config.pe_start, needs=(PREPARATION, "prolog")))
     steps += [_job_step(config), Sweep()]
+    if config.session:
+        steps.append(CloseSession())
     if config.clean_command is not None and config.ckpt_interface in WITH_CKPT_COMMANDS:
         steps.append(Clean(config.clean_command))
     if config.pe_stop is not None:

@@ -22,6 +22,7 @@ from shepherd.outcome import (
     SEARCHING_SHELL,
 )
 from shepherd.plan import Run
+from shepherd.session import Session
 from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
 
@@ -41,13 +42,14 @@ class SetupError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What all processes of one task share. `containment`: only the job itself enters it."""
+    """What all processes of one task share. `containment`, `session`: only the job itself enters them."""
 
     owner: Identity
     cwd: str
     umask: int
     nice: int
     containment: Containment
+    session: Session | None = None
 
 
 class Started:
@@ -107,7 +109,10 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
         target = around.owner if run.user is None else named(run.user)
         with as_user(around.owner):
             _change_directory(around.cwd)
-            files = open_files(run.output, environment, script)
+            if is_job and around.session is not None:
+                files = around.session.enter()
+            else:
+                files = open_files(run.output, environment, script)
         become(target, around.containment.gid if is_job else None)
     except OpenError as error:
         raise SetupError(OPENING_OUTPUT, str(error)) from error

@@ -11,7 +11,7 @@ import signal
 import time
 from pathlib import Path
 
-from shepherd import containment, control, directories, plan, process, process_tree, task_files
+from shepherd import containment, control, directories, plan, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
 from shepherd.config import ConfigError, TaskConfig, read_config
 from shepherd.identity import Identity, IdentityError, as_user, owner
@@ -22,6 +22,7 @@ from shepherd.usage import JobUsage, io_bytes
 COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
 _BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+_ENDING_COMMANDS = ("terminate", "kill")
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 _PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
 
@@ -69,7 +70,8 @@ class _Task:
         self._directory = directory
         self._config = config
         self._trace = trace
-        self._outcome = Outcome(config.forbid_reschedule, config.forbid_apperror)
+        plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
+        self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
         self._usage = JobUsage()
         self._containment = containment.Containment([], None)
@@ -85,6 +87,7 @@ class _Task:
         self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
         self._commands_read = 0
         self._job_over = False
+        self._session: session.Session | None = None
 
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
@@ -120,6 +123,10 @@ class _Task:
                 self._make_directory(step.path)
             case plan.Run():
                 self._run_to_end(step)
+            case plan.OpenSession():
+                self._open_session()
+            case plan.CloseSession():
+                self._close_session()
             case plan.Sweep():
                 self._sweep()
             case plan.Clean():
@@ -202,7 +209,7 @@ class _Task:
     def _start(self, step: plan.Run) -> process.Started | None:
         assert self._owner is not None
         config = self._config
-        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, self._containment)
+        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, self._containment, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
         if step.name == "epilog":
             extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
@@ -215,6 +222,8 @@ class _Task:
         return started
 
     def _job_started(self, pid: int) -> None:
+        if self._session is not None:
+            self._session.job_started()
         self._job_pid = pid
         self._start_time, self._since = time.time(), time.monotonic()
         task_files.write_process(self._directory / task_files.JOB_PID, pid)
@@ -277,6 +286,8 @@ class _Task:
                 return
             io = 0 if ended.si_pid in self._not_job else io_bytes(ended.si_pid)
             pid, status, rusage = os.wait4(ended.si_pid, 0)
+            if self._session is not None and pid == self._session.pid:
+                self._session_ended(os.waitstatus_to_exitcode(status))
             if self._started is not None and pid == self._started.pid:
                 self._current_status = status
             if self._job_pid and pid not in self._not_job:
@@ -287,11 +298,43 @@ class _Task:
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
         for command in commands:
+            if self._job_over and self._session is not None and command in _ENDING_COMMANDS:
+                self._session.kill()  # it is being closed, and the client takes its time
             if self._job_over and command not in _AFTER_JOB_COMMANDS:
                 self._trace(f"command {command} left alone: the job has ended already")
                 continue
             self._trace(f"command {command}")
             self._act(self._control.command(command, time.monotonic()))
+
+    # --- the session of an interactive job -------------------------------------------------------------------------
+
+    def _open_session(self) -> None:
+        assert self._owner is not None
+        try:
+            self._session = session.start(self._directory, self._config, self._owner)
+        except OSError as error:
+            self._fail(plan.PREPARATION, FAILED_EARLY, f"can't make the streams of the session: {error.strerror}")
+            return
+        self._not_job.add(self._session.pid)
+        self._trace(f"session is process {self._session.pid}")
+
+    def _close_session(self) -> None:
+        """A client that is connected gets the rest of the output and the outcome, however long it takes."""
+        if self._session is None:
+            return
+        self._job_over = True
+        self._session.finish(self._outcome.exit_status, self._outcome.failed, self._outcome.reason)
+        while not self._session.over:
+            self._wait()
+        self._session = None
+
+    def _session_ended(self, status: int) -> None:
+        assert self._session is not None
+        self._session.over = True
+        if not self._job_over:
+            why = session.WHY_ENDED.get(status, "the process of the interactive session died")
+            self._trace(why)
+            self._act(self._control.disconnected(why, time.monotonic()))
 
     # --- acting ---------------------------------------------------------------------------------------------------
 

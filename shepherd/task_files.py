@@ -26,6 +26,7 @@ CHECKPOINT = "checkpoint"
 _RETRY_S = 1.0
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
+SESSION = "session"
 
 
 def claim(directory: Path) -> bool:

@@ -13,6 +13,8 @@ from gridengine.delivery import Start
 
 #: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
 DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
+#: JOB_SCRIPT of interactive jobs (O)
+_INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh": "INTERACTIVE"}
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
 
 
@@ -102,7 +104,7 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
         "ENVIRONMENT": "BATCH",
         "JOB_ID": str(job.id),
         "JOB_NAME": job.name,
-        "JOB_SCRIPT": job.script_file if job.binary else places.script,
+        "JOB_SCRIPT": _INTERACTIVE.get(job.kind) or (job.script_file if job.binary else places.script),
         "REQUEST": job.name,
         "REQNAME": job.name,
         "QUEUE": granted[0].queue,
@@ -114,6 +116,8 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
         "SGE_CWD_PATH": places.cwd,
         "SGE_STDIN_PATH": places.stdin,
     }
+    if job.kind != "batch":
+        result |= dict.fromkeys(("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH"), "/dev/null")  # O
     if job.checkpoint:
         result["SGE_CKPT_ENV"] = job.checkpoint
     if directory := none_as_null(start.checkpoint.get("ckpt_dir", "")):

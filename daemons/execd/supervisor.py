@@ -1,4 +1,4 @@
-"""The supervisor of an exec host: keeps its Ray node, launcher and gateway, and tells the qmaster that it is here.
+"""The supervisor of an exec host: keeps its Ray node, launcher, gateway and session server, and says hello.
 
 Owns their lives; imports no Ray and knows no job. What it starts ends with it, except shepherds and jobs: these go on
 whatever happens here. Called by the program `sge_execd`. Source: docs/architecture.md section 5.
@@ -20,6 +20,7 @@ import aiohttp
 from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
 from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
+from daemons.execd.session_server import SessionServer
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
@@ -50,6 +51,7 @@ class Supervisor:
         self._cell, self._host, self._binary_path = cell, host, binary_path
         self._link = QmasterLink(cell, host)
         self._gateway = Gateway(cell, self._link)
+        self._sessions = SessionServer(cell, host)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster is another one
@@ -62,6 +64,7 @@ class Supervisor:
         work = [
             asyncio.create_task(self._again("launcher", self._launcher)),
             asyncio.create_task(self._again("gateway", self._gateway.run)),
+            asyncio.create_task(self._again("session server", self._sessions.run)),
             asyncio.create_task(self._again("Ray node", self._node)),
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
@@ -167,7 +170,7 @@ class Supervisor:
                 continue
 
     async def _say_hello(self) -> Cluster:
-        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation()}
+        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "session_port": self._sessions.port}
         if self._node_id:
             body["node_id"] = self._node_id
         try:

@@ -11,6 +11,7 @@ import msgspec
 
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPlaces, job_environment
+from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostConfiguration, Site, none_as_null
 from daemons.execd.standard_files import StandardFiles, path_for, standard_files
@@ -73,6 +74,7 @@ def task_config(
         | _checkpointing(start)
         | _rules(configuration)
         | _restrained(restraint, limits(start, configuration))
+        | (interactive_config(start, configuration, account) if job.kind != "batch" else {})
     )
 
 

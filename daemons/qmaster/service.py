@@ -27,6 +27,7 @@ from daemons.qmaster.mail_sender import MailSender
 from daemons.qmaster.master import Master
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
+from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.spool import SpoolError
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import (
@@ -36,6 +37,7 @@ from gridengine.gdi.requests import (
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
+    OpenSession,
     Shutdown,
     Submit,
     decode_request,
@@ -72,6 +74,7 @@ class Service:
         self.driver = SchedulerDriver(master, cycle, self.flush)
         self.dispatcher = Dispatcher(master, deliver, self.flush)
         self.event_clients = EventClients(master)
+        self._sessions = Sessions("")
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._verifier = ServerVerifier(lambda: master.state.configuration())
@@ -79,6 +82,7 @@ class Service:
 
     async def start(self, socket: Path, host: str, key: str, port: int = 0, tls: Any = None) -> None:
         self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events}, host, key)
+        self._sessions = Sessions(key)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
         self.master.post = self._mail.send
@@ -147,6 +151,8 @@ class Service:
                 return await self._shutdown(request, caller)
             if isinstance(request, MonitorScheduling):
                 return self._monitor(caller)
+            if isinstance(request, OpenSession):
+                return self._sessions.open(self.master.state, request, caller)
             if isinstance(request, KillEventClients):
                 return self.event_clients.kill(request, caller)
             if isinstance(request, Submit) and self._verifier.configured:
@@ -177,6 +183,7 @@ class Service:
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
+        self._sessions.heard(request.host, request.session_port)
         await self._host_joined(request.host)
         return Answer(data=self._session())
 

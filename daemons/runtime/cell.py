@@ -22,7 +22,10 @@ class CellFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The settings of one cell. Ports are TCP ports; `aliases` maps every other name of a host to its unique one."""
+    """The settings of one cell. Ports are TCP ports (`execd_port` 0: any free one).
+
+    `aliases` maps every other name of a host to its unique one.
+    """
 
     root: Path
     name: str
@@ -32,6 +35,7 @@ class Cell:
     run_dir: Path
     qmaster_port: int
     ray_port: int
+    execd_port: int = 0
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
     ignore_fqdn: bool = False
@@ -125,6 +129,7 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         run_dir=Path(settings["run_dir"]),
         qmaster_port=_port(settings, "qmaster_port", path),
         ray_port=_port(settings, "ray_port", path),
+        execd_port=_port(settings, "execd_port", path) if "execd_port" in settings else 0,
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",

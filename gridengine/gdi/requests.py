@@ -27,7 +27,7 @@ class Submit(Request):
     `script_file`: what qstat -j shows; `name` "" means: derived from `script_file`, or STDIN.
     `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters.
     `environment`: variables of -v/-V; the SGE_O_* ones are among them. `verify`: letter of -w, "" for what is usual.
-    `rerun`: None as default. `start_after`, `deadline`: epoch seconds or 0. `hold_jid_ok`, `hold_jid_fail`: jobs that must
+    `rerun`, `pty`: None as default. `start_after`, `deadline`: epoch seconds or 0. `hold_jid_ok`, `hold_jid_fail`: jobs that must
     succeed, or fail, first.
     """
 
@@ -38,6 +38,7 @@ class Submit(Request):
     binary: bool = False
     args: list[str] = field(default_factory=list)
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
+    pty: bool | None = None
     cwd: str = ""
     submit_cwd: str = ""
     home: str = ""
@@ -297,13 +298,24 @@ class Shutdown(Request):
     kill_jobs: bool = False
 
 
+class OpenSession(Request):
+    """`session`: where and with which ticket the owner of an interactive job connects to its streams."""
+
+    job_id: int
+    task_id: int = 1
+
+
 class ExecdHello(Request):
-    """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed."""
+    """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
+
+    `session_port`: where clients of interactive jobs connect to, 0 for nowhere.
+    """
 
     host: str
     incarnation: str = ""
     pid: int = 0
     node_id: str = ""
+    session_port: int = 0
 
 
 REQUESTS: dict[str, type[Request]] = {
@@ -329,6 +341,7 @@ REQUESTS: dict[str, type[Request]] = {
     "clean_queues": CleanQueues,
     "kill_event_clients": KillEventClients,
     "shutdown": Shutdown,
+    "session": OpenSession,
     "execd_hello": ExecdHello,
 }
 

@@ -121,7 +121,7 @@ NO_TICKETS = Tickets()
 class Job(Struct, omit_defaults=True):
     """A submitted job. Times are epoch seconds. Field names follow sge_submit(1) and `qstat -j`.
 
-    `hard`/`soft`: resource requests by full complex name. `rerun`: None when the user said nothing.
+    `hard`/`soft`: resource requests by full complex name. `rerun`, `pty`: None when the user said nothing.
     `pending`: tasks that were never started. `holds`: tasks per hold type (`Hold` value as key).
     `task_range`: first, last and step as submitted; `array` holds the tasks that come of it.
     `ar`, `ar_time`: its advance reservation and when that was made, 0 without one.
@@ -143,6 +143,7 @@ class Job(Struct, omit_defaults=True):
     department: str = "defaultdepartment"
     account: str = "sge"
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
+    pty: bool | None = None
     script_file: str = ""
     binary: bool = False
     args: list[str] = field(default_factory=list)

@@ -28,8 +28,8 @@ from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 COPIED = (
-    "account project kind script_file binary args cwd submit_cwd home login_shell submit_path stdout stderr stdin merge shells "
-    "no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
+    "account project kind pty script_file binary args cwd submit_cwd home login_shell submit_path stdout stderr stdin merge "
+    "shells no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
     "task_concurrency start_after deadline priority job_share override_tickets reserve rerun now notify mail_options "
     "mail_list checkpoint checkpoint_when context binding ar"
 ).split()

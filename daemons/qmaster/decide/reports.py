@@ -1,7 +1,8 @@
 """Reports of exec hosts: load, starts, ends, inventories; what each does to the state, and the verdict on it.
 
 Owns the rules for the end of a task: ended, again (exit 99, host failure), error state (exit 100, failed codes),
-queue instance in error. Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
+queue instance in error. An interactive job, whose user is told at once, is over in any case (IA-8).
+Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
         outcome.events.append(ev.TaskRequeued(*report.key, now, behind=behind))
-    elif report.failed in JOB_ERRORS:
+    elif report.failed in JOB_ERRORS and job.kind == "batch":
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(job, task, report, reason, now, outcome)
     elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB:
@@ -195,7 +196,7 @@ def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outco
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
     outcome.events.append(ev.InstanceErrorSet(instance, reason))
-    if report.failed in QUEUE_ERRORS_AFTER_JOB:
+    if report.failed in QUEUE_ERRORS_AFTER_JOB or job.kind != "batch":
         _end(job, task, report, outcome)
     else:
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))

@@ -33,6 +33,8 @@ from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 MAX_JOB_ID = 9_999_999
+_NAMES = {"qlogin": "QLOGIN", "qrlogin": "QRLOGIN", "qsh": "INTERACTIVE"}
+"""Names of jobs that have no command."""
 
 
 def submit(state: State, request: Submit, caller: Caller, world: World) -> Decision:
@@ -140,6 +142,10 @@ def script_of(request: Submit) -> bytes | None:
 
 
 def _default_name(request: Submit) -> str:
-    if request.kind != "batch" and not request.script_file:
-        return {"qlogin": "QLOGIN", "qrlogin": "QRLOGIN", "qsh": "INTERACTIVE", "qrsh": "QRSH"}[request.kind]
+    """SB-9; that of a command of qrsh, which a shell will read, ends at a blank or a semicolon."""
+    if request.kind in _NAMES:
+        return _NAMES[request.kind]
+    if request.kind == "qrsh" and request.binary:
+        words = request.script_file.replace(";", " ").split()
+        return posixpath.basename(words[0]) if words else "QRSH"
     return posixpath.basename(request.script_file) or "STDIN"

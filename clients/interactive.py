@@ -1,0 +1,194 @@
+"""Interactive jobs as the user's side has them: submit, wait for the start, connect, and exit as the job does.
+
+Owns the course of qrsh and qlogin, and what they say. Source: sge_submit(1) qrsh, qlogin; statements IA, SO-22, SO-24, SO-29;
+texts and exit codes as other programs parse them (O).
+"""
+
+import os
+import sys
+import time
+
+from clients import gdi, program
+from clients.progress import PATIENCE_S, records_of
+from clients.submission import Job, read_submission, submit_request
+from gridengine.options.option import OptionError, options_of, usage
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+    from clients.terminal import Terminal
+
+_PAUSE_S = 0.1
+_FAILED = 1
+
+
+def submit_interactive(command: str, kind: str, job: Job) -> "tuple[int, str] | int":
+    """Submit; the job's id and name, or the exit status of a command that has nothing more to do."""
+    if job.settings.get("help"):
+        sys.stdout.write(usage(command, "[command [arguments]]", options_of(command, SUBMIT_OPTIONS)))
+        return 0
+    request = job.target.request
+    request.setdefault("now", True)
+    environment = request.setdefault("environment", {})
+    for name in ("TERM", "QRSH_WRAPPER"):
+        if os.environ.get(name):
+            environment.setdefault(name, os.environ[name])
+    request = submit_request(job, kind)
+    if job.settings.get("verify"):
+        from clients.render.job_detail import would_be_job
+
+        sys.stdout.write(would_be_job(request))
+        return 0
+    answer = gdi.call("submit", request)
+    if answer.data is None:
+        status = program.show_answers(answer)
+        asked = request.get("verify") in ("v", "p")
+        return status if asked and not any(level == "error" for level, _ in answer.answers) else status or _FAILED
+    program.show_answers(answer)
+    return answer.data["job_id"], answer.data["name"]
+
+
+def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
+    """qrsh or qlogin from the command line to its exit status. `kind_of(job)`: the kind of job that it asks for."""
+    job = read_submission(command, arguments)
+    if "attach" in job.settings:
+        return _attach(job.settings["attach"])
+    verbose = command == "qlogin" or bool(job.settings.get("verbose"))
+    from clients.terminal import Interrupted, Terminal
+
+    terminal = Terminal()
+    terminal.watch_signals()
+    submitted = submit_interactive(command, kind_of(job), job)
+    if isinstance(submitted, int):
+        return submitted
+    job_id, name = submitted
+    if verbose:
+        print(f'Your job {job_id} ("{name}") has been submitted', flush=True)
+        program.complain("waiting for interactive job to be scheduled ...")
+    session = _Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+    try:
+        if not _wait_for_start(job_id):
+            program.complain(f'Your "{command}" request could not be scheduled, try again later.')
+            return _FAILED
+        if verbose:
+            program.complain(f"Your interactive job {job_id} has been successfully scheduled.")
+        return session.run()
+    except Interrupted as interruption:
+        return session.interrupted(interruption.number)
+
+
+def _wait_for_start(job_id: int) -> bool:
+    """Wait until the job has its place; whether it ever gets one."""
+    return next((not record.get("deleted") for record in records_of(job_id)), False)
+
+
+def _attach(target: str) -> int:
+    """qrsh -attach: go on with a session that another client has left, or take it over."""
+    from clients.terminal import Interrupted, Terminal
+
+    if not target.isdigit():
+        raise OptionError(f'-attach: "{target}" is no job id')
+    terminal = Terminal()
+    terminal.watch_signals()
+    session = _Session(int(target), terminal, verbose=False, stdin=True)
+    try:
+        return session.run(attached=True)
+    except Interrupted as interruption:
+        return session.interrupted(interruption.number)
+
+
+class _Session:
+    """The session of a job that has its place."""
+
+    def __init__(self, job_id: int, terminal: "Terminal", verbose: bool, stdin: bool) -> None:
+        from clients.session_pump import SessionPump
+
+        self._job_id, self._terminal, self._verbose = job_id, terminal, verbose
+        self._pump = SessionPump(terminal, stdin)
+        self._is_terminal = False
+
+    def run(self, attached: bool = False) -> int:
+        """Connect, pump, connect again if need be; the exit status of the job."""
+        from clients.session_link import Refused, connect
+        from clients.session_pump import Dismissed
+
+        lost = 0.0
+        while True:
+            place = self._place(attached)
+            if place is None:
+                return self._outcome_from_qmaster()
+            try:
+                connection, answer = connect(place, self._pump.greeting())
+            except (OSError, Refused) as error:
+                if isinstance(error, Refused) and not error.again:
+                    raise program.Failure(f"job {self._job_id}: {error}", _FAILED) from None
+                lost = lost or time.monotonic()
+                if time.monotonic() - lost > PATIENCE_S:
+                    raise program.Failure(
+                        f"cannot connect to job {self._job_id} on host {place['host']}: {error}", _FAILED
+                    ) from None
+                time.sleep(_PAUSE_S)
+                continue
+            lost, attached = 0.0, False
+            self._is_terminal = bool(answer.get("terminal"))
+            try:
+                if self._is_terminal:
+                    self._terminal.raw()
+                outcome = self._pump.run(connection, answer)
+            except Dismissed:
+                self._terminal.restore()
+                raise program.Failure(f"job {self._job_id}: another client has taken the session over", _FAILED) from None
+            finally:
+                self._terminal.restore()
+            if outcome is not None:
+                return self._exit_status(outcome)
+
+    def _place(self, attached: bool) -> "dict[str, Any] | None":
+        """Where the session is; None when the job is over. Without a qmaster the last place that is known."""
+        begin = time.monotonic()
+        while True:
+            answer = gdi.call("session", {"job_id": self._job_id})
+            if answer.status:
+                if attached:
+                    program.show_answers(answer)
+                    raise program.Ended(answer.status)
+                return None
+            place: dict[str, Any] = answer.data
+            if place["host"] and place["port"]:
+                if self._verbose:
+                    program.complain(f"Establishing {place['command']} session to host {place['host']} ...")
+                    self._verbose = False
+                return place
+            if time.monotonic() - begin > PATIENCE_S:
+                raise program.Failure(f"job {self._job_id} has no session that could be connected to", _FAILED)
+            time.sleep(_PAUSE_S)
+
+    def _outcome_from_qmaster(self) -> int:
+        """The end of a job to which no connection could be made (any more)."""
+        for record in records_of(self._job_id):
+            if "exit_status" in record:
+                return self._exit_status({"reason": "", **record})
+        program.complain(f"job {self._job_id} was ended before it could run")
+        return _FAILED
+
+    def _exit_status(self, outcome: "dict[str, Any]") -> int:
+        if outcome["exit_status"] or not outcome["failed"]:
+            return int(outcome["exit_status"])
+        program.complain(f"job {self._job_id} failed: {outcome['reason'] or 'failed ' + str(outcome['failed'])}")
+        return _FAILED
+
+    def interrupted(self, number: int) -> int:
+        """End the job, for this command is to end. A terminal that was hung up is left as it is: the user may come back."""
+        from clients.terminal import HUNG_UP
+
+        self._terminal.restore()
+        if not (self._is_terminal and number == HUNG_UP):
+            told = self._pump.farewell()
+            try:
+                gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
+            except gdi.Unreachable:
+                if not told:
+                    raise
+        return 128 + number

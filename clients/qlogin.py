@@ -1,0 +1,21 @@
+"""qlogin: a login shell on an exec host, in this terminal. Source: sge_submit(1) qlogin; IA-2."""
+
+from clients import program
+from clients.interactive import run_session
+from clients.submission import Job
+from gridengine.options.option import OptionError
+
+
+def qlogin(arguments: list[str]) -> int:
+    """The exit status: that of the shell."""
+    return run_session("qlogin", arguments, _kind)
+
+
+def _kind(job: Job) -> str:
+    if job.operands:
+        raise OptionError(f'"{job.operands[0]}" is no option, and qlogin takes no command')
+    return "qlogin"
+
+
+def main() -> int:
+    return program.run("qlogin", qlogin)

@@ -1,0 +1,18 @@
+"""qrsh: run a command, or a login shell, on an exec host, in this terminal. Source: sge_submit(1) qrsh; statements IA, SO-24."""
+
+from clients import program
+from clients.interactive import run_session
+from clients.submission import Job
+
+
+def qrsh(arguments: list[str]) -> int:
+    """The exit status: that of the command."""
+    return run_session("qrsh", arguments, _kind)
+
+
+def _kind(job: Job) -> str:
+    return "qrsh" if job.operands else "qrlogin"
+
+
+def main() -> int:
+    return program.run("qrsh", qrsh)

@@ -1,0 +1,97 @@
+"""The connection of a client to the session of its job: TLS to the exec host, a greeting with the ticket.
+
+Owns where hosts are found and what is trusted: the cell's own certificate and nothing else. Called by `interactive`.
+Source: docs/interactive.md, adr/0060.
+"""
+
+import json
+import socket
+import ssl
+
+from clients import gdi
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+_CONNECT_S = 5.0
+_ANSWER_S = 15.0
+_LINE_BYTES = 4096
+
+
+class Refused(Exception):
+    """The session does not let this client in. `again`: asking again, after asking the qmaster where, may help."""
+
+    def __init__(self, reason: str, again: bool) -> None:
+        self.again = again
+        super().__init__(reason)
+
+
+def connect(place: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.SSLSocket, dict[str, Any]]":
+    """A connection that does not block, and the session's greeting. `place`: the qmaster's answer to `session`.
+
+    Raises Refused, or OSError when the host cannot be reached.
+    """
+    plain = socket.create_connection((_address(place["host"]), place["port"]), timeout=_CONNECT_S)
+    try:
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        connection = _trusted().wrap_socket(plain)
+        connection.settimeout(_ANSWER_S)
+        line = json.dumps({"task": place["task"], "ticket": place["ticket"], **greeting}) + "\n"
+        connection.sendall(line.encode())
+        answer = json.loads(_line(connection))
+    except ValueError:
+        plain.close()
+        raise Refused(f"host {place['host']} gave no readable answer", again=False) from None
+    except OSError:
+        plain.close()
+        raise
+    if "refused" in answer:
+        connection.close()
+        raise Refused(answer["refused"], bool(answer.get("again")))
+    connection.setblocking(False)
+    return connection, answer
+
+
+def _trusted() -> ssl.SSLContext:
+    """Whoever has the key of the cell's certificate is a host of the cell, whatever its name."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    certificate = f"{gdi.common_directory()}/tls.crt"
+    try:
+        context.load_verify_locations(certificate)
+    except (OSError, ssl.SSLError) as error:
+        raise gdi.Unreachable(f"cannot use {certificate}: {error}") from None
+    return context
+
+
+def _line(connection: ssl.SSLSocket) -> bytes:
+    """A line, byte by byte: what follows it belongs to the frames."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < _LINE_BYTES:
+        byte = connection.recv(1)
+        if not byte:
+            raise ConnectionError("the connection was closed")
+        line += byte
+    return line
+
+
+def _address(host: str) -> str:
+    """A name or address of a host that this machine can resolve: its own, or an alias of it. Source: host_aliases(5)."""
+    names = [host]
+    try:
+        with open(f"{gdi.common_directory()}/host_aliases") as file:
+            for words in map(str.split, file):
+                if words[:1] == [host]:
+                    names += words[1:]
+    except OSError:
+        pass
+    for name in names:
+        try:
+            return str(socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
+        except OSError:
+            continue
+    return host

@@ -1,0 +1,172 @@
+"""Bytes between the standard streams of this process and the session of a job, over one connection after another.
+
+Owns what must not be lost when a connection breaks: input that the session has not taken, the count of what was
+printed. Called by `interactive`. Source: gridengine/session.py; IA-1, IA-2, IA-9.
+"""
+
+import json
+import os
+import select
+import ssl
+
+from clients.terminal import HUNG_UP, Interrupted, Terminal
+from gridengine import session
+from gridengine.session import BrokenSession, Inbox, Outbox
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+_READ, _WRITE = select.POLLIN, select.POLLOUT
+#: seconds for the last frames of a client that ends
+_FAREWELL_S = 2.0
+
+
+class Dismissed(Exception):
+    """Another client has taken the session over."""
+
+
+class SessionPump:
+    """One session, until the job's outcome. `stdin`: whether to read it; without, the job finds its input at the end."""
+
+    def __init__(self, terminal: Terminal, stdin: bool) -> None:
+        self._terminal = terminal
+        self._client: int | None = None
+        self._outbox, self._inbox = Outbox(session.INPUT_WINDOW), Inbox()
+        self._stdin_open = stdin
+        self._stdin_there = True  # not while this process is in the background of its terminal
+        if not stdin:
+            self._outbox.put(session.INPUT, b"")
+        self._connection: ssl.SSLSocket | None = None
+        self._going_out = b""
+        self._printed = 0  # bytes since the last acknowledgement
+        self._outcome: dict[str, Any] | None = None
+
+    def greeting(self) -> "dict[str, Any]":
+        """This client's part of the first line."""
+        received = None if self._client is None else self._inbox.count
+        return {"client": self._client, "received": received, "size": self._terminal.size}
+
+    def run(self, connection: ssl.SSLSocket, answer: "dict[str, Any]") -> "dict[str, Any] | None":
+        """Pump until the outcome, which is returned; None when the connection broke. Raises Dismissed, OSError."""
+        try:
+            self._begin(connection, answer)
+            while self._outcome is None:
+                self._turn(connection)
+            self._send(connection)
+        except (BrokenSession, ConnectionError, ssl.SSLError, TimeoutError):
+            pass
+        self._connection = None
+        connection.close()
+        return self._outcome
+
+    def _begin(self, connection: ssl.SSLSocket, answer: "dict[str, Any]") -> None:
+        if self._client is None:
+            self._outbox.begin(answer["received"])
+            self._inbox.connected(answer["first"])
+        else:
+            self._outbox.resume(answer["received"])
+            self._inbox.connected()
+        self._client = answer["client"]
+        self._connection, self._going_out, self._printed = connection, b"", 0
+        self._receive(connection)  # what came together with the greeting makes no descriptor readable
+        self._send(connection)
+
+    def farewell(self) -> bool:
+        """Tell the session that the task is to end; whether that was possible."""
+        if self._connection is None:
+            return False
+        try:
+            self._connection.settimeout(_FAREWELL_S)
+            self._connection.sendall(self._going_out + session.frame(session.END))
+        except OSError:
+            return False
+        return True
+
+    def _turn(self, connection: ssl.SSLSocket) -> None:
+        poll = select.poll()
+        poll.register(connection, _READ | (_WRITE if self._going_out else 0))
+        poll.register(self._terminal.attention, _READ)
+        if self._stdin_open and self._stdin_there and self._outbox.room:
+            poll.register(0, _READ)
+        events = dict(poll.poll())
+        if self._terminal.attention in events:
+            self._attend()
+        if 0 in events:
+            self._read_stdin(hung_up=bool(events[0] & select.POLLHUP))
+        if connection.fileno() in events:
+            self._receive(connection)
+        self._send(connection)
+
+    def _attend(self) -> None:
+        self._terminal.attended()
+        self._stdin_there = True
+        if size := self._terminal.size:
+            self._going_out += session.window(size)
+
+    def _read_stdin(self, hung_up: bool) -> None:
+        try:
+            data = os.read(0, session.CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+            if not hung_up:
+                self._stdin_there = False  # until the process is in the foreground again
+                return
+        if not data and self._terminal.is_raw:
+            raise Interrupted(HUNG_UP)  # no key means the end of a terminal in raw mode
+        self._outbox.put(session.INPUT, data)
+        self._stdin_open = bool(data)
+
+    def _receive(self, connection: ssl.SSLSocket) -> None:
+        while True:
+            try:
+                data = connection.recv(session.CHUNK)
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return
+            if not data:
+                raise ConnectionError
+            for kind, content in self._inbox.feed(data):
+                self._take(kind, content)
+            if not connection.pending():
+                return
+
+    def _take(self, kind: bytes, content: bytes) -> None:
+        if kind == session.OUTPUT:
+            _write(1, content)
+            self._printed += len(content)
+        elif kind == session.ERROR:
+            _write(2, content)
+            self._printed += len(content)
+        elif kind == session.TAKEN:
+            self._outbox.acknowledge(session.taken_count(content))
+        elif kind == session.EXIT:
+            self._outcome = json.loads(content)
+        elif kind == session.DISMISSED:
+            raise Dismissed
+        if self._printed >= session.ACKNOWLEDGE_AFTER or self._outcome is not None:
+            self._going_out += session.taken(self._inbox.count)
+            self._printed = 0
+
+    def _send(self, connection: ssl.SSLSocket) -> None:
+        """Send what can be sent now; the outcome's acknowledgement in any case."""
+        self._going_out += self._outbox.unsent()
+        if self._outcome is not None:
+            connection.settimeout(_FAREWELL_S)
+        while self._going_out:
+            try:
+                self._going_out = self._going_out[connection.send(self._going_out[: session.CHUNK]) :]
+            except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+                return
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """All of it, also to a pipe that somebody made not to block."""
+    while data:
+        try:
+            data = data[os.write(descriptor, data) :]
+        except BlockingIOError:
+            poll = select.poll()
+            poll.register(descriptor, _WRITE)
+            poll.poll()

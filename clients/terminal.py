@@ -1,0 +1,114 @@
+"""The user's terminal, or whatever the standard streams of this process are, while a session runs in it.
+
+Owns raw mode and its undoing, the window's size, the signals that concern a session. Called by `interactive`.
+"""
+
+import os
+import signal
+import termios
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+#: signals that end the command and what it has started, unless the terminal has gone away from a session in a terminal
+HUNG_UP = signal.SIGHUP
+# what tcgetattr gives, and what of it cfmakeraw(3) switches off
+_INPUT, _OUTPUT, _CONTROL, _LOCAL, _CHARACTERS = 0, 1, 2, 3, 6
+_INPUT_FLAGS = (
+    termios.IGNBRK
+    | termios.BRKINT
+    | termios.PARMRK
+    | termios.ISTRIP
+    | termios.INLCR
+    | termios.IGNCR
+    | termios.ICRNL
+    | termios.IXON
+)
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
+class Interrupted(Exception):
+    """A signal wants this command to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+class Terminal:
+    """`attention`: a descriptor that becomes readable when the window or the job control state may have changed."""
+
+    def __init__(self) -> None:
+        self.attention, self._writing = os.pipe()
+        for descriptor in (self.attention, self._writing):
+            os.set_blocking(descriptor, False)
+        self._saved: list[Any] | None = None
+
+    def watch_signals(self) -> None:
+        """From now on ending signals raise Interrupted, wherever this process is."""
+        for number in _ENDING:
+            if signal.getsignal(number) != signal.SIG_IGN:  # nohup
+                signal.signal(number, _interrupt)
+        signal.signal(signal.SIGTTIN, signal.SIG_IGN)  # in the background a read fails instead of stopping everything
+        for number in (signal.SIGWINCH, signal.SIGCONT):
+            signal.signal(number, self._attend)
+
+    def _attend(self, number: int, frame: object) -> None:
+        if number == signal.SIGCONT and self._saved is not None:
+            self.raw()
+        try:
+            os.write(self._writing, b".")
+        except BlockingIOError:
+            pass
+
+    def attended(self) -> None:
+        """Clear `attention`."""
+        try:
+            while os.read(self.attention, 512):
+                continue
+        except BlockingIOError:
+            return
+
+    @property
+    def size(self) -> "tuple[int, int, int, int] | None":
+        """Rows, columns and no pixels; None when nothing here is a terminal."""
+        for descriptor in (0, 1, 2):
+            try:
+                return (*termios.tcgetwinsize(descriptor), 0, 0)
+            except (termios.error, OSError):
+                continue
+        return None
+
+    def raw(self) -> None:
+        """Every key goes to the job, as it is; nothing is done with standard input that is no terminal."""
+        try:
+            attributes = termios.tcgetattr(0)
+        except (termios.error, OSError):
+            return
+        self._saved = self._saved or attributes
+        raw = list(attributes)
+        raw[_INPUT] &= ~_INPUT_FLAGS
+        raw[_OUTPUT] &= ~termios.OPOST
+        raw[_CONTROL] = raw[_CONTROL] & ~(termios.CSIZE | termios.PARENB) | termios.CS8
+        raw[_LOCAL] &= ~(termios.ECHO | termios.ECHONL | termios.ICANON | termios.ISIG | termios.IEXTEN)
+        raw[_CHARACTERS] = list(raw[_CHARACTERS])
+        raw[_CHARACTERS][termios.VMIN], raw[_CHARACTERS][termios.VTIME] = 1, 0
+        termios.tcsetattr(0, termios.TCSADRAIN, raw)
+
+    @property
+    def is_raw(self) -> bool:
+        return self._saved is not None
+
+    def restore(self) -> None:
+        """Undo `raw`."""
+        if self._saved is not None:
+            try:
+                termios.tcsetattr(0, termios.TCSADRAIN, self._saved)
+            except (termios.error, OSError):
+                pass  # it was hung up
+            self._saved = None
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise Interrupted(number)

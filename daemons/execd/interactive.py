@@ -1,0 +1,64 @@
+"""What the shepherd is told of an interactive job: how it is connected with its client, and what is run.
+
+Pure. Called by `task_config`. Source: sge_submit(1) qrsh, qlogin, qsh, -pty; sge_conf(5) xterm; remote_startup(5).
+"""
+
+from __future__ import annotations
+
+from daemons.execd.environment import Account
+from daemons.execd.site import HostConfiguration
+from gridengine.delivery import Start
+from gridengine.errors import SyntaxFault
+from gridengine.units import INFINITY, parse_time
+
+#: seconds that a job without a client goes on, unless execd_params SESSION_GRACE says otherwise
+_GRACE_S = 60.0
+_NO_FILE = "/dev/null"
+Value = str | int | float | bool | None | list[str]
+
+
+def interactive_config(start: Start, configuration: HostConfiguration, account: Account) -> dict[str, Value]:
+    """Keys of `config` that an interactive job has besides, or other than, a batch job."""
+    job = start.job
+    result: dict[str, Value] = dict.fromkeys(("stdin", "stdout", "pe_stdout", "pe_stderr"), _NO_FILE)
+    if not job.stderr:
+        result["stderr"] = _NO_FILE  # the methods' alone; what -e names is theirs
+    if job.kind == "qsh":
+        return result | _xterm(start, configuration)
+    result["session"] = "pty" if _wants_terminal(start) else "pipes"
+    result["session_grace_s"] = _grace_s(configuration)
+    if job.kind != "qrsh" or job.binary:
+        result |= {
+            "login": True,
+            "command": job.script_file if job.kind == "qrsh" else None,
+            "login_shell": account.shell or "/bin/sh",
+            "wrapper": start.environment.get("QRSH_WRAPPER"),
+        }
+    return result
+
+
+def _wants_terminal(start: Start) -> bool:
+    """-pty; without it a login has a terminal and a command has none (SO-29)."""
+    return start.job.kind != "qrsh" if start.job.pty is None else start.job.pty
+
+
+def _grace_s(configuration: HostConfiguration) -> float:
+    try:
+        grace_s = float(parse_time(configuration.execd_params.get("SESSION_GRACE", "")))
+    except SyntaxFault:
+        return _GRACE_S
+    return _GRACE_S if grace_s == INFINITY else grace_s
+
+
+def _xterm(start: Start, configuration: HostConfiguration) -> dict[str, Value]:
+    """A terminal window that asks the user's display; what it runs is his shell (IA-3)."""
+    job = start.job
+    program = configuration.command("xterm") or "/usr/bin/xterm"
+    title = f"SGE Interactive Job {job.id} on {start.granted[0].host} in Queue {start.granted[0].queue}"
+    return {
+        "binary": True,
+        "no_shell": True,
+        "command": program,
+        "args": ["-n", title, "-T", title, *job.args],
+        "starter_method": None,
+    }

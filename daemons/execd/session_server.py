@@ -1,0 +1,164 @@
+"""The door to interactive sessions: TLS connections of clients, passed through to the session of the task they have a ticket for.
+
+Owns the port and the checking of tickets; the bytes behind the greeting it does not look at. Runs in the supervisor's
+event loop: when that ends the sessions stay, and clients come again. Source: docs/interactive.md; IA-1, IA-10.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from daemons.runtime import keys
+from daemons.runtime.cell import Cell
+from daemons.runtime.tickets import is_ticket
+from gridengine.state.jobs import TaskKey
+
+_log = logging.getLogger(__name__)
+
+_GREETING_S = 10.0
+#: how long a client waits here for a task that has just been given to the host; then it may ask again
+_PATIENCE_S, _LOOK_S = 2.0, 0.01
+_CHUNK = 2**17
+_LINE_BYTES = 4096
+#: seconds without a sign of life after which the client's host is asked whether it still is there, and between two askings
+_IDLE_S, _ASK_S = 30, 10
+
+
+class Greeting(msgspec.Struct):
+    """A client's first line; the rest of it is for the session."""
+
+    task: TaskKey
+    ticket: str
+
+
+class SessionServer:
+    """`port`: where it listens, 0 before."""
+
+    def __init__(self, cell: Cell, host: str) -> None:
+        self._cell, self._host = cell, host
+        self._active_jobs = cell.execd_spool(host) / "active_jobs"
+        self.port = 0
+
+    async def run(self) -> None:
+        """Serve until cancelled. Raises OSError when the port cannot be had, CellFault without keys."""
+        server = await asyncio.start_server(
+            self._serve,
+            host="0.0.0.0",
+            port=self.port or self._cell.execd_port,
+            ssl=keys.server_context(self._cell),
+            limit=_CHUNK,
+        )
+        async with server:
+            self.port = server.sockets[0].getsockname()[1]
+            await server.serve_forever()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            _keep_alive(writer)
+            await self._connect(reader, writer)
+        except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # the client went away, or said nothing that can be used
+        except Exception:
+            _log.exception("a session of a client failed")
+        finally:
+            await _close(writer)
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = await asyncio.wait_for(reader.readuntil(b"\n"), _GREETING_S)
+        try:
+            greeting = msgspec.json.decode(line, type=Greeting)
+        except msgspec.DecodeError:
+            return
+        if len(line) > _LINE_BYTES or not is_ticket(greeting.ticket, keys.gdi_key(self._cell), greeting.task):
+            _log.warning("a client without a ticket for task %d.%d was refused", *greeting.task[:2])
+            _refuse(writer, "denied: this is no ticket for the session")
+            return
+        job_id, task_id, attempt = greeting.task
+        session = await self._session_of(self._active_jobs / f"{job_id}.{task_id}")
+        if session is None:
+            _refuse(writer, f"the session of the task is not on host {self._host}", again=True)
+            return
+        to_session = await asyncio.open_unix_connection(sock=session, limit=_CHUNK)
+        try:
+            to_session[1].write(json.dumps({**json.loads(line), "attempt": attempt, "ticket": ""}).encode() + b"\n")
+            await _splice((reader, writer), to_session)
+        finally:
+            await _close(to_session[1])
+
+    async def _session_of(self, directory: Path) -> socket.socket | None:
+        """A connection to the session in a task's directory, which may be about to appear; None when there is none."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + _PATIENCE_S
+        while True:
+            try:
+                return _connected(directory / "session")
+            except OSError:
+                if loop.time() > until:
+                    return None
+            await asyncio.sleep(_LOOK_S)
+
+
+def _connected(path: Path) -> socket.socket:
+    """By way of the directory's descriptor: paths of sockets are limited to 107 bytes. Raises OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    descriptor = -1
+    try:
+        descriptor = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        connection.setblocking(False)
+        connection.connect(f"/proc/self/fd/{descriptor}/{path.name}")
+    except OSError:
+        connection.close()
+        raise
+    finally:
+        if descriptor >= 0:
+            os.close(descriptor)
+    return connection
+
+
+def _keep_alive(writer: asyncio.StreamWriter) -> None:
+    """A client's host that is gone without a word must be noticed. Source: tcp(7)."""
+    connection: Any = writer.get_extra_info("socket")
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, _IDLE_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, _ASK_S)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _refuse(writer: asyncio.StreamWriter, reason: str, again: bool = False) -> None:
+    """`again`: asking again, here or where the qmaster says then, may help."""
+    writer.write(json.dumps({"refused": reason, "again": again}).encode() + b"\n")
+
+
+_Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+async def _splice(one: _Ends, other: _Ends) -> None:
+    """Pass bytes on in both directions until either side is closed. The kernel's buffers are the flow control."""
+    ways = [asyncio.create_task(_pass_on(one[0], other[1])), asyncio.create_task(_pass_on(other[0], one[1]))]
+    done, rest = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+    for way in rest:
+        way.cancel()
+    await asyncio.gather(*ways, return_exceptions=True)
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(_CHUNK):
+        writer.write(data)
+        await writer.drain()
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    try:
+        await writer.wait_closed()
+    except (OSError, ssl.SSLError):
+        pass

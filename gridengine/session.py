@@ -1,0 +1,162 @@
+"""The language of an interactive session: frames between the client (qrsh …) and the process that holds a task's streams.
+
+Owns the format, and the rule by which nothing is lost or doubled when a connection breaks: both sides number the frames
+that carry data, keep them until the other has acknowledged them, and say at a new connection how many they have. Pure
+and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
+
+A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
+received null for one that comes anew), the session's `{"client", "received", "first", "terminal"}`, or `{"refused": reason}`.
+Then frames follow, each a byte for its kind, four for the length (big endian), and the data:
+
+    client to session   i  standard input; without data: its end          (numbered)
+                        w  rows, columns, pixels: four 16 bit numbers     e  end the task
+    session to client   o, s  standard output and error                   x  the outcome, JSON (all numbered)
+                        d  another client has taken the session over
+    both                a  acknowledgement: number of frames taken (64 bit)
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from struct import Struct
+
+INPUT, OUTPUT, ERROR, EXIT = b"i", b"o", b"s", b"x"
+WINDOW, END, DISMISSED, TAKEN = b"w", b"e", b"d", b"a"
+NUMBERED = frozenset((INPUT, OUTPUT, ERROR, EXIT))
+
+#: bytes that one side sends ahead of acknowledgements, and after how many it acknowledges
+OUTPUT_WINDOW, INPUT_WINDOW = 2**20, 2**18
+ACKNOWLEDGE_AFTER = 2**16
+#: bytes of one frame; a longer one is a fault of the other side
+CHUNK, LONGEST = 2**16, 2**20
+#: bytes of terminal output that a client which attaches later gets to see again
+KEPT = 2**16
+
+_HEADER = Struct("!cI")
+_COUNT = Struct("!Q")
+_SIZE = Struct("!4H")
+WindowSize = tuple[int, int, int, int]
+"""rows, columns, width and height in pixels (0 when not known)"""
+
+
+class BrokenSession(Exception):
+    """The other side does not speak this language."""
+
+
+def frame(kind: bytes, data: bytes = b"") -> bytes:
+    return _HEADER.pack(kind, len(data)) + data
+
+
+def taken(count: int) -> bytes:
+    """The frame that acknowledges `count` frames in all."""
+    return frame(TAKEN, _COUNT.pack(count))
+
+
+def taken_count(data: bytes) -> int:
+    if len(data) != _COUNT.size:
+        raise BrokenSession("an acknowledgement of a wrong length")
+    return int(_COUNT.unpack(data)[0])
+
+
+def window(size: WindowSize) -> bytes:
+    return frame(WINDOW, _SIZE.pack(*size))
+
+
+def window_size(data: bytes) -> WindowSize:
+    if len(data) != _SIZE.size:
+        raise BrokenSession("a window size of a wrong length")
+    rows, columns, width, height = _SIZE.unpack(data)
+    return rows, columns, width, height
+
+
+class Outbox:
+    """Numbered frames on their way. `limit`: bytes without acknowledgement at which `room` is False; `kept`: bytes of
+    acknowledged frames that stay, for a client that comes anew."""
+
+    def __init__(self, limit: int, kept: int = 0) -> None:
+        self._limit, self._kept = limit, kept
+        self._frames: deque[bytes] = deque()
+        self._first = 0  # number of the first frame in the deque
+        self._sent = 0  # number of the next frame to hand out
+        self._acknowledged = 0
+        self._bytes = 0  # in the deque
+        self._open = 0  # of these, not acknowledged
+
+    @property
+    def room(self) -> bool:
+        """Whether another frame may be put in."""
+        return self._open < self._limit
+
+    @property
+    def settled(self) -> bool:
+        """Whether the other side has everything."""
+        return self._acknowledged == self._first + len(self._frames)
+
+    def put(self, kind: bytes, data: bytes) -> None:
+        encoded = frame(kind, data)
+        self._frames.append(encoded)
+        self._bytes += len(encoded)
+        self._open += len(encoded)
+
+    def begin(self, count: int) -> None:
+        """Number the frames from `count` on: the other side goes on with a session that others began."""
+        self._first = self._sent = self._acknowledged = count
+
+    def unsent(self) -> bytes:
+        """All that was not handed out on this connection."""
+        start = self._sent - self._first
+        self._sent = self._first + len(self._frames)
+        return b"".join(self._frames[index] for index in range(start, len(self._frames)))
+
+    def acknowledge(self, count: int) -> None:
+        """The other side has taken `count` frames. Raises BrokenSession for what was never sent."""
+        if count > self._first + len(self._frames):
+            raise BrokenSession("an acknowledgement of what was not sent")
+        for number in range(self._acknowledged, count):
+            self._open -= len(self._frames[number - self._first])
+        self._acknowledged = max(self._acknowledged, count)
+        while self._first < self._acknowledged and self._bytes - len(self._frames[0]) >= self._kept:
+            self._bytes -= len(self._frames.popleft())
+            self._first += 1
+
+    def resume(self, count: int | None) -> int:
+        """A new connection, whose other side has `count` frames, None if it is new itself: the number of the frame that it
+        gets first. Raises BrokenSession when that one is gone."""
+        if count is None:
+            self._sent = self._first
+        elif self._first <= count <= self._first + len(self._frames):
+            self._sent = count
+        else:
+            raise BrokenSession("the frames that are missing are not kept any more")
+        return self._sent
+
+
+class Inbox:
+    """Frames out of the bytes of a connection. `count`: numbered frames received in all, over all connections."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._data = b""
+
+    def connected(self, count: int | None = None) -> None:
+        """A new connection begins: half a frame of the last one is void. `count`: what is taken as received."""
+        self._data = b""
+        if count is not None:
+            self.count = count
+
+    def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        """Kind and data of every frame that is complete now. Raises BrokenSession."""
+        data = self._data + data if self._data else data
+        found, position = [], 0
+        while position + _HEADER.size <= len(data):
+            kind, length = _HEADER.unpack_from(data, position)
+            if length > LONGEST:
+                raise BrokenSession("a frame that is too long")
+            start = position + _HEADER.size
+            if start + length > len(data):
+                break
+            position = start + length
+            self.count += kind in NUMBERED
+            found.append((kind, data[start:position]))
+        self._data = data[position:]
+        return found

@@ -1,0 +1,105 @@
+"""The session of an interactive task as its shepherd sees it: starting its process, handing the streams to the job, ending it.
+
+The session is a process of its own beside the job (`session_process`), so that the shepherd can go on waiting for
+signals and deadlines. It has the ids of the job's owner, whose bytes alone it handles; only its socket was made as root,
+so that nobody but the host's daemon can connect. Called by `run`. Source: docs/interactive.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+
+from shepherd import process_tree, task_files
+from shepherd.config import TaskConfig
+from shepherd.identity import Identity, become
+from shepherd.session_process import SessionProcess
+from shepherd.streams import Streams, open_pipes, open_terminal, take_terminal
+
+#: exit status of a job whose session ended before anybody had connected: as if its terminal had been hung up
+_HUNG_UP = 128 + signal.SIGHUP
+
+#: how a session process ends when the job goes on: nobody was connected for too long, or the client wanted the end
+WHY_ENDED = {
+    1: "nobody was connected to the interactive session any more",
+    2: "the client ended the interactive session",
+}
+
+
+class Session:
+    """A session process and what it shares with the job and the shepherd. `over`: the process has ended."""
+
+    def __init__(self, pid: int, streams: Streams, gate: int, control: int) -> None:
+        self.pid = pid
+        self.over = False
+        self._streams, self._gate, self._control = streams, gate, control
+
+    def enter(self) -> tuple[int, int, int]:
+        """Called in the process of the job: wait until somebody is connected, and return its three descriptors."""
+        if not os.read(self._gate, 1):
+            os._exit(_HUNG_UP)
+        if self._streams.terminal:
+            take_terminal(self._streams.job[0])
+        return self._streams.job
+
+    def job_started(self) -> None:
+        """The job has its descriptors: that its streams end must be seen."""
+        self._streams.close_job_ends()
+        os.close(self._gate)
+
+    def finish(self, exit_status: int, failed: int, reason: str) -> None:
+        """Tell the client how the job has ended, behind all of its output; the process ends when the client has it."""
+        outcome = {"exit_status": exit_status, "failed": failed, "reason": reason}
+        try:
+            os.write(self._control, json.dumps(outcome).encode() + b"\n")
+        except OSError:
+            pass  # it has ended
+        os.close(self._control)
+
+    def kill(self) -> None:
+        """End the process, whatever the client has got."""
+        if not self.over:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
+    """Make the streams and the socket, and fork the session process. Raises OSError."""
+    streams = open_terminal(owner.uid, owner.gid) if config.session == "pty" else open_pipes()
+    listener = _listen(directory)
+    (gate, opener), (listening, control) = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        status = 3
+        try:
+            for descriptor in (gate, control):
+                os.close(descriptor)
+            streams.close_job_ends()
+            os.setsid()
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            process_tree.set_name("sge_session")
+            become(owner)
+            status = SessionProcess(listener, streams, opener, listening, config).run()
+        finally:
+            os._exit(status)
+    for descriptor in (opener, listening):
+        os.close(descriptor)
+    listener.close()
+    streams.close_session_ends()
+    return Session(pid, streams, gate, control)
+
+
+def _listen(directory: Path) -> socket.socket:
+    """The socket `session` in the task's directory; by way of the directory's descriptor, as paths of sockets are short."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    mask = os.umask(0o177)
+    try:
+        listener.bind(f"/proc/self/fd/{descriptor}/{task_files.SESSION}")
+    finally:
+        os.umask(mask)
+        os.close(descriptor)
+    listener.listen(8)
+    return listener

@@ -1,0 +1,285 @@
+"""The process that holds the streams of an interactive task and speaks with its client, over one connection after another.
+
+Owns the loop between the job's streams and the client's frames (`gridengine.session`). It runs as the job's owner. When
+the client is gone it keeps everything and waits for the next one, for `session_grace_s`; a job whose output nobody takes
+is held up by its full pipe, as it would be in a shell. Source: docs/interactive.md; IA-1, IA-2, IA-6, IA-9.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import socket
+import time
+from collections import deque
+from typing import Any
+
+from gridengine import session
+from gridengine.session import BrokenSession, Inbox, Outbox
+from shepherd.config import TaskConfig
+from shepherd.streams import Streams, set_window_size
+
+#: exit statuses: the client has everything; nobody came for too long; the client wants the task to end
+FINISHED, DESERTED, ENDED = 0, 1, 2
+
+_GREETING_S = 10.0
+_GREETING_BYTES = 4096
+_END_OF_FILE = b"\x04"  # what a user types at a terminal
+_READ, _WRITE = select.POLLIN, select.POLLOUT
+
+
+class SessionProcess:
+    """`opener`: written to when the first client is here, which lets the job begin. `control`: the shepherd's line with the
+    outcome; its end without one means that the shepherd is dead."""
+
+    def __init__(
+        self, listener: socket.socket, streams: Streams, opener: int, control: int, config: TaskConfig
+    ) -> None:
+        self._listener, self._streams, self._control = listener, streams, control
+        self._opener: int | None = opener
+        self._attempt, self._grace_s = config.attempt, config.session_grace_s
+        self._connection: socket.socket | None = None
+        self._outbox = Outbox(session.OUTPUT_WINDOW, session.KEPT if streams.terminal else 0)
+        self._inbox = Inbox()
+        self._going_out = b""
+        self._input: deque[bytes] = deque()  # frames that the job has not taken; b"" is the end
+        self._input_open = True
+        self._consumed = self._acknowledged = 0
+        self._unacknowledged_bytes = 0
+        self._outputs = dict(streams.outputs)
+        self._outcome: bytes | None = None  # the job is over; what is still in the pipes is all there is
+        self._exit_sent = False
+        self._client = 0  # number of the client that is or was connected
+        self._deadline = time.monotonic() + self._grace_s
+
+    def run(self) -> int:
+        """Serve until the end; the exit status."""
+        os.set_blocking(self._control, True)
+        while True:
+            if self._exit_sent and self._outbox.settled:
+                return FINISHED
+            timeout_ms = None
+            if self._connection is None:
+                timeout_ms = max(0.0, self._deadline - time.monotonic()) * 1000
+            events = self._poll(timeout_ms)
+            if not events and self._connection is None and time.monotonic() >= self._deadline:
+                return DESERTED
+            if (status := self._handle(dict(events))) is not None:
+                return status
+
+    def _poll(self, timeout_ms: float | None) -> list[tuple[int, int]]:
+        poll = select.poll()
+        poll.register(self._listener, _READ)
+        if self._outcome is None:
+            poll.register(self._control, _READ)
+        wanted: dict[int, int] = {}
+        if self._outbox.room:
+            wanted.update(dict.fromkeys(self._outputs, _READ))
+        if self._input and self._input_open:
+            wanted[self._streams.input] = wanted.get(self._streams.input, 0) | _WRITE
+        if self._connection is not None:
+            wanted[self._connection.fileno()] = _READ | (_WRITE if self._going_out else 0)
+        for descriptor, mask in wanted.items():
+            poll.register(descriptor, mask)
+        return poll.poll(timeout_ms)
+
+    def _handle(self, events: dict[int, int]) -> int | None:
+        for descriptor in [each for each in self._outputs if events.get(each, 0) & ~_WRITE]:
+            self._read_output(descriptor)
+        if self._input and events.get(self._streams.input, 0) & ~_READ:
+            self._write_input()
+        if self._control in events and self._outcome is None:
+            data = os.read(self._control, session.LONGEST)
+            if not data:
+                return DESERTED  # without a shepherd there is no task
+            self._outcome = data.strip()
+        if self._outcome is not None and not self._exit_sent:
+            self._drain()
+        connection = self._connection
+        if connection is not None and events.get(connection.fileno(), 0) & ~_WRITE and not self._receive(connection):
+            return ENDED
+        if self._listener.fileno() in events:
+            self._accept()
+        self._send()
+        return None
+
+    # --- the job --------------------------------------------------------------------------------------------------
+
+    def _read_output(self, descriptor: int) -> bool:
+        """Take what is there; False when there is no more for now, or ever."""
+        try:
+            data = os.read(descriptor, session.CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno != errno.EIO:  # of a terminal that nobody has open any more
+                raise
+            data = b""
+        if data:
+            self._outbox.put(self._outputs[descriptor], data)
+            return True
+        del self._outputs[descriptor]
+        return False
+
+    def _drain(self) -> None:
+        """The job is over and its processes are gone: when the pipes are empty, tell the client how it ended."""
+        for descriptor in list(self._outputs):
+            more = True
+            while more and self._outbox.room:
+                more = self._read_output(descriptor)
+            if more:
+                return  # the client has to take some first
+            self._outputs.pop(descriptor, None)
+        assert self._outcome is not None
+        self._outbox.put(session.EXIT, self._outcome)
+        self._exit_sent = True
+
+    def _write_input(self) -> None:
+        try:
+            while self._input:
+                data = self._input[0]
+                if not data and not self._streams.terminal:
+                    self._close_input()
+                    return
+                written = os.write(self._streams.input, data or _END_OF_FILE)
+                if written < len(data):
+                    self._input[0] = data[written:]
+                    return
+                self._input.popleft()
+                self._consume(len(data))
+        except BlockingIOError:
+            return
+        except OSError:
+            self._close_input()  # nobody reads it
+
+    def _close_input(self) -> None:
+        self._input_open = False
+        self._drop_input()
+        if not self._streams.terminal:
+            os.close(self._streams.input)
+
+    def _drop_input(self) -> None:
+        for data in self._input:
+            self._consume(len(data))
+        self._input.clear()
+
+    def _consume(self, size: int) -> None:
+        self._consumed += 1
+        self._unacknowledged_bytes += size
+
+    # --- the client -----------------------------------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        """A new connection takes the place of the old one. The daemon at the other end has checked whose it is."""
+        connection, _ = self._listener.accept()
+        connection.settimeout(_GREETING_S)
+        try:
+            greeting = json.loads(_read_line(connection))
+            answer = self._greeted(greeting)
+            connection.sendall(json.dumps(answer).encode() + b"\n")
+        except (OSError, ValueError, KeyError, TypeError):
+            connection.close()
+            return
+        if "refused" in answer:
+            connection.close()
+            return
+        connection.setblocking(False)
+        self._connection, self._going_out = connection, b""
+        self._inbox.connected()
+        if greeting.get("size") and self._streams.terminal:
+            set_window_size(self._streams.input, tuple(greeting["size"]))
+        if self._opener is not None:
+            os.write(self._opener, b".")
+            os.close(self._opener)
+            self._opener = None
+
+    def _greeted(self, greeting: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a greeting: a client that comes anew gets a number of its own, and the one before is dismissed."""
+        if greeting["attempt"] != self._attempt:
+            return {"refused": "it is another attempt of the task that runs"}
+        client, received = greeting.get("client"), greeting.get("received")
+        if client is not None and client != self._client:
+            return {"refused": "another client has taken the session over"}
+        try:
+            first = self._outbox.resume(received if client is not None else None)
+        except BrokenSession as error:
+            return {"refused": str(error)}
+        if client is None:
+            self._client += 1
+        if self._connection is not None:
+            if client is None:
+                self._dismiss(self._connection)
+            self._connection.close()
+            self._connection = None
+        terminal = self._streams.terminal
+        return {"client": self._client, "received": self._inbox.count, "first": first, "terminal": terminal}
+
+    def _dismiss(self, connection: socket.socket) -> None:
+        try:
+            connection.send(self._going_out + session.frame(session.DISMISSED))
+        except OSError:
+            return  # it will be told when it comes back
+
+    def _receive(self, connection: socket.socket) -> bool:
+        """Take what the client sent; False when it wants the task to end."""
+        try:
+            data = connection.recv(2 * session.CHUNK)
+            if not data:
+                raise ConnectionError
+            for kind, content in self._inbox.feed(data):
+                if kind == session.END:
+                    return False
+                self._take(kind, content)
+        except BlockingIOError:
+            return True
+        except (OSError, BrokenSession):
+            self._lost()
+        return True
+
+    def _take(self, kind: bytes, content: bytes) -> None:
+        if kind == session.INPUT:
+            self._input.append(content)
+            if self._input_open:
+                self._write_input()
+            else:
+                self._drop_input()
+        elif kind == session.TAKEN:
+            self._outbox.acknowledge(session.taken_count(content))
+        elif kind == session.WINDOW and self._streams.terminal:
+            set_window_size(self._streams.input, session.window_size(content))
+
+    def _send(self) -> None:
+        if self._connection is None:
+            return
+        data = self._going_out + self._outbox.unsent()
+        if self._consumed > self._acknowledged and (self._unacknowledged_bytes >= session.ACKNOWLEDGE_AFTER or not data):
+            data += session.taken(self._consumed)
+            self._acknowledged, self._unacknowledged_bytes = self._consumed, 0
+        try:
+            sent = self._connection.send(data) if data else 0
+        except BlockingIOError:
+            sent = 0
+        except OSError:
+            self._lost()
+            return
+        self._going_out = data[sent:]
+
+    def _lost(self) -> None:
+        """The client is gone, perhaps not for ever."""
+        assert self._connection is not None
+        self._connection.close()
+        self._connection, self._going_out = None, b""
+        self._deadline = time.monotonic() + self._grace_s
+
+
+def _read_line(connection: socket.socket) -> bytes:
+    """A line, byte by byte: what follows it belongs to the frames."""
+    line = b""
+    while not line.endswith(b"\n") and len(line) < _GREETING_BYTES:
+        byte = connection.recv(1)
+        if not byte:
+            raise ConnectionError
+        line += byte
+    return line

@@ -1,0 +1,97 @@
+"""The language of interactive sessions: frames, windows, and what a broken connection must not change."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gridengine import session
+from gridengine.session import BrokenSession, Inbox, Outbox
+
+
+@pytest.mark.statement("IA-9")
+@given(
+    st.lists(st.binary(max_size=40), max_size=30),
+    st.lists(st.tuples(st.integers(0, 90), st.booleans(), st.booleans()), max_size=60),
+)
+def test_nothing_is_lost_or_doubled_over_broken_connections(
+    pieces: list[bytes], happenings: list[tuple[int, bool, bool]]
+) -> None:
+    outbox, inbox = Outbox(200), Inbox()
+    waiting, wire, received = list(pieces), b"", []
+
+    def turn(arriving: int, acknowledge: bool, breaks: bool) -> None:
+        nonlocal wire
+        while waiting and outbox.room:
+            outbox.put(session.OUTPUT, waiting.pop(0))
+        wire += outbox.unsent()
+        received.extend(content for _, content in inbox.feed(wire[:arriving]))
+        wire = wire[arriving:]
+        if acknowledge:
+            outbox.acknowledge(inbox.count)
+        if breaks:
+            wire = b""
+            outbox.resume(inbox.count)
+            inbox.connected()
+
+    for happening in happenings:
+        turn(*happening)
+    while not (outbox.settled and not waiting):
+        turn(1000, True, False)
+    assert received == pieces
+
+
+def test_a_full_window_leaves_no_room_until_it_is_acknowledged() -> None:
+    outbox = Outbox(10)
+    outbox.put(session.OUTPUT, b"0123456789")
+    assert not outbox.room and not outbox.settled
+    outbox.acknowledge(1)
+    assert outbox.room and outbox.settled
+
+
+@pytest.mark.statement("IA-2")
+def test_a_new_client_sees_what_is_kept_of_the_terminal() -> None:
+    outbox = Outbox(1000, kept=12)
+    for text in (b"one", b"two", b"three"):
+        outbox.put(session.OUTPUT, text)
+    outbox.unsent()
+    outbox.acknowledge(3)
+    inbox = Inbox()
+    inbox.connected(outbox.resume(None))
+    assert inbox.feed(outbox.unsent()) == [(session.OUTPUT, b"two"), (session.OUTPUT, b"three")]
+    assert inbox.count == 3
+
+
+def test_a_client_that_goes_on_with_a_session_of_others_numbers_from_there() -> None:
+    outbox = Outbox(1000)
+    outbox.begin(7)
+    outbox.put(session.INPUT, b"x")
+    outbox.acknowledge(7)
+    assert not outbox.settled
+    outbox.acknowledge(8)
+    assert outbox.settled
+
+
+@pytest.mark.parametrize("wrong", [b"o\xff\xff\xff\xff", b"a\0\0\0\1x"])
+def test_what_is_no_frame_is_refused(wrong: bytes) -> None:
+    with pytest.raises(BrokenSession):
+        for kind, content in Inbox().feed(wrong):
+            assert kind == session.TAKEN
+            session.taken_count(content)
+
+
+def test_frames_that_are_gone_cannot_be_asked_for_again() -> None:
+    outbox = Outbox(1000)
+    outbox.put(session.OUTPUT, b"x")
+    outbox.acknowledge(1)
+    for count in (0, 2):
+        with pytest.raises(BrokenSession):
+            outbox.resume(count)
+    with pytest.raises(BrokenSession):
+        outbox.acknowledge(2)
+
+
+def test_a_window_size_arrives_as_it_was() -> None:
+    ((kind, content),) = Inbox().feed(session.window((24, 80, 0, 0)))
+    assert (kind, session.window_size(content)) == (session.WINDOW, (24, 80, 0, 0))
