@@ -53,6 +53,10 @@ def submit_interactive(command: str, kind: str, job: Job) -> "tuple[int, str] | 
 def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
     """qrsh or qlogin from the command line to its exit status. `kind_of(job)`: the kind of job that it asks for."""
     job = read_submission(command, arguments)
+    if job.settings.get("inherit"):
+        from clients.inherit import run_inherited
+
+        return run_inherited(job)
     if "attach" in job.settings:
         return _attach(job.settings["attach"])
     verbose = command == "qlogin" or bool(job.settings.get("verbose"))
@@ -67,7 +71,7 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
     if verbose:
         print(f'Your job {job_id} ("{name}") has been submitted', flush=True)
         program.complain("waiting for interactive job to be scheduled ...")
-    session = _Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+    session = Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
     try:
         if not _wait_for_start(job_id):
             program.complain(f'Your "{command}" request could not be scheduled, try again later.')
@@ -92,20 +96,21 @@ def _attach(target: str) -> int:
         raise OptionError(f'-attach: "{target}" is no job id')
     terminal = Terminal()
     terminal.watch_signals()
-    session = _Session(int(target), terminal, verbose=False, stdin=True)
+    session = Session(int(target), terminal, verbose=False, stdin=True)
     try:
         return session.run(attached=True)
     except Interrupted as interruption:
         return session.interrupted(interruption.number)
 
 
-class _Session:
-    """The session of a job that has its place."""
+class Session:
+    """The session of a job that has its place; `_request` names it to the qmaster."""
 
     def __init__(self, job_id: int, terminal: "Terminal", verbose: bool, stdin: bool) -> None:
         from clients.session_pump import SessionPump
 
         self._job_id, self._terminal, self._verbose = job_id, terminal, verbose
+        self._request = {"job_id": job_id}
         self._pump = SessionPump(terminal, stdin)
         self._is_terminal = False
 
@@ -149,7 +154,7 @@ class _Session:
         """Where the session is; None when the job is over. Without a qmaster the last place that is known."""
         begin = time.monotonic()
         while True:
-            answer = gdi.call("session", {"job_id": self._job_id})
+            answer = gdi.call("session", self._request)
             if answer.status:
                 if attached:
                     program.show_answers(answer)

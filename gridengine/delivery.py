@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
+from gridengine.state.slaves import SlaveTask
 
 
 class Start(Struct, tag="start", omit_defaults=True):
@@ -23,6 +24,7 @@ class Start(Struct, tag="start", omit_defaults=True):
     `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
     `checkpoint`: all attributes of the checkpointing environment, with `when` and `interval` (s) as they hold for the job;
     `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
+    `slave`: what is run if it is a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
     """
 
@@ -37,6 +39,7 @@ class Start(Struct, tag="start", omit_defaults=True):
     restarted: int = 0
     checkpoint: dict[str, str] = field(default_factory=dict)
     checkpoint_pid: int = 0
+    slave: SlaveTask | None = None
     time: float = 0.0
     submit_time: float = 0.0
     time_limit: float = 0.0

@@ -18,7 +18,7 @@ from daemons.qmaster.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.config import KINDS
-from gridengine.delivery import Acknowledgement, Ended, Inventory, Load, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request
 from gridengine.state.events import AnyEvent, ObjectSet, encode_events
 from gridengine.state.jobs import TaskKey
@@ -151,6 +151,8 @@ class Cell:
                 if isinstance(instruction, Start):
                     self.starts.append(instruction)
                     self.running[instruction.key] = host
+                elif isinstance(instruction, Forget):
+                    self.running.pop(instruction.key, None)
                 else:
                     self.signals.append((host, instruction.key, instruction.command))  # type: ignore[union-attr]
                 answers.append(Acknowledgement())

@@ -26,7 +26,7 @@ from gridengine.delivery import Ended, Start
 from gridengine.state.jobs import Confinement, TaskKey, Usage
 from gridengine.topology import Core
 
-_NAME = re.compile(r"([0-9]+)\.([0-9]+)")
+_NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
 _KEPT = "kept"
 
@@ -51,6 +51,7 @@ class _Identity(msgspec.Struct):
     job_id: int
     task_id: int
     attempt: int
+    slave: int = 0
     cores: list[Core] = []
     confinement: Confinement | None = None
 
@@ -98,9 +99,8 @@ def create(start: Start, site: Site, configuration: HostConfiguration, restraint
     What an earlier attempt left there is replaced; the caller has seen to it that nothing of it runs.
     """
     account = find_account(start.job.owner)
-    job_id, task_id, _ = start.key
-    directory = site.active_jobs / f"{job_id}.{task_id}"
-    draft = site.active_jobs / f".{job_id}.{task_id}"
+    directory = site.task_directory(start.key)
+    draft = directory.with_name(f".{directory.name}")
     try:
         config = task_config(start, site, configuration, account, home_of, restraint)
         _make_empty(draft)
@@ -109,7 +109,7 @@ def create(start: Start, site: Site, configuration: HostConfiguration, restraint
         if start.pe_name:
             _write(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if start.script is not None:
-            _write_script(site.job_scripts / str(job_id), start.script, account)
+            _write_script(site.job_scripts / str(start.job.id), start.script, account)
         if directory.exists():
             shutil.rmtree(directory)
         draft.rename(directory)
@@ -143,7 +143,9 @@ def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
             identity = _decode_identity((directory / "config").read_bytes())
         except (OSError, msgspec.DecodeError):
             continue
-        key = (identity.job_id, identity.task_id, identity.attempt)
+        key: TaskKey = (identity.job_id, identity.task_id, identity.attempt)
+        if identity.slave:
+            key = (*key, identity.slave)
         found[key] = Found(directory, identity.cores, identity.confinement)
     return found
 

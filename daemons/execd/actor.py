@@ -43,6 +43,7 @@ from gridengine.delivery import (
     decode,
     encode,
 )
+from gridengine.state.jobs import TaskKey
 from gridengine.topology import Core
 
 _log = logging.getLogger(__name__)
@@ -164,7 +165,7 @@ class ExecdActor:
         inventory = Inventory(sorted(self._tasks.directories), load.incarnation())
         return [inventory, self._load.full(time.time()), HostFaults(self._health.faults)]
 
-    def _forget(self, keys: list[tuple[int, int, int]]) -> None:
+    def _forget(self, keys: list[TaskKey]) -> None:
         forgetting = asyncio.get_running_loop().create_task(self._tasks.forget_all(keys))
         self._background.add(forgetting)
         forgetting.add_done_callback(self._background.discard)

@@ -47,7 +47,8 @@ def job_environment(
 ) -> dict[str, str]:
     """The complete environment of a task.
 
-    In order, the later ones winning: what the daemon inherited (INHERIT_ENV), defaults, what the user exported, and
+    In order, the later ones winning: what the daemon inherited (INHERIT_ENV), defaults, what the user exported (for a
+    slave task first with the job, then with it), and
     what belongs to Grid Engine and to the password database, which no user may override.
     """
     inherited = dict(site.inherited) if configuration.execd_flag("INHERIT_ENV", True) else {}
@@ -59,8 +60,9 @@ def job_environment(
         library_path = ":".join(filter(None, (f"{site.root}/lib/{site.architecture}", library_path)))
     if library_path:
         result[_LIBRARY_PATH] = library_path
-    result |= start.environment
-    result["PATH"] = f"{places.tmpdir}:{start.environment.get('PATH') or DEFAULT_PATH}"
+    exported = start.environment | (start.slave.environment if start.slave is not None else {})
+    result |= exported
+    result["PATH"] = f"{places.tmpdir}:{exported.get('PATH') or DEFAULT_PATH}"
     result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
     return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
 

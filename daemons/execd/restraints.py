@@ -67,8 +67,8 @@ class Restraints:
             self._cgroups = None
 
     def give(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
-        """What a task that is to be started gets; its cores are its own until `release`."""
-        if not start.job.binding or not configuration.execd_flag("ENABLE_BINDING", True):
+        """What a task that is to be started gets; its cores are its own until `release`. Slave tasks get none of their own."""
+        if not start.job.binding or start.slave is not None or not configuration.execd_flag("ENABLE_BINDING", True):
             return Restraint(cgroups=self._cgroups)
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from daemons.execd.site import task_directory
 from daemons.runtime import keys
 from daemons.runtime.cell import Cell
 from daemons.runtime.tickets import is_ticket
@@ -82,8 +83,8 @@ class SessionServer:
             _log.warning("a client without a ticket for task %d.%d was refused", *greeting.task[:2])
             _refuse(writer, "denied: this is no ticket for the session")
             return
-        job_id, task_id, attempt = greeting.task
-        session = await self._session_of(self._active_jobs / f"{job_id}.{task_id}")
+        attempt = greeting.task[2]
+        session = await self._session_of(task_directory(self._active_jobs, greeting.task))
         if session is None:
             _refuse(writer, f"the session of the task is not on host {self._host}", again=True)
             return

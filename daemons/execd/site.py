@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
+from gridengine.state.jobs import TaskKey
 from gridengine.units import INFINITY, parse_bool, parse_time
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
@@ -42,6 +43,9 @@ class Site:
     def active_jobs(self) -> Path:
         return self.spool / "active_jobs"
 
+    def task_directory(self, key: TaskKey) -> Path:
+        return task_directory(self.active_jobs, key)
+
     @property
     def job_scripts(self) -> Path:
         return self.spool / "job_scripts"
@@ -49,6 +53,11 @@ class Site:
     @property
     def messages(self) -> Path:
         return self.spool / "messages"
+
+
+def task_directory(active_jobs: Path, key: TaskKey) -> Path:
+    """`active_jobs/JOB.TASK`, of a slave task `active_jobs/JOB.TASK.NUMBER`."""
+    return active_jobs / ".".join(map(str, (*key[:2], *key[3:])))
 
 
 def prepare_spool(spool: Path) -> None:

@@ -14,6 +14,7 @@ from daemons.execd.environment import Account, TaskPlaces, job_environment
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, path_for, standard_files
 from gridengine.delivery import Start
 from gridengine.errors import SyntaxFault
@@ -75,19 +76,20 @@ def task_config(
         | _rules(configuration)
         | _restrained(restraint, limits(start, configuration))
         | (interactive_config(start, configuration, account) if job.kind != "batch" else {})
+        | (slave_config(start, start.slave, account) if start.slave is not None else {})
     )
 
 
 def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
     """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
-    job_id, task_id, _ = start.key
     queue = start.granted[0].queue
+    own = f"{start.key[0]}.{start.key[1]}.{queue}" + (f".{start.slave.number}" if start.slave is not None else "")
     return TaskPlaces(
-        directory=str(site.active_jobs / f"{job_id}.{task_id}"),
-        script=str(site.job_scripts / str(job_id)),
+        directory=str(site.task_directory(start.key)),
+        script=str(site.job_scripts / str(start.job.id)),
         cwd=cwd,
         stdin=files.stdin,
-        tmpdir=f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{job_id}.{task_id}.{queue}",
+        tmpdir=f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{own}",
         shell=path_for(start.job.shells, site.host) or none_as_null(start.queue.get("shell", "")) or "/bin/sh",
     )
 

@@ -114,7 +114,7 @@ class Tasks:
     async def _clear_earlier_attempts(self, key: TaskKey) -> None:
         """Remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
         until = time.monotonic() + _PATIENCE_S
-        for other in [other for other in self.directories if other[:2] == key[:2]]:
+        for other in [other for other in self.directories if other[:2] == key[:2] and other[2] != key[2]]:
             await self._forget(other)
             while other in self.directories:
                 if time.monotonic() > until:

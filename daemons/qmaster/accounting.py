@@ -11,12 +11,15 @@ from pathlib import Path
 
 from gridengine.delivery import Ended
 from gridengine.state.jobs import Job, Task
+from gridengine.state.slaves import SlaveTask
 
 RUSAGE = (
     "ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock "
     "ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw"
 ).split()
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
+
+_PE_TASKID = 41  # position of that field, from 0
 
 HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 
@@ -56,6 +59,14 @@ def record(job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
         str(job.ar),
         str(int(job.ar_time)),
     ]
+
+
+def slave_record(job: Job, task: Task, slave: SlaveTask, ended: Ended) -> list[str]:
+    """The record of a slave task, which `pe_taskid` tells from that of the job: NUMBER.HOST (PE-13)."""
+    fields = record(job, task, ended, ended.failed)
+    fields[0], _, fields[1] = slave.instance.partition("@")
+    fields[_PE_TASKID] = f"{slave.number}.{slave.host}"
+    return fields
 
 
 def killed_record(job: Job, task: Task, now: float, failed: int) -> list[str]:

@@ -10,20 +10,30 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from daemons.qmaster.decide.slaves import live_slave
 from daemons.qmaster.effects import pending_effects
 from daemons.qmaster.master import Master
 from daemons.qmaster.spool import Payload
 from gridengine.delivery import Batch, Configure, decode, encode
 from gridengine.state import events as ev
+from gridengine.state.jobs import Task
 
 _log = logging.getLogger(__name__)
 MAX_INSTRUCTIONS = 100
 """Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
-_ON_A_TASK = (ev.TaskDeletionRequested, ev.TaskReschedulingRequested, ev.TaskSuspensionChanged, ev.CommandApplied)
+_ON_A_TASK = (
+    *(ev.TaskDeletionRequested, ev.TaskReschedulingRequested, ev.TaskSuspensionChanged),
+    *(ev.CommandApplied, ev.MasterEnded),
+)
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
+
+
+def hosts_of(task: Task) -> set[str]:
+    """Hosts that carry something of a task out: the master's and those of its live slave tasks."""
+    return {task.host, *(slave.host for slave in task.slaves.values() if not slave.over)}
 
 
 class Dispatcher:
@@ -52,10 +62,17 @@ class Dispatcher:
             return [event.granted[0].host]
         if isinstance(event, _ON_A_TASK):
             task = state.task(event.job_id, event.task_id)
-            return [task.host] if task is not None and task.host else []
+            return sorted(hosts_of(task)) if task is not None and task.host else []
+        if isinstance(event, ev.SlaveRequested):
+            return [event.slave.host]
+        if isinstance(event, ev.SlaveCommandApplied):
+            slave = live_slave(state, (event.job_id, event.task_id, event.attempt, event.number))
+            return [slave.host] if slave is not None else []
+        if isinstance(event, ev.TaskEnded | ev.TaskRequeued):
+            return [name for name in self._dirty if (host := state.hosts.get(name)) and host.abandoned]
         if isinstance(event, ev.InstanceFlagsChanged):
             keys = {key for name in event.instances for key in state.tasks_in.get(name, ())}
-            return sorted({state.jobs[job].tasks[task].host for job, task in keys})
+            return sorted({host for job, task in keys for host in hosts_of(state.jobs[job].tasks[task])})
         if isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind == "configuration":
             return list(self._dirty)
         if isinstance(event, ev.JobChanged):

@@ -6,17 +6,18 @@ the whole of recovery; an instruction that was lost is simply still pending.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
+from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from daemons.qmaster.spool import Payload
-from gridengine.delivery import Acknowledgement, Ended, Instruction, Signal, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, Signal, Start
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
 from gridengine.state import events as ev
-from gridengine.state.jobs import Job, Task
+from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.state import State
 from gridengine.state.wanted import wanted
 
@@ -27,19 +28,42 @@ def pending_effects(state: State, host: str, payload: Callable[[int], Payload]) 
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        if task.host != host:
+        instructions += slave_effects(state, job, task, host, payload)
+        if task.host != host or task.master_end is not None:
             continue
         wish = wanted(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
-            instructions.append(_start(state, job, task, payload(job_id)))
+            instructions.append(start_of(state, job, task, payload(job_id)))
         elif wish != task.applied:
             instructions.append(Signal((job_id, task_id, task.attempt), wish))
-    return instructions
+    known = state.hosts.get(host)
+    return [*instructions, *(Forget(key) for key in known.abandoned)] if known is not None else instructions
 
 
-def _start(state: State, job: Job, task: Task, payload: Payload) -> Start:
-    instance = task.granted[0].instance
+def slave_effects(
+    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload]
+) -> Iterator[Instruction]:
+    """What the host has still to be told of the slave tasks of a task: they do as their master does, and end with it."""
+    for slave in task.slaves.values():
+        if slave.host != host or slave.over:
+            continue
+        key = (job.id, task.id, task.attempt, slave.number)
+        master = "kill" if task.master_end is not None else wanted(state, job, task)
+        wish = "run" if master == "migrate" else master
+        if not slave.applied:
+            start = start_of(state, job, task, payload(job.id), slave.instance)
+            mine = [grant for grant in task.granted if grant.instance == slave.instance]
+            granted = [*mine, *(grant for grant in task.granted if grant not in mine)]
+            changes = {"key": key, "slave": slave, "granted": granted, "time": slave.start_time}
+            yield msgspec.structs.replace(start, **changes, script=None, checkpoint={})
+        elif wish != slave.applied:
+            yield Signal(key, wish)
+
+
+def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:
+    """The whole of a task for its host; `instance`: the one whose attributes count, if not the master's."""
+    instance = instance or task.granted[0].instance
     config = state.configs[instance]
     slim = msgspec.structs.replace(job, tasks={}, pending=Ranges(), holds={})
     return Start(
@@ -84,18 +108,22 @@ def _time_limit(state: State, job: Job, task: Task) -> float:
 
 
 def acknowledged(
-    state: State, instructions: list[Instruction], answers: list[Acknowledgement], now: float
+    state: State, host: str, instructions: list[Instruction], answers: list[Acknowledgement], now: float
 ) -> tuple[list[ev.AnyEvent], list[Ended]]:
     """Events of what a host confirmed, and ends of tasks that it could not start."""
     events: list[ev.AnyEvent] = []
     failures: list[Ended] = []
+    forgotten: list[TaskKey] = []
     for instruction, answer in zip(instructions, answers, strict=True):
         if isinstance(instruction, Start):
-            task = state.task(*instruction.key)
-            if task is None or task.applied:
+            task = state.task(*try_of(instruction.key))
+            slave = live_slave(state, instruction.key) if instruction.slave is not None else None
+            if task is None or (instruction.slave is None and task.applied) or (slave is not None and slave.applied):
                 continue
-            if answer.ok:
-                events.append(ev.TaskStarted(*instruction.key, now, answer.confinement))
+            if answer.ok and slave is not None:
+                events.append(ev.SlaveCommandApplied(*try_of(instruction.key), instruction.key[3], "run"))
+            elif answer.ok:
+                events.append(ev.TaskStarted(*try_of(instruction.key), now, answer.confinement))
             else:
                 failures.append(
                     Ended(
@@ -106,5 +134,13 @@ def acknowledged(
                     )
                 )
         elif isinstance(instruction, Signal) and answer.ok:
-            events.append(ev.CommandApplied(*instruction.key, instruction.command))
+            key, command = instruction.key, instruction.command
+            if len(key) == SLAVE_KEY:
+                events.append(ev.SlaveCommandApplied(*try_of(key), key[3], command))
+            else:
+                events.append(ev.CommandApplied(*try_of(key), command))
+        elif isinstance(instruction, Forget) and answer.ok:
+            forgotten.append(instruction.key)
+    if forgotten:
+        events.append(ev.SlavesForgotten(host, forgotten))
     return events, failures

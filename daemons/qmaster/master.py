@@ -16,9 +16,10 @@ from daemons.qmaster.admit import admit
 from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.dependencies import end_of_doomed
-from daemons.qmaster.decide.reports import host_reports
+from daemons.qmaster.decide.reports import concluded, host_reports
 from daemons.qmaster.decide.rerun import tasks_of_lost_hosts
 from daemons.qmaster.decide.share_usage import usage_charges
+from daemons.qmaster.decide.slaves import ended_masters
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import acknowledged
 from daemons.qmaster.initial_states import execd_started
@@ -93,7 +94,7 @@ class Master:
 
     def acknowledgements(self, host: str, sent: list[Instruction], answers: list[Acknowledgement]) -> None:
         """Take what a host answered to instructions."""
-        events, failures = acknowledged(self.state, sent, answers, self.world().now)
+        events, failures = acknowledged(self.state, host, sent, answers, self.world().now)
         if events:
             self.record(Decision(events=events), DAEMON)
         if failures:
@@ -213,6 +214,8 @@ class Master:
             following = calendar_settlement(self.state, world.now, world.zone)
         if following:
             self.record(Decision(events=following), DAEMON)
+        for job, task in ended_masters(self.state, events):
+            self.record(concluded(self.state, job, task, world.now), DAEMON)
         if concerned := touched | configured_hosts(self.state, events):
             self.record(Decision(events=subordination_changes(self.state, concerned)), DAEMON)
 

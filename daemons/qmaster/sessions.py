@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from daemons.runtime.tickets import session_ticket
 from gridengine.gdi.requests import Answer, Caller, OpenSession
+from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
 #: the attribute of sge_conf(5) that says how the client of a kind of job gets to it. Source: remote_startup(5) (IA-5)
@@ -34,6 +35,8 @@ class Sessions:
         if job.owner != caller.user:
             # a manager may end the job, but what its owner types is his alone
             return Answer(1, [("error", f'denied: job {job.id} belongs to "{job.owner}", not to "{caller.user}"')])
+        if request.slave:
+            return self._open_slave(state.task(job.id, request.task_id), job, request)
         if job.kind not in _COMMANDS:
             return Answer(1, [("error", f"denied: job {job.id} has no session: it was not started by qrsh or qlogin")])
         task = job.tasks.get(request.task_id)
@@ -49,3 +52,15 @@ class Sessions:
                 "command": state.configuration(caller.host).get(_COMMANDS[job.kind], "builtin"),
             }
         )
+
+    def _open_slave(self, task: Task | None, job: Job, request: OpenSession) -> Answer:
+        """The way to a slave task of a parallel job; of one that is over, how it ended (TI-4)."""
+        slave = task.slaves.get(request.slave) if task is not None else None
+        if task is None or slave is None:
+            return Answer(1, [("error", f"denied: job {job.id} has no task {request.slave} any more")])
+        if slave.over:
+            outcome = {"exit_status": slave.exit_status, "failed": slave.failed, "reason": slave.reason}
+            return Answer(1, [("error", f"task {slave.number} of job {job.id} is over")], outcome)
+        key = (job.id, task.id, task.attempt, slave.number)
+        ticket = session_ticket(self._key, key)
+        return Answer(data={"task": key, "host": slave.host, "port": self._ports.get(slave.host, 0), "ticket": ticket})

@@ -15,7 +15,7 @@ from gridengine.state.jobs import TaskKey
 
 def session_ticket(gdi_key: str, task: TaskKey) -> str:
     """64 hexadecimal digits."""
-    text = "session {} {} {}".format(*task)
+    text = " ".join(("session", *map(str, task)))
     return hmac.new(gdi_key.encode(), text.encode(), hashlib.sha256).hexdigest()
 
 

@@ -299,10 +299,29 @@ class Shutdown(Request):
 
 
 class OpenSession(Request):
-    """`session`: where and with which ticket the owner of an interactive job connects to its streams."""
+    """`session`: where and with which ticket the owner of an interactive job connects to its streams.
+
+    `slave`: those of a slave task of a parallel job, by its number.
+    """
 
     job_id: int
     task_id: int = 1
+    slave: int = 0
+
+
+class StartSlave(Request):
+    """`start_slave`: `qrsh -inherit HOST COMMAND` in a parallel job. `environment`: variables beyond those of the job;
+    `command` "" for a login shell. Data: {"task": [job, task, attempt, number], "host": unique name}.
+    """
+
+    job_id: int
+    host: str
+    task_id: int = 1
+    command: str = ""
+    args: list[str] = field(default_factory=list)
+    cwd: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    no_shell: bool = False
 
 
 class ExecdHello(Request):
@@ -342,6 +361,7 @@ REQUESTS: dict[str, type[Request]] = {
     "kill_event_clients": KillEventClients,
     "shutdown": Shutdown,
     "session": OpenSession,
+    "start_slave": StartSlave,
     "execd_hello": ExecdHello,
 }
 

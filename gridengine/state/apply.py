@@ -17,6 +17,7 @@ from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
 from gridengine.state import share_usage
 from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
+from gridengine.state.apply_slaves import SLAVE_HANDLERS, abandon_slaves
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
@@ -196,6 +197,7 @@ def _task_usage(state: State, event: ev.TaskUsageReported) -> None:
 def _task_ended(state: State, event: ev.TaskEnded) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks.pop(event.task_id)
+    abandon_slaves(state, job, task)
     job.unsuccessful += bool(event.exit_status or event.failed or task.deleted_by)
     _unplace(state, job, task)
     reservations.note_use(state, job, event.time)
@@ -205,6 +207,7 @@ def _task_ended(state: State, event: ev.TaskEnded) -> None:
 def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks[event.task_id]
+    abandon_slaves(state, job, task)
     _unplace(state, job, task)
     reservations.note_use(state, job, event.time)
     task.status = "pending"
@@ -366,6 +369,7 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.InstanceErrorSet: _instance_error_set,
     ev.InstanceErrorsCleared: _instance_errors_cleared,
     **HOST_HANDLERS,
+    **SLAVE_HANDLERS,
     **reservations.RESERVATION_HANDLERS,
     **share_usage.USAGE_HANDLERS,
     ev.PrioritiesSet: _priorities_set,

@@ -11,19 +11,13 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import msgspec
-from msgspec import Struct
 
 from gridengine.ranges import Ranges
+from gridengine.state import host_events, slave_events
+from gridengine.state.event_base import Event
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, Tickets, Usage
 from gridengine.state.reservations import AdvanceReservation, JobReservation
-
-
-class Event(Struct, frozen=True, tag_field="event", omit_defaults=True):
-    """Base of all events."""
-
-    durable: ClassVar[bool] = True
-
 
 # --- configuration -----------------------------------------------------------------------------------
 
@@ -208,6 +202,14 @@ class CommandApplied(Event, frozen=True, tag=True):
     command: str
 
 
+# --- slave tasks: gridengine.state.slave_events ----------------------------------------------------------
+
+SlaveRequested = slave_events.SlaveRequested
+SlaveCommandApplied = slave_events.SlaveCommandApplied
+SlaveEnded = slave_events.SlaveEnded
+MasterEnded = slave_events.MasterEnded
+SlavesForgotten = slave_events.SlavesForgotten
+
 # --- queue instances and hosts -------------------------------------------------------------------------
 
 
@@ -232,47 +234,11 @@ class InstanceErrorsCleared(Event, frozen=True, tag=True):
     reason: str = ""
 
 
-class HostHeard(Event, frozen=True, tag=True):
-    """A load report. `load` holds only values that changed; `removed` names values that ceased.
-
-    `by`: another host whose load sensor gave the values, which says nothing about whether the host itself lives (LS-3).
-    """
-
-    durable: ClassVar[bool] = False
-    host: str
-    time: float
-    load: dict[str, str] = {}
-    removed: list[str] = []
-    by: str = ""
-
-
-class HostBooted(Event, frozen=True, tag=True):
-    """The host was booted since it was last heard: nothing that ran there is left (EX-10)."""
-
-    host: str
-    incarnation: str
-
-
-class ExecdStarted(Event, frozen=True, tag=True):
-    """A new process of sge_execd plays the host; `process` tells it from the one before (QC-38)."""
-
-    host: str
-    process: str
-
-
-class HostLost(Event, frozen=True, tag=True):
-    """The host has not been heard for max_unheard or its node is dead: its instances are `u`."""
-
-    durable: ClassVar[bool] = False
-    host: str
-    time: float
-
-
-class ClockStepped(Event, frozen=True, tag=True):
-    """The clock of the qmaster's host was set by so many seconds: silence of hosts is measured on from where it was."""
-
-    durable: ClassVar[bool] = False
-    seconds: float
+HostHeard = host_events.HostHeard
+HostBooted = host_events.HostBooted
+ExecdStarted = host_events.ExecdStarted
+HostLost = host_events.HostLost
+ClockStepped = host_events.ClockStepped
 
 
 # --- advance reservations --------------------------------------------------------------------------------
@@ -362,6 +328,11 @@ AnyEvent = (
     | TaskReschedulingRequested
     | TaskSuspensionChanged
     | CommandApplied
+    | SlaveRequested
+    | SlaveCommandApplied
+    | SlaveEnded
+    | MasterEnded
+    | SlavesForgotten
     | InstanceFlagsChanged
     | InstanceErrorSet
     | InstanceErrorsCleared

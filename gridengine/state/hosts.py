@@ -13,6 +13,7 @@ class Host(Struct, omit_defaults=True):
     qmaster's clock, moved when that is set (`ClockStepped`).
     `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
     `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
+    `abandoned`: slave tasks of tries that are over, which the host has still to kill and forget (TI-5).
     `execd`: the process of sge_execd that last said hello (QC-38).
     """
 
@@ -24,3 +25,4 @@ class Host(Struct, omit_defaults=True):
     sensed_by: dict[str, str] = field(default_factory=dict)
     incarnation: str = ""
     execd: str = ""
+    abandoned: list[tuple[int, ...]] = field(default_factory=list)

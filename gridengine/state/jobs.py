@@ -14,9 +14,15 @@ from typing import Literal, NamedTuple
 from msgspec import Struct, field
 
 from gridengine.ranges import Ranges
+from gridengine.state.slaves import MasterEnd, SlaveTask
 
-TaskKey = tuple[int, int, int]
-"""(job id, task id, attempt): names one try to run a task. Serial jobs have the task id 1."""
+TaskKey = tuple[int, ...]
+"""(job id, task id, attempt): names one try to run a task. Serial jobs have the task id 1. Of a slave task its number follows."""
+
+def try_of(key: TaskKey) -> tuple[int, int, int]:
+    """Job, task and attempt of a key, also of that of a slave task."""
+    return key[0], key[1], key[2]
+
 
 PathOnHost = tuple[str, str]
 """(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" stands for every host not named."""
@@ -74,6 +80,8 @@ class Task(Struct, omit_defaults=True):
     `cleared`: its usage when -clearusage last set that of its owner to zero.
     `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
     the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
+    `slaves`: its slave tasks by number, `slaves_begun` in all, `slave_usage`: what those that ended used; `master_end`: the
+    end of its master, which waits for theirs.
     """
 
     id: int
@@ -95,6 +103,10 @@ class Task(Struct, omit_defaults=True):
     requeued_at: float = 0.0
     confinement: Confinement | None = None
     checkpoint: int = 0
+    slaves: dict[int, SlaveTask] = field(default_factory=dict)
+    slaves_begun: int = 0
+    slave_usage: dict[str, float] = field(default_factory=dict)
+    master_end: MasterEnd | None = None
     resources: dict[str, str] = field(default_factory=dict)
     """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -36,6 +38,16 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
     around("mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", SPOOL)
     yield
     around("umount", SPOOL)
+
+
+def set_global(cell: TestbedCell, name: str, value: str) -> None:
+    """Change one parameter of the global configuration."""
+    lines = cell.on("tm", "qconf", "-sconf", "global").stdout.splitlines()
+    text = [f"{name} {value}" if line.startswith(f"{name} ") else line for line in lines if not line.startswith("#")]
+    with TemporaryDirectory(dir="/var/tmp") as directory:  # shared by all hosts
+        (Path(directory) / "global").write_text("\n".join(text) + "\n")
+        done = cell.on("tm", "qconf", "-Mconf", f"{directory}/global")
+        assert done.returncode == 0, done.stderr
 
 
 def explained(cell: TestbedCell) -> str:
@@ -83,7 +95,7 @@ def test_a_killed_execd_leaves_the_jobs_and_finds_them_again(testbed_cell: Testb
 def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_cell: TestbedCell, gate: str) -> None:
     cell = testbed_cell
     cell.on("tm", "qconf", "-rattr", "queue", "rerun", "TRUE", "all.q")
-    cell.on("tm", "qconf", "-mattr", "configuration", "reschedule_unknown", "0:0:2", "global")
+    set_global(cell, "reschedule_unknown", "0:0:2")
     try:
         job = submit(cell, "-q", "all.q@t3,all.q@t2", "-soft", "-q", "all.q@t3", "-hard", "sh", "-c", gate)
         eventually("it runs", lambda: running_on(cell, job) == "t3")
@@ -98,7 +110,7 @@ def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_
         said = cell.on("tm", "qacct", "-j", job).stdout
         assert [line.split()[1] for line in said.splitlines() if line.startswith("failed ")] == ["25", "0"]
     finally:
-        cell.on("tm", "qconf", "-mattr", "configuration", "reschedule_unknown", "0:0:0", "global")
+        set_global(cell, "reschedule_unknown", "0:0:0")
         cell.on("tm", "qconf", "-rattr", "queue", "rerun", "FALSE", "all.q")
         cell.power("mend", "t3")
 

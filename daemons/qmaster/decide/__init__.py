@@ -23,6 +23,7 @@ from daemons.qmaster.decide import (
     resubmission,
     share_tree_nodes,
     share_usage,
+    slaves,
     states,
     submission,
     usersets,
@@ -49,6 +50,7 @@ HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decisi
     rq.ChangeShareTree: share_tree_nodes.change_nodes,
     rq.ClearUsage: share_usage.clear_usage,
     rq.CleanQueues: cleaning.clean_queues,
+    rq.StartSlave: slaves.start_slave,
 }
 
 

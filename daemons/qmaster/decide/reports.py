@@ -7,14 +7,18 @@ Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, A
 
 from __future__ import annotations
 
+import msgspec
+
 from daemons.qmaster.accounting import killed_record, record
 from daemons.qmaster.decide.host_faults import fault_events
 from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
+from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, live_slave, lost_slave, slave_ended
 from daemons.qmaster.decision import Decision
 from gridengine.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Report, Started, UsageReport, Verdict
 from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.jobs import Job, Task, TaskKey
+from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 
 QUEUE_ERRORS = frozenset((3, 4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
@@ -47,13 +51,17 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
         elif isinstance(report, Started):
             _started(state, report, outcome, verdict)
         elif isinstance(report, Ended):
-            if report.key not in ended:
+            if report.key in ended:
+                pass
+            elif len(report.key) == SLAVE_KEY:
+                slave_ended(state, report, outcome)
+            else:
                 _ended(state, host, report, now, outcome)
             ended.add(report.key)
             verdict.forget.append(report.key)
         elif isinstance(report, UsageReport):
-            if _live(state, report.key):
-                outcome.events.append(ev.TaskUsageReported(*report.key, report.usage))
+            if len(report.key) < SLAVE_KEY and _live(state, report.key):
+                outcome.events.append(ev.TaskUsageReported(*try_of(report.key), report.usage))
         elif isinstance(report, Checkpointed):
             _checkpointed(state, report.key, report.pid, outcome)
         elif isinstance(report, HostFaults):
@@ -67,11 +75,11 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
 def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
     task = _live(state, key)
     if task is not None and task.checkpoint != pid:
-        outcome.events.append(ev.TaskCheckpointed(*key, pid))
+        outcome.events.append(ev.TaskCheckpointed(*try_of(key), pid))
 
 
 def _live(state: State, key: TaskKey) -> Task | None:
-    task = state.task(*key)
+    task = state.task(*try_of(key))
     return task if task is not None and task.status != "pending" else None
 
 
@@ -101,11 +109,15 @@ def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Ou
 
 
 def _started(state: State, report: Started, outcome: Outcome, verdict: Verdict) -> None:
+    if len(report.key) == SLAVE_KEY:
+        if live_slave(state, report.key) is None:
+            verdict.forget.append(report.key)
+        return
     task = _live(state, report.key)
     if task is None:
         verdict.forget.append(report.key)
     elif task.status == "transferring":
-        outcome.events.append(ev.TaskStarted(*report.key, report.time, report.confinement))
+        outcome.events.append(ev.TaskStarted(*try_of(report.key), report.time, report.confinement))
 
 
 def _inventory(
@@ -121,12 +133,16 @@ def _inventory(
     booted = known is not None and known.incarnation != report.incarnation
     if booted:
         outcome.events.append(ev.HostBooted(host, report.incarnation))
-    verdict.forget.extend(key for key in report.keys if _live(state, key) is None)
+    verdict.forget.extend(key for key in report.keys if (live_slave if len(key) == SLAVE_KEY else _live)(state, key) is None)
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
         key = (job_id, task_id, task.attempt)
-        if task.host != host or key in here or key in ended:
+        for slave in task.slaves.values():
+            own = (*key, slave.number)
+            if slave.host == host and own not in here and own not in ended and (slave.applied or booted):
+                lost_slave(state, own, now, outcome)
+        if task.host != host or key in here or key in ended or task.master_end is not None:
             continue
         if task.applied:
             lost(state, job, task, now, outcome)
@@ -146,21 +162,41 @@ def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> N
 
 def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
     task = _live(state, report.key)
-    if task is None:
+    if task is None or task.master_end is not None:
         return
-    job = state.jobs[report.key[0]]
     if report.checkpoint:
         _checkpointed(state, report.key, report.checkpoint, outcome)
+    if holding(state, task):
+        known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
+        outcome.events.append(ev.MasterEnded(*try_of(report.key), MasterEnd(**known)))
+    else:
+        _conclude(state, host, report, now, outcome)
+
+
+def concluded(state: State, job: Job, task: Task, now: float) -> Outcome:
+    """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
+    assert task.master_end is not None
+    outcome = Outcome(verdicts=[])
+    report = Ended((job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
+    _conclude(state, task.host, report, now, outcome)
+    return outcome
+
+
+def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
+    """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
+    job = state.jobs[report.key[0]]
+    task = job.tasks[report.key[1]]
+    report = _with_slaves(state, task, report)
     if task.deleted_by:
         _end(job, task, report, outcome)
     elif report.host_faults:
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
-        outcome.events += [*fault_events(state, host, report.host_faults), ev.TaskRequeued(*report.key, now)]
+        outcome.events += [*fault_events(state, host, report.host_faults), ev.TaskRequeued(*try_of(report.key), now)]
     elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
-        outcome.events.append(ev.TaskRequeued(*report.key, now, behind=behind))
+        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, behind=behind))
     elif report.failed in JOB_ERRORS and job.kind == "batch":
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(job, task, report, reason, now, outcome)
@@ -168,9 +204,19 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _queue_error(job, task, report, now, outcome)
     elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*report.key, now))
+        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))
     else:
         _end(job, task, report, outcome)
+
+
+def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
+    """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
+    pe = state.typed("parallel_environment", task.pe) if task.pe and task.slave_usage else None
+    if pe is None or not pe.accounting_summary:
+        return report
+    names = {**report.usage, **task.slave_usage}
+    usage = {name: report.usage.get(name, 0.0) + task.slave_usage.get(name, 0.0) for name in names}
+    return msgspec.structs.replace(report, usage=usage)
 
 
 def goes_behind(state: State, job: Job) -> bool:
@@ -182,13 +228,13 @@ def goes_behind(state: State, job: Job) -> bool:
 def _end(job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
     outcome.events.append(
-        ev.TaskEnded(*report.key, report.end_time or task.start_time, report.exit_status, report.failed)
+        ev.TaskEnded(*try_of(report.key), report.end_time or task.start_time, report.exit_status, report.failed)
     )
 
 
 def _requeue_in_error(job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
-    outcome.events.append(ev.TaskRequeued(*report.key, now, error=reason))
+    outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, error=reason))
 
 
 def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
@@ -200,4 +246,4 @@ def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outco
         _end(job, task, report, outcome)
     else:
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*report.key, now))
+        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))

@@ -47,7 +47,7 @@ def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: lis
     key = (job, 1, 1)
     start = Start(key, cell.state.jobs[job], [], {}, {})
     answer = Acknowledgement(False, 3, "cannot prepare", host_faults=faults)
-    _, failures = acknowledged(cell.state, [start], [answer], cell.now)
+    _, failures = acknowledged(cell.state, "h1", [start], [answer], cell.now)
     assert isinstance(failures[0], Ended)
     cell.report("h1", *failures)
     assert letters(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]

@@ -1,0 +1,79 @@
+"""qrsh -inherit: start a task of the parallel job that this command runs in, on one of its hosts, and be its streams.
+
+Called by `interactive`. Source: sge_submit(1) qrsh -inherit, sge_pe(5) control_slaves; statements TI-1, TI-4.
+"""
+
+import os
+
+from clients import gdi, program
+from clients.interactive import Session
+from clients.submission import Job
+from clients.terminal import Interrupted, Terminal
+from gridengine.options.option import OptionError
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    pass
+
+_FAILED = 1
+
+
+def run_inherited(job: Job) -> int:
+    """`qrsh -inherit HOST [COMMAND [ARGUMENT ...]]`; the exit status: that of the task. Raises OptionError."""
+    if not job.operands:
+        raise OptionError("-inherit: a host is expected, and a command for it")
+    master, task_id = _this_job()
+    host, *words = job.operands
+    request = job.target.request
+    answer = gdi.call(
+        "start_slave",
+        {
+            "job_id": master,
+            "task_id": task_id,
+            "host": host,
+            "command": words[0] if words else "",
+            "args": words[1:],
+            "cwd": request.get("cwd", ""),
+            "environment": request.get("environment", {}),
+            "no_shell": bool(request.get("no_shell")),
+        },
+    )
+    program.show_answers(answer)
+    if answer.status:
+        return answer.status
+    terminal = Terminal()
+    terminal.watch_signals()
+    session = _SlaveSession(answer.data["task"], terminal, stdin=not job.settings.get("nostdin"))
+    try:
+        return session.run()
+    except Interrupted as interruption:
+        return session.interrupted(interruption.number)
+
+
+def _this_job() -> tuple[int, int]:
+    """Job and task that this process belongs to."""
+    job, task = os.environ.get("JOB_ID", ""), os.environ.get("SGE_TASK_ID", "undefined")
+    if not job.isdigit():
+        raise program.Failure("-inherit works in a parallel job only: JOB_ID is not set", _FAILED)
+    return int(job), int(task) if task.isdigit() else 1
+
+
+class _SlaveSession(Session):
+    """The session of a slave task; its job goes on whatever happens here."""
+
+    def __init__(self, key: list[int], terminal: Terminal, stdin: bool) -> None:
+        super().__init__(key[0], terminal, verbose=False, stdin=stdin)
+        self._request = {"job_id": key[0], "task_id": key[1], "slave": key[3]}
+
+    def _outcome_from_qmaster(self) -> int:
+        answer = gdi.call("session", self._request)
+        if answer.data is not None and "exit_status" in answer.data:
+            return self._exit_status(answer.data)
+        program.show_answers(answer)
+        return _FAILED
+
+    def interrupted(self, number: int) -> int:
+        """End the task."""
+        self._terminal.restore()
+        self._pump.farewell()
+        return 128 + number

@@ -1,0 +1,50 @@
+"""Events of exec hosts at run time; part of `gridengine.state.events`, through which they are used."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gridengine.state.event_base import Event
+
+
+class HostHeard(Event, frozen=True, tag=True):
+    """A load report. `load` holds only values that changed; `removed` names values that ceased.
+
+    `by`: another host whose load sensor gave the values, which says nothing about whether the host itself lives (LS-3).
+    """
+
+    durable: ClassVar[bool] = False
+    host: str
+    time: float
+    load: dict[str, str] = {}
+    removed: list[str] = []
+    by: str = ""
+
+
+class HostBooted(Event, frozen=True, tag=True):
+    """The host was booted since it was last heard: nothing that ran there is left (EX-10)."""
+
+    host: str
+    incarnation: str
+
+
+class ExecdStarted(Event, frozen=True, tag=True):
+    """A new process of sge_execd plays the host; `process` tells it from the one before (QC-38)."""
+
+    host: str
+    process: str
+
+
+class HostLost(Event, frozen=True, tag=True):
+    """The host has not been heard for max_unheard or its node is dead: its instances are `u`."""
+
+    durable: ClassVar[bool] = False
+    host: str
+    time: float
+
+
+class ClockStepped(Event, frozen=True, tag=True):
+    """The clock of the qmaster's host was set by so many seconds: silence of hosts is measured on from where it was."""
+
+    durable: ClassVar[bool] = False
+    seconds: float

@@ -1,0 +1,53 @@
+"""Slave tasks: what the master of a tightly integrated parallel job starts on its hosts with `qrsh -inherit`.
+
+Owns the shapes, and which of them are still alive. They live in the task that started them and end with it.
+Source: sge_pe(5) control_slaves; statements TI-1 … TI-5.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+ENDED_KEPT = 100
+"""Ended slave tasks whose outcome is kept, for a client that lost its connection."""
+
+
+class SlaveTask(Struct, omit_defaults=True):
+    """One slave task. `number`: counts from 1 in each try of its job's task. `instance`: the granted one whose limits it has.
+
+    `command` "" for a login shell. `environment`: what it has beyond that of the job. `applied`: as in `Task`.
+    `over`: it has ended, as `exit_status` and `failed` say.
+    """
+
+    number: int
+    instance: str
+    command: str = ""
+    args: list[str] = field(default_factory=list)
+    cwd: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    no_shell: bool = False
+    start_time: float = 0.0
+    applied: Literal["", "run", "suspend", "migrate", "kill"] = ""
+    over: bool = False
+    exit_status: int = 0
+    failed: int = 0
+    reason: str = ""
+
+    @property
+    def host(self) -> str:
+        return self.instance.partition("@")[2]
+
+
+class MasterEnd(Struct, omit_defaults=True):
+    """How the master of a parallel job ended, kept until its slaves have ended, too (TI-5). Fields as in a report of it."""
+
+    failed: int = 0
+    exit_status: int = 0
+    signal: int = 0
+    reason: str = ""
+    start_time: float = 0.0
+    end_time: float = 0.0
+    usage: dict[str, float] = field(default_factory=dict)
+    checkpoint: int = 0

@@ -1,0 +1,207 @@
+"""Slave tasks of parallel jobs in the qmaster: who may start one where, what hosts are told, how all of it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gridengine.delivery import Ended, Inventory, Started
+from gridengine.gdi.requests import Answer
+from tests.harness import Cell
+
+
+@pytest.fixture
+def wide(cell: Cell) -> Cell:
+    """A cell with a PE of two slots a host."""
+    cell.add("parallel_environment", "wide", allocation_rule="2", slots="99", control_slaves="TRUE", job_is_first_task="FALSE")
+    cell.configure("cluster_queue", "all.q", pe_list="wide")
+    return cell
+
+
+@pytest.fixture
+def job(wide: Cell) -> int:
+    """A running job of two slots on each of two hosts."""
+    number = wide.submit(pe="wide", pe_range="4")
+    wide.cycle()
+    return number
+
+
+def hosts(cell: Cell, job: int) -> list[str]:
+    return [instance.partition("@")[2] for instance, _ in cell.placed(job)]
+
+
+def inherit(cell: Cell, job: int, host: str, user: str = "alice", **fields: Any) -> Answer:
+    return cell.ask("start_slave", user, "h1", job_id=job, host=host, **{"command": "hostname", **fields})
+
+
+def started(cell: Cell, job: int, host: str, **fields: Any) -> tuple[int, ...]:
+    """The key of a slave task that runs."""
+    answer = inherit(cell, job, host, **fields)
+    assert answer.status == 0, answer.answers
+    cell.deliver()
+    key = tuple(answer.data["task"])  # type: ignore[index]
+    assert cell.running[key] == host
+    return key
+
+
+def ended(cell: Cell, key: tuple[int, ...], exit_status: int = 0, failed: int = 0, cpu: float = 1.0) -> None:
+    host = cell.running.pop(key)
+    usage = {"cpu": cpu, "ru_wallclock": 2.0}
+    cell.report(host, Ended(key, failed, exit_status, 0, "", cell.now, cell.now, usage))
+
+
+def slaves(cell: Cell, job: int) -> list[bool]:
+    return [slave.over for slave in cell.state.task(job, 1).slaves.values()]
+
+
+@pytest.mark.statement("TI-1")
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"user": "bob"}, 'belongs to "alice"'),
+        ({"host": "h9"}, "not one of its hosts"),
+        ({"host": "nowhere"}, "not one of its hosts"),
+        ({"job_id": 77}, "no such job"),
+        ({"task_id": 5}, "no such job"),
+    ],
+)
+def test_who_may_start_one_where(wide: Cell, job: int, changes: dict[str, Any], why: str) -> None:
+    said = {"job_id": job, "host": hosts(wide, job)[1], "command": "hostname", **changes}
+    answer = wide.ask("start_slave", said.pop("user", "alice"), "h1", **said)
+    assert answer.status == 1 and why in answer.answers[0][1]
+    assert not slaves(wide, job)
+
+
+@pytest.mark.statement("TI-1")
+def test_only_with_control_slaves_and_a_pe(wide: Cell) -> None:
+    wide.configure("parallel_environment", "wide", control_slaves="FALSE")
+    loose, serial = wide.submit(pe="wide", pe_range="4"), wide.submit()
+    wide.cycle()
+    assert "control_slaves" in inherit(wide, loose, hosts(wide, loose)[0]).answers[0][1]
+    assert "no parallel job" in inherit(wide, serial, hosts(wide, serial)[0]).answers[0][1]
+
+
+@pytest.mark.statement("TI-1")
+@pytest.mark.parametrize(("first", "room"), [("FALSE", 2), ("TRUE", 1)])
+def test_no_more_than_the_slots_of_the_host(wide: Cell, first: str, room: int) -> None:
+    wide.configure("parallel_environment", "wide", job_is_first_task=first)
+    job = wide.submit(pe="wide", pe_range="4")
+    wide.cycle()
+    master, other = hosts(wide, job)
+    keys = [started(wide, job, master) for _ in range(room)]
+    assert "in use" in inherit(wide, job, master).answers[0][1]
+    ended(wide, keys[0])
+    started(wide, job, master)
+    assert [inherit(wide, job, other).status for _ in range(3)] == [0, 0, 1]
+
+
+@pytest.mark.statement("TI-2", "RL-8")
+def test_what_the_host_is_told(wide: Cell, job: int) -> None:
+    _, other = hosts(wide, job)
+    key = started(wide, job, other, args=["-s"], environment={"A": "b"}, cwd="/work", no_shell=True)
+    start = wide.starts[-1]
+    assert (start.key, start.granted[0].host, start.queue["qname"], start.script) == (key, other, "all.q", None)
+    assert start.slave is not None
+    assert (start.slave.command, start.slave.args, start.slave.environment) == ("hostname", ["-s"], {"A": "b"})
+    before = len(wide.starts)
+    wide.report(other, Started(key, wide.now))
+    wide.restart()
+    wide.deliver()
+    assert len(wide.starts) == before, "once is enough"
+
+
+@pytest.mark.statement("TI-2", "EX-6")
+def test_slaves_do_as_their_master_does(wide: Cell, job: int) -> None:
+    master, other = hosts(wide, job)
+    key = started(wide, job, other)
+    for action in ("suspend", "unsuspend"):
+        wide.ask("change_states", targets=[str(job)], action=action, what="job")
+        wide.deliver()
+    wide.ask("delete_jobs", targets=[str(job)])
+    wide.deliver()
+    assert sorted(wide.signals, key=lambda told: told[1]) == [
+        *((master, (job, 1, 1), command) for command in ("suspend", "run", "kill")),
+        *((other, key, command) for command in ("suspend", "run", "kill")),
+    ]
+
+
+@pytest.mark.statement("TI-4", "PE-13", "AC-2")
+@pytest.mark.parametrize(
+    ("summary", "records"), [("FALSE", [("3", "1.h2", "1.0"), ("7", "NONE", "0.5")]), ("TRUE", [("7", "NONE", "1.5")])]
+)
+def test_records(wide: Cell, summary: str, records: list[tuple[str, str, str]]) -> None:
+    wide.configure("parallel_environment", "wide", accounting_summary=summary)
+    job = wide.submit(pe="wide", pe_range="4", hard_queues=["all.q@h1", "all.q@h2"], master_queues=["all.q@h1"])
+    wide.cycle()
+    ended(wide, started(wide, job, "h2"), exit_status=3)
+    wide.end(job, exit_status=7)
+    assert [(fields[12], fields[41], f"{float(fields[36]):.1f}") for fields in wide.records(job)] == records
+
+
+@pytest.mark.statement("TI-5")
+def test_the_end_waits_for_the_slaves_and_ends_them(wide: Cell, job: int) -> None:
+    master, other = hosts(wide, job)
+    key = started(wide, job, other)
+    wide.running.pop((job, 1, 1))
+    wide.report(master, Ended((job, 1, 1), exit_status=7, end_time=wide.now))
+    assert job in wide.state.jobs
+    wide.restart()
+    assert wide.report(master, Inventory([], "boot1"))[0].forget == []
+    assert job in wide.state.jobs, "its master's host need not know it any more"
+    wide.deliver()
+    assert wide.signals == [(other, key, "kill")]
+    assert "does not run" in inherit(wide, job, other).answers[0][1]
+    wide.report(other, *_everything_up(wide))
+    ended(wide, key, exit_status=137, failed=100)
+    assert job not in wide.state.jobs
+    assert [fields[12] for fields in wide.records(job)] == ["137", "7"]
+
+
+def _everything_up(cell: Cell) -> list[Any]:
+    from gridengine.delivery import Load
+    from tests.harness import LOAD
+
+    return [Load(cell.now, dict(LOAD), full=True, incarnation="boot1")]
+
+
+@pytest.mark.statement("TI-5", "QI-3")
+def test_a_dead_host_does_not_hold_the_job_and_has_nothing_left_when_it_returns(wide: Cell, job: int) -> None:
+    master, other = hosts(wide, job)
+    key = started(wide, job, other)
+    wide.running.pop((job, 1, 1))
+    wide.report(master, Ended((job, 1, 1), end_time=wide.now))
+    assert job in wide.state.jobs
+    wide.master.lose_host(other)
+    wide.master.flush()
+    assert job not in wide.state.jobs
+    assert wide.state.hosts[other].abandoned == [key]
+    wide.restart()
+    wide.deliver()
+    assert key not in wide.running and wide.state.hosts[other].abandoned == []
+
+
+@pytest.mark.statement("TI-5", "EX-10")
+def test_a_slave_that_its_host_has_lost_is_over(wide: Cell, job: int) -> None:
+    _, other = hosts(wide, job)
+    key = started(wide, job, other)
+    wide.report(other, Inventory([key], "boot1"))
+    assert slaves(wide, job) == [False]
+    wide.report(other, Inventory([], "boot1"))
+    assert slaves(wide, job) == [True]
+    assert [fields[11] for fields in wide.records(job)] == ["21"]
+
+
+@pytest.mark.statement("TI-5", "EX-11")
+def test_a_rescheduled_job_leaves_no_slaves_behind(wide: Cell) -> None:
+    job = wide.submit(pe="wide", pe_range="4", rerun=True)
+    wide.cycle()
+    master, other = hosts(wide, job)
+    key = started(wide, job, other)
+    wide.configure("configuration", "global", reschedule_unknown="0:1:0")
+    wide.master.lose_host(master)
+    wide.pass_time(61)
+    assert wide.state.task(job, 1).status == "pending"
+    wide.deliver()
+    assert key not in wide.running
+    assert wide.report(other, Inventory([key], "boot1"))[0].forget == [key]
