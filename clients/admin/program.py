@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.cell import Cell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
@@ -155,6 +156,16 @@ def doctor(root: Root = None, cell: CellName = "default") -> None:
 def demo() -> None:
     """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
     run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=7))
+
+
+@app.command("upgrade-accounting")
+def upgrade_accounting_command(
+    old: Annotated[Path, typer.Argument(help="An accounting file, of this or an older version.")],
+    new: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+) -> None:
+    """Copy an accounting file, giving records of older versions the columns that they lack (reservations)."""
+    added, complete = upgrade_accounting(old, new)
+    typer.echo(f"{new}: {added} records upgraded, {complete} copied as they were")
 
 
 def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:

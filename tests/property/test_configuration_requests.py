@@ -146,17 +146,20 @@ def test_objects_are_accepted_whole_or_refused_with_a_reason(what: tuple[str, st
     st.data(),
 )
 @settings(max_examples=300, deadline=None)
-def test_attribute_verbs_change_one_attribute_or_nothing(
+def test_attribute_verbs_change_the_attributes_named_or_nothing(
     verb: str, target: tuple[str, str, dict[str, str]], suffix: str, data: st.DataObject
 ) -> None:
     kind, name, text = target
-    attribute = data.draw(st.sampled_from(sorted(text.keys() & GOOD.keys()) or ["name"]) | st.sampled_from(list(text)) | TEXT)
-    value = data.draw(_values(attribute) | TEXT)
+    attributes = st.sampled_from(sorted(text.keys() & GOOD.keys()) or ["name"]) | st.sampled_from(list(text)) | TEXT
+    named = data.draw(st.lists(attributes, min_size=1, max_size=3))
+    changes = [(attribute, data.draw(_values(attribute) | TEXT)) for attribute in named]
     whole = name + suffix if kind in ("cluster_queue", "resource_quota") else name
-    decision = _decide("config_attributes", verb=verb, kind=kind, name=whole, changes=[(attribute, value)])
+    decision = _decide("config_attributes", verb=verb, kind=kind, name=whole, changes=changes)
     after = _accepted(decision).kind(kind).get(name, {})
     changed = {key for key in text if after.get(key) != text[key]}
-    assert len(changed) <= 1 or verb == "purge"
+    assert len(changed) <= len(changes) or verb == "purge"
+    if any(level == "error" for level, _ in decision.answer.answers):
+        assert not changed
 
 
 @pytest.mark.statement("SP-6", "GD-10")

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("launchers")
         ["stop"],
         ["status", "--root", "/nonexistent"],
         ["demo", "more"],
+        ["upgrade-accounting", "/nonexistent", "/tmp/x"],
     ],
 )
 def test_wrong_input_is_one_line_and_exit_code_1(arguments):

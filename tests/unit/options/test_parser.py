@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
@@ -103,12 +105,13 @@ def test_an_open_quote_is_a_fault() -> None:
         split_words("-N 'x")
 
 
+@pytest.mark.statement("X-14")
 @pytest.mark.parametrize("command", "qsub qalter qrsh qstat qhost qselect qacct qdel qmod qhold qrls qconf".split())
-def test_usage_names_the_version_and_every_option(command: str) -> None:
+def test_usage_names_the_version_and_every_option_of_the_command_and_no_other(command: str) -> None:
     options = options_of(command, *ALL_TABLES)
     text = usage(command, "", options)
     assert text.startswith(f"SGE 8.1.9\nusage: {command} [options]\n")
-    assert all(name in text for name in options)
+    assert set(re.findall(r"(?:\[| \| )(-[\w@+-]+)", text)) == {name for option in options.values() for name in option.names}
 
 
 @pytest.mark.parametrize("table", ALL_TABLES)

@@ -347,3 +347,11 @@ def test_qrdel_by_id_name_pattern_and_user(shell: Shell, cell: ReservingCell) ->
     assert shell.as_root("qrdel -u '*'").status == 0
     assert not cell.state.reservations
     assert "usage: qrdel" in refused(shell("qrdel"))
+
+
+@pytest.mark.statement("X-18")
+def test_a_master_queue_without_a_pe_is_a_warning_for_a_reservation_and_refused_for_a_job(shell: Shell) -> None:
+    outcome = shell("qrsub -d 100 -masterq all.q")
+    assert outcome.status == 0
+    assert outcome.err == "warning: -masterq has no effect without a parallel environment (-pe)\n"
+    assert shell("qsub -b y -masterq all.q true").status != 0

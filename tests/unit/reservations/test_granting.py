@@ -11,7 +11,7 @@ from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 
 
-@pytest.mark.statement("AR-25", "AR-28", "AR-2", "AR-54")
+@pytest.mark.statement("AR-25", "AR-28", "AR-2", "AR-54", "X-9")
 def test_a_reservation_from_now_on_is_granted_and_runs(cell: ReservingCell) -> None:
     answer = cell.request(duration=1000)
     assert answer.answers == [("info", "Your advance reservation 1 has been granted")]

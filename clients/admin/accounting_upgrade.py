@@ -1,0 +1,37 @@
+"""Upgrading accounting files of older versions: records get the columns that they lack.
+
+Owns the copying; the columns and what stands for a missing one are `gridengine.accounting`'s. The old file is left as it is.
+Called by `program`. Source: the specification of advance reservations (2007), accounting; QA-5, QA-6.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from clients.admin.refusal import Refusal
+from gridengine.accounting import FIELDS, parse_line
+
+
+def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:
+    """Copy `old` to `new`, which must not exist: (records with columns added, records that had all).
+
+    Comments and lines that are no records stay as they are, and so do bytes that are no text. Raises Refusal.
+    """
+    added = complete = 0
+    try:
+        with old.open(encoding="utf-8", errors="surrogateescape", newline="") as source:
+            # made only when the old one can be read
+            with new.open("x", encoding="utf-8", errors="surrogateescape", newline="") as target:
+                for line in source:
+                    fields = parse_line(line)
+                    if fields is None or line.count(":") >= len(FIELDS) - 1:
+                        complete += fields is not None
+                        target.write(line)
+                    else:
+                        added += 1
+                        target.write(":".join(fields) + "\n")
+    except FileExistsError:
+        raise Refusal(f"{new} is there already, name a new file") from None
+    except OSError as error:
+        raise Refusal(f"cannot copy {old} to {new}: {error.strerror}") from None
+    return added, complete
