@@ -6,7 +6,7 @@ Owns the wording of the options. Must not do the work itself. Called by `__main_
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -14,6 +14,7 @@ from rich.console import Console
 from clients.admin.cell import Cell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
+from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
 from clients.admin.creation import create_cell
 from clients.admin.demo import run_demo
@@ -155,6 +156,12 @@ def doctor(root: Root = None, cell: CellName = "default") -> None:
 def demo() -> None:
     """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
     run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=7))
+
+
+@app.command()
+def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The shell to complete in.")]) -> None:
+    """Print the completion of the q* commands: `source <(gridengine completion bash)` in ~/.bashrc, the same for zsh."""
+    typer.echo(bash_completion() if shell == "bash" else zsh_completion(), nl=False)
 
 
 def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:

@@ -27,6 +27,7 @@ class Submit(Request):
     `script_file`: what qstat -j shows; `name` "" means: derived from `script_file`, or STDIN.
     `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters.
     `environment`: variables of -v/-V; the SGE_O_* ones are among them. `verify`: letter of -w, "" for what is usual.
+    `path_aliases`: (source, exec host or *, replacement), for `cwd` and the program of a binary job.
     `rerun`: None as default. `start_after`, `deadline`: epoch seconds or 0. `hold_jid_ok`, `hold_jid_fail`: jobs that must
     succeed, or fail, first.
     """
@@ -39,6 +40,7 @@ class Submit(Request):
     args: list[str] = field(default_factory=list)
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
     cwd: str = ""
+    path_aliases: list[tuple[str, str, str]] = field(default_factory=list)
     submit_cwd: str = ""
     home: str = ""
     login_shell: str = ""
