@@ -29,6 +29,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.spool import SpoolError
+from daemons.qmaster.verified_copies import verified_copies
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import (
     REQUESTS,
@@ -38,6 +39,7 @@ from gridengine.gdi.requests import (
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
+    ResubmitJobs,
     Shutdown,
     Submit,
     decode_request,
@@ -156,6 +158,11 @@ class Service:
                 if isinstance(verified, Answer):
                     return verified
                 request = verified
+            if isinstance(request, ResubmitJobs) and self._verifier.configured:
+                answer = await verified_copies(self.master, self._verifier, request, caller)
+                _log_answer(answer)
+                await self.durable()
+                return answer
             if isinstance(request, DeleteJobs):
                 return await self._delete(request, caller)
             answer = self.master.handle(name, request, caller)

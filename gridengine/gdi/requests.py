@@ -149,6 +149,13 @@ class ResubmitJobs(Request):
     holds: str = ""
 
 
+class VerifiedCopy(Request):
+    """A copy of a job of `owner` as the server's verifier has left it. Made by the qmaster, never taken from the wire."""
+
+    wish: Submit
+    owner: Caller
+
+
 class Reserve(Request):
     """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 where not given.
 
