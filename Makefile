@@ -3,6 +3,7 @@
 #   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make statements            statements of docs/statements.md that no test cites
+#   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
@@ -12,7 +13,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit statements demo install cell cell-down bench clean
+.PHONY: help setup test lint types unit statements pages demo install cell cell-down bench clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -51,6 +52,9 @@ test: lint types
 
 statements: setup
 	@$(BIN)/python tools/statements.py
+
+pages: setup
+	@$(BIN)/python tools/command_pages.py
 
 demo: setup
 	@$(BIN)/gridengine demo

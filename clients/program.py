@@ -143,26 +143,48 @@ class Ended(Exception):
 
 
 def simple_options(
-    name: str, table: tuple[Option, ...], arguments: list[str], operands: str = "", now: float = 0.0
+    name: str,
+    table: tuple[Option, ...],
+    arguments: list[str],
+    operands: str = "",
+    now: float = 0.0,
+    operand: Option | None = None,
+    status: int = 1,
 ) -> "tuple[dict[str, Any], list[str]]":
     """Fold the arguments of a command whose options fill a dict: (fields, operands).
 
-    Prints the usage and ends the command for -help; a fault is reported below the usage, exit 1, as the original does.
+    Prints the usage and ends the command for -help; a fault is reported below the usage, as the original does, and exits
+    with `status`, or that of the fault if `status` is 0. `operand`: see `read_options`.
     """
     options = options_of(name, table)
     fields: dict[str, Any] = {"now": now} if now else {}
     try:
-        settings, rest = read_options(arguments, options, mixed=True)
+        settings, rest = read_options(arguments, options, mixed=True, operand=operand)
         for option, values, place in settings:
             option.apply(fields, values, place)
     except OptionError as error:
         sys.stderr.write(usage(name, operands, options))
-        raise OptionError(error.text, exit_status=1) from None
+        raise OptionError(error.text, exit_status=status or error.exit_status) from None
     fields.pop("now", None)
     if fields.get("help"):
         sys.stdout.write(usage(name, operands, options))
         raise Ended(0)
     return fields, rest
+
+
+def job_lists(fields: "dict[str, Any]") -> "list[dict[str, Any]]":
+    """The fields once for each list of jobs, which came with tasks of its own or without; once without any list for -u."""
+    lists = fields.pop("lists", [])
+    return [{**fields, **jobs} for jobs in lists] or ([{**fields, "targets": []}] if fields.get("users") else [])
+
+
+def requests(name: str, bodies: "list[dict[str, Any]]") -> int:
+    """Send changing requests one after the other; the first exit status that is not 0."""
+    status = 0
+    for body in bodies:
+        outcome = request(name, body)
+        status = status or outcome
+    return status
 
 
 def misused(name: str, table: tuple[Option, ...], operands: str, text: str) -> int:

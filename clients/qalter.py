@@ -5,11 +5,15 @@ import sys
 import time
 
 from clients import program
-from gridengine.options.option import options_of, read_options, usage
+from clients.path_aliases import add_path_aliases
+from gridengine.options.control import JOB_LIST, tasks_of_job
+from gridengine.options.option import Option, options_of, read_options, usage
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
 OPERANDS = "job_task_list [-- arguments]"
+_TASKS = Option("-t", "task_id_range", "qalter", tasks_of_job, "tasks", "these tasks of the job named before")
+_JOBS = ("lists", "tasks", "users")
 
 
 def qalter(arguments: list[str]) -> int:
@@ -19,25 +23,27 @@ def qalter(arguments: list[str]) -> int:
     if "--" in arguments:
         cut = arguments.index("--")
         words, new_arguments = arguments[:cut], arguments[cut + 1 :]
-    settings, operands = read_options(words, options, mixed=True)
+    options["-t"] = _TASKS
+    settings, _ = read_options(words, options, operand=JOB_LIST)
     target = Submission("qalter", os.environ, os.getcwd(), time.time())
     for option, values, place in settings:
-        option.apply(target, values, place)
+        option.apply(target.settings if option in (JOB_LIST, _TASKS) else target, values, place)
     if target.settings.get("help"):
         sys.stdout.write(usage("qalter", OPERANDS, options))
         return 0
     changes = dict(target.request)
+    if "cwd" in changes:
+        changes["path_aliases"] = []
+        add_path_aliases(changes)
     if new_arguments is not None:
         changes["args"] = new_arguments
-    targets = [name for operand in operands for name in operand.split(",") if name]
-    if not targets and not target.settings.get("users"):
-        return program.misused("qalter", SUBMIT_OPTIONS, OPERANDS, "qalter: no jobs are named")
-    body: dict[str, object] = {"targets": targets, "changes": changes}
+    body: dict[str, object] = {"changes": changes}
     if "verify" in changes:
         body["verify"] = changes.pop("verify")
-    if target.settings.get("users"):
-        body["users"] = target.settings["users"]
-    return program.request("alter_jobs", body)
+    bodies = program.job_lists({**body, **{name: target.settings[name] for name in _JOBS if name in target.settings}})
+    if not bodies:
+        return program.misused("qalter", SUBMIT_OPTIONS, OPERANDS, "qalter: no jobs are named")
+    return program.requests("alter_jobs", bodies)
 
 
 def main() -> int:

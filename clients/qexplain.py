@@ -4,8 +4,7 @@ import sys
 
 from clients import program
 from clients.render.quantities import long_date
-from gridengine.options import fields as fold
-from gridengine.options.option import Option
+from gridengine.options.explain import EXPLAIN_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -13,10 +12,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 OPERANDS = "job_list"
-EXPLAIN_OPTIONS: tuple[Option, ...] = (
-    Option("-help --help", "", "qexplain", fold.flag, "help", "print this help"),
-    Option("-json", "", "qexplain", fold.flag, "json", "print JSON"),
-)
 
 
 def qexplain(arguments: list[str]) -> int:

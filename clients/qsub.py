@@ -39,7 +39,7 @@ def _verify(request: "dict[str, Any]") -> int:
 
 def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
-    if asked and not any(level == "error" for level, _ in answer.answers):
+    if asked and not answer.status:
         return program.show_answers(answer)
     texts = [text for _, text in answer.answers]
     program.complain(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
@@ -108,7 +108,8 @@ def _report(label: str, record: "dict[str, Any]") -> int:
     if failed:
         program.complain(f"Job {label} failed before it could run (failed {failed}).")
         return EXIT_SYNC_FAILED
-    program.complain(f"Job {label} exited with exit code {code}.")
+    # as in the original: a success is told on stdout
+    print(f"Job {label} exited with exit code {code}.", file=sys.stderr if code else sys.stdout, flush=True)
     return int(code)
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 
 from clients import gdi
+from clients.path_aliases import add_path_aliases
 from clients.program import Failure
 from gridengine.options.option import (
     OptionError,
@@ -59,26 +60,33 @@ def read_submission(command: str, arguments: list[str]) -> Job:
     target = Submission(command, os.environ, _working_directory(), time.time())
     given, operands = read_options(arguments, options)
     command_line = _with_option_files(given, options)
-    sources = [_file_settings(path, options) for path in _request_files(target.cwd)]
+    _fold(Submission(command, os.environ, target.cwd, target.now), [[command_line]])
+    files = [_file_settings(path, options) for path in _request_files(target.cwd)]
+    sources = [[_with_option_files(line, options) for line in source] for source in files]
     quick: dict[str, str] = {}
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
             quick[option.name] = values[0] if values else ""
     # of the others only qrsh can send a script
-    binary = quick.get("-b", "n" if command == "qsub" else "y")[:1] == "y"
+    binary = quick.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
     script = None
     if not binary and "-help" not in quick and (operands or command == "qsub"):
         script = _read_script(operands)
         prefix = quick.get("-C", "#$")
         if prefix:
             sources.append(_script_settings(script, prefix, operands[0] if operands else "standard input", options))
-    for level, source in enumerate([*sources, [command_line]]):
+    _fold(target, [*sources, [command_line]])
+    return Job(target, operands, script)
+
+
+def _fold(target: Submission, sources: list[Source]) -> None:
+    """Fold the settings of all sources into the target, the weakest source first. Raises OptionError."""
+    for level, source in enumerate(sources):
         target.level = level
         for line in source:
             target.soft = False
             for option, values, place in line:
                 option.apply(target, values, place)
-    return Job(target, operands, script)
 
 
 def _working_directory() -> str:
@@ -100,14 +108,21 @@ def _home() -> str:
     return os.environ.get("HOME") or "/"
 
 
-def _with_option_files(settings: list[Setting], options: "dict[str, Option]") -> list[Setting]:
-    """The settings with each `-@ file` replaced by what the file says."""
+def _with_option_files(
+    settings: list[Setting], options: "dict[str, Option]", within: tuple[str, ...] = ()
+) -> list[Setting]:
+    """The settings with each `-@ file` replaced by what the file says; files may name further ones. `within`: those that
+    are being read."""
     if not any(option.name == "-@" for option, _, _ in settings):
         return settings
     expanded: list[Setting] = []
     for setting in settings:
         if setting[0].name == "-@":
-            expanded += [inner for line in _file_settings(setting[1][0], options, strict=True) for inner in line]
+            path = setting[1][0]
+            if path in within:
+                raise OptionError(f"-@ {path}: the file names itself, directly or by way of another", setting[2])
+            for line in _file_settings(path, options, strict=True):
+                expanded += _with_option_files(line, options, (*within, path))
         else:
             expanded.append(setting)
     return expanded
@@ -152,7 +167,7 @@ def _read_script(operands: list[str]) -> bytes:
             return file.read()
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
-        raise Failure(text, NO_SCRIPT) from None
+        raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
 
 
 def _script_settings(script: bytes, prefix: str, name: str, options: "dict[str, Option]") -> Source:
@@ -183,7 +198,7 @@ def submit_request(job: Job, kind: str = "batch") -> "dict[str, Any]":
         arguments = job.operands
         request["binary"] = True
     elif job.script is None:
-        if not job.operands:
+        if not job.operands or not job.operands[0]:
             raise OptionError("command required for a binary job")
         request["binary"] = True
         request["script_file"] = job.operands[0]
@@ -201,6 +216,7 @@ def submit_request(job: Job, kind: str = "batch") -> "dict[str, Any]":
         if "\0" in argument or any("\ud800" <= letter <= "\udfff" for letter in argument):
             raise OptionError(f"the argument {argument!a} is not text in UTF-8")
     _add_origin(request, job.target.cwd)
+    add_path_aliases(request)
     if job.settings.get("jsv"):
         from clients.verifiers import verified
 

@@ -211,15 +211,21 @@ class Ranges:
 
     def __or__(self, other: "Ranges") -> "Ranges":
         """Union."""
+        if not other.runs or self.runs == other.runs:
+            return self
+        if not self.runs:
+            return other
         return Ranges._of(_union(self.runs, other.runs))
 
     def __sub__(self, other: "Ranges") -> "Ranges":
         """Difference."""
+        if not other.runs:
+            return self
         return Ranges._of(_difference(self.runs, other.runs))
 
     def __and__(self, other: "Ranges") -> "Ranges":
         """Intersection."""
-        return self - (self - other)
+        return self if self.runs == other.runs else self - (self - other)
 
     def union(self, task_id: int) -> "Ranges":
         """With one id more."""
@@ -282,8 +288,8 @@ def _unite(cluster: list[Run]) -> tuple[Run, ...]:
 
 def _difference(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
     """One walk along both."""
-    if not left or not right:
-        return left
+    if left == right:
+        return ()
     found: list[Run] = []
     first = 0
     for run in left:

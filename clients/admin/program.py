@@ -6,7 +6,7 @@ Owns the wording of the options. Must not do the work itself. Called by `__main_
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.cell import Cell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
+from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
 from clients.admin.creation import create_cell
 from clients.admin.demo import run_demo
@@ -166,6 +167,12 @@ def upgrade_accounting_command(
     """Copy an accounting file, giving records of older versions the columns that they lack (reservations)."""
     added, complete = upgrade_accounting(old, new)
     typer.echo(f"{new}: {added} records upgraded, {complete} copied as they were")
+
+
+@app.command()
+def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The shell to complete in.")]) -> None:
+    """Print the completion of the q* commands: `source <(gridengine completion bash)` in ~/.bashrc, the same for zsh."""
+    typer.echo(bash_completion() if shell == "bash" else zsh_completion(), nl=False)
 
 
 def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:

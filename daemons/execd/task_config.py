@@ -18,6 +18,7 @@ from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, path_for, standard_files
 from gridengine.delivery import Start
 from gridengine.errors import SyntaxFault
+from gridengine.path_aliases import on_host
 from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
 from gridengine.topology import Core
 from gridengine.units import INFINITY, parse_memory, parse_time
@@ -40,7 +41,7 @@ def task_config(
 ) -> dict[str, Value]:
     """The whole content of `config`, ready for JSON. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
-    cwd = job.cwd or account.home
+    cwd = on_host(job.cwd, job.path_aliases, site.host) or account.home
     files = standard_files(job, start.key[1], site.host, account.home, cwd, home_of)
     places = task_places(start, site, cwd, files)
     result: dict[str, Value] = {
@@ -69,7 +70,7 @@ def task_config(
     }
     return (
         result
-        | _program(start, configuration, places)
+        | _program(start, configuration, places, site.host)
         | _files(files)
         | _methods(start, configuration)
         | _checkpointing(start)
@@ -120,8 +121,8 @@ def _finite(value: float) -> float | None:
     return None if value == INFINITY else value
 
 
-def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces) -> dict[str, Value]:
-    """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33."""
+def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> dict[str, Value]:
+    """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
     mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.text.get("shell_start_mode", "")
     if job.kind != "batch":
@@ -129,7 +130,7 @@ def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces)
     return {
         "binary": job.binary,
         "script": None if job.binary else places.script,
-        "command": job.script_file if job.binary else None,
+        "command": on_host(job.script_file, job.path_aliases, host) if job.binary else None,
         "args": list(job.args),
         "no_shell": job.no_shell,
         "shell": places.shell,

@@ -120,11 +120,16 @@ def check_queue_expressions(state: State, expressions: Iterable[str]) -> None:
 
 
 def predecessors(state: State, requested: Iterable[str], owner: str) -> list[int]:
-    """Ids that a -hold_jid list means now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3)."""
+    """Ids that a -hold_jid list means now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3).
+
+    Raises ValueError for what can be neither; names do not begin with a digit.
+    """
     found: list[int] = []
     for item in requested:
         if item.isdigit():
             candidates = [int(item)] if int(item) in state.jobs else []
+        elif item[:1].isdigit():
+            raise ValueError(f'"{item}" is neither a job\'s number nor a name or pattern')
         else:
             named = compile_expression(item)
             candidates = [job.id for job in state.jobs.values() if job.owner == owner and named(job.name)]

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from daemons.qmaster.decide.deletion_slices import slices
 from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.submission import next_job_id
 from daemons.qmaster.dispatch import DeliverCall, Dispatcher
@@ -29,15 +30,18 @@ from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.spool import SpoolError
+from daemons.qmaster.verified_copies import verified_copies
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import (
     REQUESTS,
     Answer,
     Caller,
+    DeleteJobs,
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
     OpenSession,
+    ResubmitJobs,
     Shutdown,
     Submit,
     decode_request,
@@ -160,6 +164,13 @@ class Service:
                 if isinstance(verified, Answer):
                     return verified
                 request = verified
+            if isinstance(request, ResubmitJobs) and self._verifier.configured:
+                answer = await verified_copies(self.master, self._verifier, request, caller)
+                _log_answer(answer)
+                await self.durable()
+                return answer
+            if isinstance(request, DeleteJobs):
+                return await self._delete(request, caller)
             answer = self.master.handle(name, request, caller)
             _log_answer(answer)
             await self.durable()
@@ -175,6 +186,17 @@ class Service:
             return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
         await self.durable()
         return answer
+
+    async def _delete(self, request: DeleteJobs, caller: Caller) -> Answer:
+        """Delete jobs, many of them in slices between which others are served (SO-47)."""
+        whole = Answer()
+        for part in slices(self.master.state, request, caller, self.master.world()):
+            answer = self.master.handle("delete_jobs", part, caller)
+            _log_answer(answer)
+            await self.durable()
+            whole.answers += answer.answers
+            whole.status = whole.status or answer.status
+        return whole
 
     async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
         if not (caller.daemon or caller.uid in (0, os.geteuid())):

@@ -27,6 +27,7 @@ class Submit(Request):
     `script_file`: what qstat -j shows; `name` "" means: derived from `script_file`, or STDIN.
     `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters.
     `environment`: variables of -v/-V; the SGE_O_* ones are among them. `verify`: letter of -w, "" for what is usual.
+    `path_aliases`: (source, exec host or *, replacement), for `cwd` and the program of a binary job.
     `rerun`, `pty`: None as default. `start_after`, `deadline`: epoch seconds or 0. `hold_jid_ok`, `hold_jid_fail`: jobs that must
     succeed, or fail, first.
     """
@@ -40,6 +41,7 @@ class Submit(Request):
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
     pty: bool | None = None
     cwd: str = ""
+    path_aliases: list[tuple[str, str, str]] = field(default_factory=list)
     submit_cwd: str = ""
     home: str = ""
     login_shell: str = ""
@@ -146,6 +148,13 @@ class ResubmitJobs(Request):
 
     targets: list[str]
     holds: str = ""
+
+
+class VerifiedCopy(Request):
+    """A copy of a job of `owner` as the server's verifier has left it. Made by the qmaster, never taken from the wire."""
+
+    wish: Submit
+    owner: Caller
 
 
 class Reserve(Request):

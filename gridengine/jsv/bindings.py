@@ -27,8 +27,6 @@ def binding_parameters(text: str) -> dict[str, str]:
     found |= dict(zip(("binding_amount", "binding_step"), parts[:counts], strict=False))
     if parts[counts:]:
         found["binding_socket"], found["binding_core"] = parts[counts].split(",")
-    else:
-        found["binding_strategy"] = f"{strategy}_automatic"
     return found
 
 

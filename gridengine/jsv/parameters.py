@@ -69,6 +69,9 @@ def parameters(request: "Request") -> list[tuple[str, str]]:
         found.pop("w", None)
     if request.get("account") == "sge":
         found.pop("A", None)
+    origin = request.get("environment", {})
+    if "M" not in found and "SGE_O_LOGNAME" in origin:
+        found["M"] = f"{origin['SGE_O_LOGNAME']}@{origin.get('SGE_O_HOST', '')}"
     found.setdefault("N", request.get("script_file", "").rpartition("/")[2] or "STDIN")
     if request.get("context"):
         found["ac"] = ",".join(f"{name}={value}" if value else name for name, value in request["context"].items())

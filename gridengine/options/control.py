@@ -20,6 +20,37 @@ def hold_letters(target: fold.Target, field: str, values: fold.Values) -> None:
     target[field] = given
 
 
+def job_list(target: fold.Target, field: str, values: fold.Values) -> None:
+    """Jobs between commas: they join the last list, unless -t has closed it."""
+    jobs = [job for job in values[0].split(",") if job]
+    lists = target.setdefault(field, [])
+    if lists and "tasks" not in lists[-1]:
+        lists[-1]["targets"] += jobs
+    elif jobs:
+        lists.append({"targets": jobs})
+
+
+def tasks_of_job(target: fold.Target, field: str, values: fold.Values) -> None:
+    """-t: tasks of the job named before it alone; before any job, of all that follow without tasks of their own (SO-46)."""
+    from gridengine.ranges import Ranges
+
+    Ranges.parse(values[0])
+    lists = target.get("lists")
+    if not lists:
+        target[field] = values[0]
+        return
+    if "tasks" in lists[-1]:
+        raise SyntaxFault(f"-t {values[0]}: a job must stand before it")
+    job = lists[-1]["targets"].pop()
+    if not lists[-1]["targets"]:
+        lists.pop()
+    lists.append({"targets": [job], field: values[0]})
+
+
+#: what the operands of qdel, qhold, qrls and qalter are
+JOB_LIST = Option("jobs", "job_task_list", "", job_list, "lists", "jobs, by number (and tasks), name or pattern")
+
+
 def change(action: str, what: str) -> "Callable[[fold.Target, str, fold.Values], None]":
     """A fold of qmod: one `change_states` more, for the targets named."""
 
@@ -52,7 +83,8 @@ CONTROL_OPTIONS: tuple[Option, ...] = (
     Option("-f --force", "", "qdel qmod", fold.flag, "force", "change the state even if the host does not answer"),
     Option("-h", "hold_list", "qhold qrls", hold_letters, "holds", "kinds of holds: u, o, s"),
     Option("-help --help", "", "qdel qmod qhold qrls qresub", fold.flag, "help", "print this help"),
-    Option("-t", "task_id_range", "qdel qmod qhold qrls", fold.text, "tasks", "these tasks of the array jobs named"),
+    Option("-t", "task_id_range", "qmod", fold.text, "tasks", "these tasks of the array jobs named"),
+    Option("-t", "task_id_range", "qdel qhold qrls", tasks_of_job, "tasks", "these tasks of the job named before"),
     Option("-u", "user_list", "qdel qhold qrls", fold.names, "users", "jobs of these users"),
     *(Option(names, targets, "qmod", change(action, what), "", help) for names, targets, action, what, help in _CHANGES),
 )

@@ -75,11 +75,13 @@ def read_options(
     place: str = "",
     ignored: dict[str, Option] | None = None,
     mixed: bool = False,
+    operand: Option | None = None,
 ) -> tuple[list[Setting], list[str]]:
     """Divide words into settings, in order, and operands.
 
     `ignored`: options of other commands, that are read and dropped (SB-5). `mixed`: options may follow operands;
-    otherwise the first operand ends the options, so that a script keeps its own. `--` ends them always.
+    otherwise the first operand ends the options, so that a script keeps its own. `--` ends them always. `operand`: an
+    option without a name, of which each operand becomes a setting in its place; there are no other operands then.
     Raises OptionError.
     """
     settings: list[Setting] = []
@@ -88,9 +90,12 @@ def read_options(
     while position < len(words):
         word = words[position]
         if word[:1] != "-" or word == "-":
-            if not mixed:
+            if operand is not None:
+                settings.append((operand, [word], place))
+            elif not mixed:
                 return settings, words[position:]
-            operands.append(word)
+            else:
+                operands.append(word)
             position += 1
             continue
         if word == "--":

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 Values = list[str]
 
 
-class BadName(SyntaxFault):
-    """A job name or the number of a reservation that can never be; the original exits with 2 for it."""
+class BadForm(SyntaxFault):
+    """A value that can never be, of an option for which the original exits with 2 then."""
 
     exit_status = 2
 
 
-#: what `-b`, `-j`, `-r` … take
+#: what `-b`, `-j`, `-r` … take, in any case
 _SWITCH = {"y": True, "yes": True, "n": False, "no": False}
 #: letters of `-m`, in the order in which they are kept
 MAIL_LETTERS = "abesn"
@@ -65,7 +65,10 @@ def clear(target: Submission, field: str, values: Values) -> None:
 
 
 def split_list(text: str) -> list[str]:
-    """Items between commas; none may be empty. Within quotes a comma does not divide, and the quotes stay."""
+    """Items between commas; empty ones are passed over, as the original does, but one at least must be there.
+
+    Within quotes a comma does not divide, and the quotes stay.
+    """
     if '"' in text or "'" in text:
         items, quote = [""], ""
         for letter in text:
@@ -77,9 +80,10 @@ def split_list(text: str) -> list[str]:
                 quote = "" if letter == quote else quote or letter
     else:
         items = text.split(",")
-    if "" in items:
-        raise SyntaxFault(f'"{text}" is not a list: an item is empty')
-    return items
+    found = [item for item in items if item]
+    if not found:
+        raise SyntaxFault(f'"{text}" is not a list: nothing is in it')
+    return found
 
 
 def text(target: Submission, field: str, values: Values) -> None:
@@ -102,9 +106,9 @@ def opposite(target: Submission, field: str, values: Values) -> None:
 
 
 def _switch(value: str) -> bool:
-    if value not in _SWITCH:
+    if value.lower() not in _SWITCH:
         raise SyntaxFault(f'"{value}" is neither y[es] nor n[o]')
-    return _SWITCH[value]
+    return _SWITCH[value.lower()]
 
 
 def setting(target: Submission, field: str, values: Values) -> None:
@@ -134,30 +138,33 @@ def refused_when_on(target: Submission, field: str, values: Values) -> None:
 def name(target: Submission, field: str, values: Values) -> None:
     """-N: the rest of the rules (SB-9) is the qmaster's; a slash could never name a file."""
     if "/" in values[0]:
-        raise BadName("argument to -N option must not contain /")
+        raise BadForm("argument to -N option must not contain /")
     if not values[0]:
-        raise BadName("argument to -N option must not be empty")
+        raise BadForm("argument to -N option must not be empty")
     target.request[field] = values[0]
 
 
-def number(low: int, high: int, what: str) -> "Callable[[Submission, str, Values], None]":
-    """A fold function for an integer within low..high."""
+def number(
+    low: int, high: int, what: str, fault: type[SyntaxFault] = SyntaxFault
+) -> "Callable[[Submission, str, Values], None]":
+    """A fold function for an integer within low..high; `fault` is what others raise."""
 
     def fold(target: Submission, field: str, values: Values) -> None:
         value = values[0]
         digits = value[1:] if value[:1] in ("-", "+") else value
         if not (digits.isascii() and digits.isdigit() and len(digits) < 12 and low <= int(value) <= high):
-            raise SyntaxFault(f'invalid {what} "{value}", it must be an integer from {low} to {high}')
+            raise fault(f'invalid {what} "{value}", it must be an integer from {low} to {high}')
         target.request[field] = int(value)
 
     return fold
 
 
+job_share = number(0, 2**31 - 1, "job share", BadForm)
 def reservation(target: Submission, field: str, values: Values) -> None:
     """-ar id; 0 takes a job out of its reservation (SO-3). Exit code: O."""
     value = values[0]
     if not (value.isascii() and value.isdigit() and int(value) < 2**31):
-        raise BadName(f'invalid advance reservation id "{value}", must be an unsigned integer')
+        raise BadForm(f'invalid advance reservation id "{value}", must be an unsigned integer')
     target.request[field] = int(value)
 
 
@@ -268,6 +275,8 @@ def context(target: Submission, field: str, values: Values) -> None:
     `context_changes` is a list of [verb, variable, value].
     """
     pairs = [item.partition("=")[::2] for item in split_list(values[0])]
+    if not all(variable for variable, _ in pairs):
+        raise SyntaxFault(f'"{values[0]}" is not a list of variable[=value]')
     if target.command == "qalter":
         changes = target.collection("context_changes")
         if field == "sc":
@@ -295,7 +304,9 @@ def mail_options(target: Submission, field: str, values: Values) -> None:
 
 def parallel_environment(target: Submission, field: str, values: Values) -> None:
     """-pe name range (SO-28)."""
-    if not values[1].isdigit():
+    if not values[0]:
+        raise SyntaxFault("-pe: the name of a parallel environment must not be empty")
+    if not values[1].isdigit() or int(values[1]) == 0:
         from gridengine.ranges import parse_slot_ranges
 
         parse_slot_ranges(values[1])
@@ -341,7 +352,7 @@ def checkpoint_when(target: Submission, field: str, values: Values) -> None:
         try:
             parse_time(value)
         except SyntaxFault:
-            raise SyntaxFault(f'-c: "{value}" is neither letters of nsmxr nor an interval') from None
+            raise BadForm(f'-c: "{value}" is neither letters of nsmxr nor an interval') from None
     target.request[field] = value
 
 
@@ -363,7 +374,7 @@ def binding(target: Submission, field: str, values: Values) -> None:
         or (strategy == "striding" and len(parts) in (2, 3) and all(amount[:2]) and all(socket_core[2:]))
         or (strategy == "explicit" and parts and all(socket_core))
     ):
-        raise SyntaxFault(f'-binding: "{values[-1]}" is no binding strategy')
+        raise BadForm(f'-binding: "{values[-1]}" is no binding strategy')
     target.request[field] = f"{instance} {values[-1]}"
 
 

@@ -39,7 +39,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-i", "path_list", "qsub qalter", fold.paths, "stdin", "where the standard input comes from"),
     Option("-inherit", "", "qrsh", fold.setting, "inherit", "start a task of a job that runs"),
     Option("-j", "y[es]|n[o]", _ALL, fold.switch, "merge", "merge the error stream into the output"),
-    Option("-js", "job_share", _ALL, fold.number(0, 2**31 - 1, "job share"), "job_share", "share among the user's own jobs"),
+    Option("-js", "job_share", _ALL, fold.job_share, "job_share", "share among the user's own jobs"),
     Option("-jsv", "jsv_url", _SUBMIT, fold.verifier, "jsv", "verify the job with a script"),
     Option("-l", "resource_list", _ALL, fold.requests, "", "request resources"),
     Option("-m", "mail_options", _ALL, fold.mail_options, "mail_options", "when to send mail"),

@@ -160,6 +160,7 @@ class Job(Struct, omit_defaults=True):
     binary: bool = False
     args: list[str] = field(default_factory=list)
     cwd: str = ""
+    path_aliases: list[tuple[str, str, str]] = field(default_factory=list)
     submit_cwd: str = ""
     home: str = ""
     login_shell: str = ""

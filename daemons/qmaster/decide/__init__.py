@@ -40,6 +40,7 @@ HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decisi
     rq.HoldJobs: holds.hold_jobs,
     rq.AlterJobs: alteration.alter_jobs,
     rq.ResubmitJobs: resubmission.resubmit_jobs,
+    rq.VerifiedCopy: resubmission.accept_copy,
     rq.Reserve: reservations.reserve,
     rq.AlterReservations: reservation_alteration.alter_reservations,
     rq.DeleteReservations: reservation_deletion.delete_reservations,

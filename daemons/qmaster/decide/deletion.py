@@ -1,10 +1,14 @@
-"""Deletion: qdel for pending and running jobs, whole or by task (statements SO-46 … SO-48).
+"""Deletion: qdel for pending and running jobs, whole or by task (statements SO-46, SO-48).
 
-A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` (operators, or
-owners where ENABLE_FORCED_QDEL allows) removes it at once and leaves the rest to the host's inventory.
+A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` of an operator removes
+it at once and leaves the rest to the host's inventory. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
+regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN does that without -f.
+Source: qdel(1) -f, sge_conf(5) qmaster_params.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.rerun import qmaster_flags
@@ -27,8 +31,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
         return decision.refuse(not_submit_host(caller))
     operator = is_operator(state, caller, world.admin_user)
-    force = request.force
-    if force and not operator and not _forced_allowed(state):
+    if request.force and not operator and "ENABLE_FORCED_QDEL" not in qmaster_flags(state):
         return decision.refuse(f'denied: "{caller.user}" must be operator to delete jobs by force (-f)')
     users = users_meant(request.targets, request.users, caller, operator)
     try:
@@ -36,6 +39,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     except SyntaxFault as fault:
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
+    forced = _forced(state, request, operator)
     for target, found in selection:
         found = [selected for selected in found if _remaining(selected.job, gone)]
         if not found:
@@ -45,12 +49,17 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
                 job_id = selected.job.id
                 decision.answer.error(f'{caller.user} - you do not have the necessary privileges to delete the job "{job_id}"')
                 continue
-            _delete(state, decision, selected, caller, world, force, gone)
+            _delete(decision, selected, caller, world, forced, gone)
     return decision
 
 
-def _forced_allowed(state: State) -> bool:
-    return "ENABLE_FORCED_QDEL" in qmaster_flags(state)
+def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task], bool]:
+    """Whether a task is removed without waiting for its host."""
+    if request.force and operator:
+        return lambda task: True
+    if not request.force and "ENABLE_FORCED_QDEL_IF_UNKNOWN" not in qmaster_flags(state):
+        return lambda task: False
+    return lambda task: task.host not in state.hosts or not state.hosts[task.host].up
 
 
 def _nothing(decision: Decision, target: str, users: list[str], caller: Caller, request: DeleteJobs) -> None:
@@ -68,12 +77,11 @@ def _remaining(job: Job, gone: dict[int, Ranges]) -> Ranges:
 
 
 def _delete(
-    state: State,
     decision: Decision,
     selected: Selected,
     caller: Caller,
     world: World,
-    force: bool,
+    forced: Callable[[Task], bool],
     gone: dict[int, Ranges],
 ) -> None:
     job = selected.job
@@ -99,7 +107,7 @@ def _delete(
         whole = not at_host and pending == remaining
         _say_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
-        _delete_at_host(decision, job, task, caller, world, force or _unknown_to_all(state, task))
+        _delete_at_host(decision, job, task, caller, world, forced(task))
 
 
 def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
@@ -109,11 +117,6 @@ def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, cal
         decision.answer.info(f"{caller.user} has deleted job-array task {job.id}.{pending.first}")
     else:
         decision.answer.info(f"{caller.user} has deleted job-array tasks {pending.summary()} of job {job.id}")
-
-
-def _unknown_to_all(state: State, task: Task) -> bool:
-    """Whether the task's host is unknown and its deletion need not wait. Source: sge_conf(5) ENABLE_FORCED_QDEL_IF_UNKNOWN."""
-    return not state.hosts[task.host].up and "ENABLE_FORCED_QDEL_IF_UNKNOWN" in qmaster_flags(state)
 
 
 def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool) -> None:

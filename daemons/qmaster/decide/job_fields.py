@@ -22,14 +22,16 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, Submit
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
-from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
+from gridengine.syntax.wildcard import is_pattern
+from gridengine.units import INFINITY, parse_time
 
 COPIED = (
-    "account project kind pty script_file binary args cwd submit_cwd home login_shell submit_path stdout stderr stdin merge "
-    "shells no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
+    "account project kind pty script_file binary args cwd path_aliases submit_cwd home login_shell submit_path stdout stderr "
+    "stdin merge shells no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
     "task_concurrency start_after deadline priority job_share override_tickets reserve rerun now notify mail_options "
     "mail_list checkpoint checkpoint_when context binding ar"
 ).split()
@@ -37,6 +39,8 @@ COPIED = (
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
 _OF_RESERVATION = frozenset(("ar", "hard"))
 _CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
+_PATHS = frozenset(("stdout", "stderr", "stdin", "shells"))
+_KEYWORDS = frozenset(("NONE", "ALL", "TEMPLATE"))
 _QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
 
@@ -50,7 +54,15 @@ def job_fields(
     fields = {name: getattr(wish, name) for name in COPIED if name in said}
     for name in ("hard", "soft"):
         if name in said:
-            fields[name] = named_resources(state, getattr(wish, name), soft=name == "soft")
+            fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
+    for name in _PATHS.intersection(said):
+        for host, _ in getattr(wish, name):
+            check_host(state, world, host)
+    if "account" in said:
+        check_object_name(wish.account)
+    if "pe_range" in said and (wish.pe or wish.allocation_rule):
+        fields["pe_range"] = _slot_ranges(wish.pe_range)
+    _check_kind(wish, said, job)
     if not _QUEUES.isdisjoint(said):
         _check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
     if "allocation_rule" in said and wish.allocation_rule:
@@ -97,12 +109,53 @@ def _rule(wish: Submit) -> str:
     return rule
 
 
+def _slot_ranges(text: str) -> str:
+    """A slot range as it is kept and shown: open ends filled in, in ascending order. Raises Refused."""
+    try:
+        return format_slot_ranges(parse_slot_ranges(text))
+    except SyntaxFault as fault:
+        raise Refused(f"job rejected: the slot range is wrong: {fault}") from None
+
+
+def _check_kind(wish: Submit, said: Collection[str], job: Job | None) -> None:
+    """Options that mean something for some jobs only. Raises Refused."""
+    if "task_concurrency" in said and wish.task_concurrency and not (wish.tasks if job is None else job.is_array):
+        raise Refused("job rejected: a limit of running tasks (-tc) is for array jobs (-t) only")
+
+
+def requested_resources(state: State, requests: list[str], soft: bool, world: World) -> dict[str, str]:
+    """The requests of -l with times in seconds, as they are shown and accounted. Raises Refused."""
+    found = named_resources(state, requests, soft)
+    if "slots" in found:
+        raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
+    for name, value in found.items():
+        if state.typed("complex", name).type == "TIME" and not value.isdigit():
+            seconds = parse_time(value)
+            found[name] = str(int(seconds)) if seconds < INFINITY else value
+    if "hostname" in found and not is_pattern(found["hostname"]):
+        check_host(state, world, found["hostname"])
+    return found
+
+
+def check_host(state: State, world: World, name: str) -> None:
+    """Raises Refused for a host that nothing knows; "" stands for any."""
+    if name and not state.has("exec_host", name) and world.resolve_host(name) is None:
+        raise Refused(f'can\'t resolve hostname "{name}"')
+
+
 def check_job_name(name: str) -> None:
-    """SB-9: no leading digit, none of / : @ \\ * ?, no control character, something at all. Raises Refused."""
+    """SB-9: as `check_object_name`, and no leading digit. Raises Refused."""
+    if name[:1].isdigit():
+        raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+    check_object_name(name)
+
+
+def check_object_name(name: str) -> None:
+    """None of / : @ \\ * ?, no control character, no keyword, something at all. Source: SB-9; O. Raises Refused."""
     if not name or name.isspace():
         raise Refused('denied: "" is not a valid object name (must not be empty)')
-    if name[0].isdigit():
-        raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+    if name.upper() in _KEYWORDS:
+        raise Refused(f'denied: "{name}" is not a valid object name (it is a keyword)')
     for char in name:
         if char in "/:@\\*?" or ord(char) < 32:
             shown = char if ord(char) >= 32 else repr(char)[1:-1]

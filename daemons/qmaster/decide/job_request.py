@@ -14,9 +14,9 @@ from gridengine.gdi.requests import Submit
 from gridengine.state.jobs import Job
 
 
-def request_of(job: Job, payload: Payload | None = None) -> Submit:
-    """The request; without the payload it has neither script nor environment. Holds are not taken along."""
-    wish = Submit(
+def request_of(job: Job) -> Submit:
+    """The request, without script and environment. Holds are not taken along."""
+    return Submit(
         name=job.name,
         hard=[f"{name}={value}" for name, value in job.hard.items()],
         soft=[f"{name}={value}" for name, value in job.soft.items()],
@@ -27,11 +27,14 @@ def request_of(job: Job, payload: Payload | None = None) -> Submit:
         hold_jid_fail=list(job.hold_jid_fail),
         **{name: getattr(job, name) for name in COPIED},
     )
-    if payload is not None:
-        wish.environment = dict(payload.environment)
-        if payload.script is not None:
-            wish.script = base64.b64encode(payload.script).decode()
-            wish.script_encoding = "base64"
+
+
+def with_payload(wish: Submit, payload: Payload) -> Submit:
+    """The request with script and environment."""
+    wish.environment = dict(payload.environment)
+    if payload.script is not None:
+        wish.script = base64.b64encode(payload.script).decode()
+        wish.script_encoding = "base64"
     return wish
 
 

@@ -6,7 +6,7 @@ Source: qrsub(1); statements AR-1 … AR-30; O for texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.job_fields import check_job_name, named_resources
+from daemons.qmaster.decide.job_fields import check_job_name, requested_resources
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
@@ -18,7 +18,6 @@ from gridengine.placement.parallel import matching_pes
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-from gridengine.syntax.wildcard import is_pattern
 
 MAX_AR_ID = 9_999_999
 
@@ -36,10 +35,7 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     if request.name:
         check_job_name(request.name)
     start, end = time_window(request.start_time, request.end_time, request.duration, world.now)
-    hard = named_resources(state, request.hard, soft=False)
-    if "slots" in hard:
-        raise Refused("denied: slots are not requested by -l but with a parallel environment (-pe)")
-    _check_hosts(hard, world)
+    hard = requested_resources(state, request.hard, False, world)
     try:
         check_queue_expressions(state, (*request.hard_queues, *request.master_queues))
     except NoSuchQueue as error:
@@ -110,12 +106,6 @@ def time_window(start: float, end: float, duration: float, now: float) -> tuple[
     if start >= end:
         raise Refused("start time is later than end time")
     return start, end
-
-
-def _check_hosts(hard: dict[str, str], world: World) -> None:
-    name = hard.get("hostname", "")
-    if name and not is_pattern(name) and world.resolve_host(name) is None:
-        raise Refused(f'can\'t resolve hostname "{name}"')
 
 
 def access(state: State, users: list[str], caller: str) -> tuple[list[str], list[str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from daemons.qmaster.decide.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.job_request import range_text, request_of
 from daemons.qmaster.decide.refused import Refused
-from daemons.qmaster.decide.submission import accept, make_job, next_job_id
+from daemons.qmaster.decide.submission import accept, make_job, next_job_id, script_of
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
-from gridengine.gdi.requests import Caller, ResubmitJobs
+from daemons.qmaster.spool import Payload
+from gridengine.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
@@ -27,21 +28,42 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
     last = 0
     for target in request.targets:
         try:
-            check_hold_rights(state, caller, world, hold_kinds(request.holds), "set")
-            original = _original(state, target, caller, world)
-            wish = request_of(original)
-            wish.holds = request.holds
-            owner = owner_of(original, caller.host)
-            job = make_job(state, wish, owner, world, next_job_id(state, last))
+            original, wish = requested_copy(state, target, request.holds, caller, world)
+            job = make_job(state, wish, owner_of(original, caller.host), world, next_job_id(state, last))
         except Refused as refusal:
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
         last = job.id
-        accept(state, job, world.payload(original.id), decision, world.now)
-        tasks = range_text(job)
-        kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
-        decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
+        _accept(state, job, world.payload(original.id), decision, world)
     return decision
+
+
+def requested_copy(state: State, target: str, holds: str, caller: Caller, world: World) -> tuple[Job, Submit]:
+    """A job that the caller may copy, and the request that the copy comes of, without its payload. Raises Refused."""
+    check_hold_rights(state, caller, world, hold_kinds(holds), "set")
+    original = _original(state, target, caller, world)
+    wish = request_of(original)
+    wish.holds = holds
+    return original, wish
+
+
+def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:
+    """Make a copy as a verifier has left it; that the caller may have it was seen before."""
+    decision = Decision()
+    try:
+        job = make_job(state, request.wish, request.owner, world, next_job_id(state))
+        payload = Payload(script_of(request.wish), request.wish.environment)
+    except Refused as refusal:
+        return decision.refuse(refusal.text, EXIT_NOT_COPIED)
+    _accept(state, job, payload, decision, world)
+    return decision
+
+
+def _accept(state: State, job: Job, payload: Payload, decision: Decision, world: World) -> None:
+    accept(state, job, payload, decision, world.now)
+    tasks = range_text(job)
+    kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
+    decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
 
 
 def _original(state: State, target: str, caller: Caller, world: World) -> Job:

@@ -132,8 +132,7 @@ def _name(job: Job, task: Task) -> str:
 
 def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision) -> None:
     if task.suspended == on:
-        already = "already suspended" if on else "not suspended"
-        decision.answer.error(f"{_name(job, task)} is {already}")
+        decision.answer.info(f"{caller.user} - {_name(job, task)} is already {'suspended' if on else 'unsuspended'}")
         return
     decision.events.append(TaskSuspensionChanged(job.id, task.id, "user", on))
     decision.answer.info(f"{caller.user} - {'suspended' if on else 'unsuspended'} {_name(job, task)}")

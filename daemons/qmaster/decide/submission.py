@@ -136,6 +136,8 @@ def script_of(request: Submit) -> bytes | None:
             raise Refused("denied: the script arrived damaged") from None
     else:
         script = request.script.encode()
+    if not script:
+        raise Refused("job rejected: the script is empty")
     if b"\0" in script:
         raise Refused("denied: the script contains NUL bytes; submit it with -b y if it is a program")
     return script

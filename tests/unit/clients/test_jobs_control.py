@@ -56,7 +56,7 @@ def test_holds(shell: Shell, cell: Cell) -> None:
     assert [line.split()[4] for line in shell("qstat").lines[2:]] == ["qw"]
     shell("qhold -h uo -u alice")
     assert shell.asked[-1] == ("hold_jobs", {"targets": [], "release": False, "holds": "uo", "users": ["alice"]})
-    assert shell("qhold -h xx 1").status == 1
+    assert shell("qhold -h xx 1").status == 7 and shell("qhold -nosuch 1").status == 2
     assert shell("qrls").status == 1
 
 
@@ -88,9 +88,29 @@ def test_what_qalter_asks_for(
 
 def test_qalter_without_jobs_or_with_options_of_qsub(shell: Shell) -> None:
     assert shell("qalter -p 1").status == 1
-    assert shell("qalter -t 1-3 12").err.startswith('qalter: invalid option argument "-t"')
     assert shell("qalter -p x 12").status == 7
     assert not shell.asked
+
+
+@pytest.mark.statement("SO-46", "SO-49", "AJ-6")
+@pytest.mark.parametrize(
+    ("line", "lists"),
+    [
+        ("11 12 -t 2-3 13", [(["11"], ""), (["12"], "2-3"), (["13"], "")]),
+        ("11,12 -t 2 -t 3", None),
+        ("-t 4 11 12 'a*'", [(["11", "12", "a*"], "4")]),
+        ("'a*' -t 1-9:2 12 13.4", [(["a*"], "1-9:2"), (["12", "13.4"], "")]),
+        ("12 -t x", None),
+    ],
+)
+def test_tasks_are_those_of_the_job_before(shell: Shell, line: str, lists: list[tuple[list[str], str]] | None) -> None:
+    for command in ("qdel", "qhold", "qrls", "qalter -p -1"):
+        shell.asked.clear()
+        outcome = shell(f"{command} {line}")
+        if lists is None:
+            assert outcome.status and not shell.asked
+        else:
+            assert [(body["targets"], body.get("tasks", "")) for _, body in shell.asked] == lists
 
 
 @pytest.mark.statement("QA-7", "AC-2")

@@ -58,6 +58,50 @@ def test_terse_in_the_script_counts(shell: Shell) -> None:
 
 
 @pytest.mark.statement("SB-3")
+def test_option_files_may_name_others(shell: Shell) -> None:
+    (shell.cwd / "one").write_text("-N one\n-@ two -js 1\n")
+    (shell.cwd / "two").write_text("-js 2 -A two\n")
+    shell("qsub -b y -@ one true")
+    assert (shell.submitted["name"], shell.submitted["account"], shell.submitted["job_share"]) == ("one", "two", 1)
+    (shell.cwd / "two").write_text("\n-@ one\n")
+    outcome = shell("qsub -b y -@ one true")
+    assert outcome.status == 2 and outcome.err.startswith("qsub: two, line 2: -@ one: the file names itself")
+
+
+@pytest.mark.statement("SB-10")
+def test_path_aliases_of_the_cell_and_of_the_user(shell: Shell) -> None:
+    shell("qsub -b y -cwd true")
+    assert "path_aliases" not in shell.submitted
+    (shell.common / "sge_aliases").write_text(f"{shell.cwd.parent} * * /mnt\n")
+    (shell.home / ".sge_aliases").write_text("/mnt nosuch * /a\n/mnt * g1 /b\n")
+    shell("qsub -b y -cwd true")
+    assert shell.submitted["path_aliases"] == [[str(shell.cwd.parent), "*", "/mnt"], ["/mnt", "g1", "/b"]]
+    assert [list(alias) for alias in shell.cell.state.jobs[2].path_aliases] == shell.submitted["path_aliases"]
+    shell("qsub -b y true")
+    assert "path_aliases" not in shell.submitted
+    assert shell("qalter -wd /elsewhere 2").status == 0 and not shell.cell.state.jobs[2].path_aliases
+    (shell.home / ".sge_aliases").write_text("/mnt nosuch\n")
+    assert shell("qsub -b y -cwd true").err.startswith(f"qsub: {shell.home}/.sge_aliases, line 1: ")
+    assert len(shell.cell.state.jobs) == 3
+
+
+@pytest.mark.statement("SB-1", "SB-3")
+def test_a_bad_option_is_told_before_a_script_is_read(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert shell("qsub -R job.sh").err == 'qsub: "job.sh" is neither y[es] nor n[o]\n'
+    assert shell("qsub -b y ''").err == "qsub: command required for a binary job\n"
+
+
+@pytest.mark.statement("SO-18", "SO-39", "SO-30")
+def test_empty_items_of_lists_are_passed_over(shell: Shell) -> None:
+    shell("qsub -b YES -R No -l ,h_rt=5,,mem_free=1G, -v A=1,,B=2, -q all.q, -M a@b,,c true")
+    sent = shell.submitted
+    assert (sent["hard"], sent["hard_queues"], sent["mail_list"]) == (["h_rt=5", "mem_free=1G"], ["all.q"], ["a@b", "c"])
+    assert (sent["environment"]["A"], sent["environment"]["B"], sent["reserve"]) == ("1", "2", False)
+    assert shell("qsub -b y -q , true").status == shell("qsub -b y -ac =1 true").status == 7
+
+
+@pytest.mark.statement("SB-3")
 def test_every_source_in_its_order(shell: Shell) -> None:
     (shell.common / "sge_request").write_text("# all\n-A cell -P_is_no_option\n".replace(" -P_is_no_option", "") + "-p -1\n")
     (shell.home / ".sge_request").write_text("-A home -p -2\n")
@@ -185,8 +229,8 @@ def test_the_would_be_job(shell: Shell) -> None:
 def test_sync_waits_and_hands_on_the_exit_status(shell: Shell, records: list[dict], text: str, status: int) -> None:  # type: ignore[type-arg]
     shell.streamed = [*records, {"done": True}]
     outcome = shell("qsub -sync y -b y true")
-    assert outcome.out == 'Your job 1 ("true") has been submitted\n'
-    assert (outcome.err, outcome.status) == (text, status)
+    assert outcome.out == 'Your job 1 ("true") has been submitted\n' + ("" if status else text)
+    assert (outcome.err, outcome.status) == (text if status else "", status)
 
 
 @pytest.mark.statement("SO-34")
@@ -195,7 +239,8 @@ def test_sync_of_an_array_ends_with_the_first_failure(shell: Shell) -> None:
     shell.streamed = [*({"task_id": i, "exit_status": code, "failed": 0} for i, code in ends), {"done": True}]
     outcome = shell("qsub -sync y -t 1-3 -b y true")
     assert outcome.status == 4
-    assert outcome.err.splitlines() == [f"Job 1.{i} exited with exit code {code}." for i, code in ends]
+    told = [f"Job 1.{i} exited with exit code {code}." for i, code in ends]
+    assert outcome.lines[1:] == told[:1] and outcome.err.splitlines() == told[1:]
 
 
 @pytest.mark.statement("SO-34")

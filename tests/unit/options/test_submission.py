@@ -82,7 +82,7 @@ def test_every_field_is_one_of_submit() -> None:
         "-masterq m -notify -now y -N n -o /o "
         "-P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
     )
-    origin = "script script_encoding script_file args kind submit_cwd home login_shell submit_path".split()
+    origin = "script script_encoding script_file args kind path_aliases submit_cwd home login_shell submit_path".split()
     assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty"}
 
 
@@ -173,13 +173,13 @@ def test_clear_forgets_everything_before_it() -> None:
         ("-t x", "not a range", 7),
         ("-pe mpi x", "not a range", 7),
         ("-w x", "invalid option argument", 7),
-        ("-c zz", "nsmxr", 7),
+        ("-c zz", "nsmxr", 2),
         ("-q ''", "not a list", 7),
         ("-hold_jid ''", "must not be empty", 7),
         ("-e ''", "not a list", 7),
         ("-e h1:", "names no path", 7),
-        ("-binding foo", "no binding strategy", 7),
-        ("-binding explicit", "no binding strategy", 7),
+        ("-binding foo", "no binding strategy", 2),
+        ("-binding explicit", "no binding strategy", 2),
         ("-ac ''", "not a list", 7),
         ("-v ''", "not a list", 7),
         ("-v '=1'", "not a variable", 7),

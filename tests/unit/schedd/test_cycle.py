@@ -342,3 +342,12 @@ def test_a_changed_queue_counts_from_the_next_cycle() -> None:
     cluster.queue("new.q", slots="1")
     cluster.cycle()
     assert [list(cluster.spread(job)) for job in jobs] == [["all.q@h1"], ["all.q@h1"], ["new.q@h1"]]
+
+
+@pytest.mark.statement("AJ-4")
+def test_the_limit_of_pending_tasks_that_are_looked_at_keeps_no_task_from_its_slot() -> None:
+    """As measured on the original: it spares work alone, and work follows categories here."""
+    cluster = Cluster(2, slots=3)
+    cluster.change("scheduler", "", max_pending_tasks_per_job="1")
+    array = cluster.submit(array="1-9")
+    assert sorted((job, task) for job, task, _ in started(cluster.cycle())) == [(array, task) for task in range(1, 7)]

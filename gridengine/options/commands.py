@@ -1,0 +1,47 @@
+"""The commands that take their options from the option table: what completion and the command pages are made of.
+
+Owns names, purposes and operands. Called by `gridengine completion` and `tools/command_pages.py`, by no command itself.
+"""
+
+from gridengine.options.accounting import ACCOUNTING_OPTIONS
+from gridengine.options.configuration import CONFIGURATION_OPTIONS
+from gridengine.options.control import CONTROL_OPTIONS
+from gridengine.options.explain import EXPLAIN_OPTIONS
+from gridengine.options.option import Option, options_of
+from gridengine.options.reservation import RESERVATION_OPTIONS
+from gridengine.options.status import STATUS_OPTIONS
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+
+class Command:
+    """A command: its operands as words of the same form as the arguments of options, and what it is for."""
+
+    __slots__ = ("name", "operands", "options", "purpose")
+
+    def __init__(self, name: str, operands: str, purpose: str, table: tuple[Option, ...]) -> None:
+        self.name = name
+        self.operands = operands
+        self.purpose = purpose
+        rows = {option.name: option for option in options_of(name, table).values()}
+        self.options = sorted(rows.values(), key=lambda option: (option.name.lower(), option.name.swapcase()))
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("qsub", "[script|-|command [arguments]]", "submit a batch job", SUBMIT_OPTIONS),
+    Command("qalter", "job_task_list [-- arguments]", "change jobs", SUBMIT_OPTIONS),
+    Command("qresub", "job_id_list", "submit copies of jobs", SUBMIT_OPTIONS),
+    Command("qdel", "job_task_list", "delete jobs", CONTROL_OPTIONS),
+    Command("qhold", "job_task_list", "keep jobs from being started", CONTROL_OPTIONS),
+    Command("qrls", "job_task_list", "release jobs from holds", CONTROL_OPTIONS),
+    Command("qmod", "", "change the state of jobs and queues", CONTROL_OPTIONS),
+    Command("qstat", "", "show jobs and queues", STATUS_OPTIONS),
+    Command("qhost", "", "show hosts", STATUS_OPTIONS),
+    Command("qselect", "", "list the queue instances that meet criteria", STATUS_OPTIONS),
+    Command("qexplain", "job_list", "say why jobs are pending", EXPLAIN_OPTIONS),
+    Command("qacct", "", "show what ended jobs have used", ACCOUNTING_OPTIONS),
+    Command("qrsub", "", "make an advance reservation", RESERVATION_OPTIONS),
+    Command("qralter", "ar_list", "change advance reservations", RESERVATION_OPTIONS),
+    Command("qrdel", "ar_list", "delete advance reservations", RESERVATION_OPTIONS),
+    Command("qrstat", "", "show advance reservations", RESERVATION_OPTIONS),
+    Command("qconf", "", "show and change the configuration", CONFIGURATION_OPTIONS),
+)

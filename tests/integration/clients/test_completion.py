@@ -1,0 +1,64 @@
+"""Completion in real shells: a bash that completes words, and a zsh that can read the script."""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from clients.admin.completion import bash_completion, zsh_completion
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The completion, with a qconf and a qstat beside it that answer as those of a cell."""
+    directory = tmp_path_factory.mktemp("completion")
+    (directory / "qconf").write_text('#!/bin/sh\ncase $1 in -sql) echo all.q; echo night.q;; -spl) echo mpi;; esac\n')
+    (directory / "qstat").write_text("#!/bin/sh\necho job-ID; echo ---; echo '  17 0.5 x'; echo '  18 0.5 y'\n")
+    for name in ("qconf", "qstat"):
+        (directory / name).chmod(0o755)
+    (directory / "completion.bash").write_text(bash_completion())
+    return directory / "completion.bash"
+
+
+def complete(script: Path, line: str) -> set[str]:
+    """What bash offers for the last word of a line."""
+    words = shlex.split(line) + ([""] if line.endswith(" ") else [])
+    program = (
+        f"compopt() {{ :; }}; source {script}; COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; "
+        f'_ge_command {words[0]} {shlex.quote(words[-1])}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+    )
+    path = f"{script.parent}:/usr/bin:/bin"
+    done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, env={"PATH": path}, cwd=script.parent)
+    assert not done.stderr
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("qsub -hold", {"-hold_jid", "-hold_jid_ad", "-hold_jid_ok", "-hold_jid_fail"}),
+        ("qsub -q ", {"all.q", "night.q"}),
+        ("qsub -q all.q,ni", {"all.q,night.q"}),
+        ("qsub -j ", {"y", "n"}),
+        ("qsub -pe m", {"mpi"}),
+        ("qsub -w ", {"e", "w", "n", "v", "p"}),
+        ("qsub -cwd comp", {"completion.bash"}),
+        ("qdel ", {"17", "18"}),
+        ("qdel 17 -t 1-3 ", {"17", "18"}),
+        ("qmod -d all.q ", {"all.q", "night.q"}),
+        ("qsub -N ", set()),
+    ],
+)
+def test_bash(script: Path, line: str, words: set[str]) -> None:
+    assert complete(script, line) == words
+
+
+def test_zsh_reads_the_script(tmp_path: Path) -> None:
+    if shutil.which("zsh") is None:
+        subprocess.run(["apt-get", "install", "-y", "-qq", "zsh"], check=True, capture_output=True)
+    (tmp_path / "_gridengine").write_text(zsh_completion())
+    program = f"autoload -Uz compinit; compinit -D; source {tmp_path}/_gridengine; print $_comps[qsub]"
+    done = subprocess.run(["zsh", "-fc", program], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("_ge_command\n", "")

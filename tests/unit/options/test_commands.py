@@ -1,0 +1,43 @@
+"""The registry of commands, the pages made of it, and what completes the arguments of options."""
+
+import re
+
+import pytest
+
+from clients.admin.completion import bash_completion, kind_of, zsh_completion
+from gridengine.options.commands import COMMANDS
+from tools.command_pages import PAGES, pages
+
+
+def test_the_pages_are_those_of_the_option_table() -> None:
+    there = {path.name: path.read_text() for path in PAGES.glob("*.md")}
+    assert there == pages(), "run: make pages"
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_option_has_its_line_and_its_completion(command) -> None:  # type: ignore[no-untyped-def]
+    page, bash, zsh = pages()[f"{command.name}.md"], bash_completion(), zsh_completion()
+    words = re.search(rf"^_ge_options\[{command.name}\]='(.*)'$", bash, re.MULTILINE)
+    assert words is not None and command.options
+    names = [name for option in command.options for name in option.names]
+    assert words[1].split() == names
+    block = zsh[zsh.index(f"    {command.name})\n") :].partition(";;")[0]
+    for option in command.options:
+        assert f"`{', '.join(option.names)}" in page
+        assert all(f"'*{name}[" in block for name in option.names)
+
+
+@pytest.mark.parametrize(
+    ("argument", "kind"),
+    [
+        ("path_list", "file"),
+        ("[pe_name]", "pe"),
+        ("wc_queue_list...", "queue"),
+        ("y[es]|n[o]", "=y n"),
+        ("[env|pe|set]", "=env pe set"),
+        ("date_time", ""),
+        ("[script|-|command", "file"),
+    ],
+)
+def test_kinds_of_arguments(argument: str, kind: str) -> None:
+    assert kind_of(argument) == kind

@@ -1,0 +1,80 @@
+"""Deletion by force and of many jobs: the parameters of qmaster_params, and slices between which others are served."""
+
+import asyncio
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster.decide.deletion_slices import SLICE, slices
+from daemons.qmaster.service import Service
+from gridengine.gdi.requests import Answer, Caller, DeleteJobs
+from tests.harness import Cell
+
+ALICE = Caller("alice", 1001, "users", 100, "h1")
+
+
+def running(cell: Cell) -> tuple[int, str]:
+    job = cell.submit()
+    cell.cycle()
+    return job, cell.state.jobs[job].tasks[1].host
+
+
+@pytest.mark.statement("SO-48")
+def test_an_owner_may_force_what_its_host_does_not_answer_for(cell: Cell) -> None:
+    job, host = running(cell)
+    assert cell.ask("delete_jobs", targets=[str(job)], force=True).status == 1
+    cell.configure("configuration", "global", qmaster_params="ENABLE_FORCED_QDEL=true")
+    answer = cell.ask("delete_jobs", targets=[str(job)], force=True)
+    assert "registered" in answer.answers[0][1] and job in cell.state.jobs, "a regular deletion comes first"
+    cell.master.lose_host(host)
+    answer = cell.ask("delete_jobs", targets=[str(job)], force=True)
+    assert "forced" in answer.answers[0][1] and job not in cell.state.jobs
+    other, _ = running(cell)
+    assert cell.ask("delete_jobs", "bob", targets=[str(other)], force=True).status == 1 and other in cell.state.jobs
+
+
+@pytest.mark.statement("SO-48")
+def test_without_force_a_deletion_waits_unless_the_cell_says_otherwise(cell: Cell) -> None:
+    job, host = running(cell)
+    cell.master.lose_host(host)
+    assert "registered" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and job in cell.state.jobs
+    cell.configure("configuration", "global", qmaster_params="ENABLE_FORCED_QDEL_IF_UNKNOWN")
+    assert "forced" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and job not in cell.state.jobs
+    job, host = running(cell)
+    assert "registered" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1], "its host answers"
+
+
+@pytest.mark.statement("SO-47")
+def test_many_jobs_are_deleted_in_slices(cell: Cell) -> None:
+    jobs = [cell.submit(name=f"many{i % 3}") for i in range(SLICE + 30)]
+    request = DeleteJobs(targets=["nosuch", "many*", "7.1"])
+    parts = slices(cell.state, request, ALICE, cell.master.world())
+    assert [len(part.targets) for part in parts] == [SLICE, 32]
+    assert [target for part in parts for target in part.targets] == ["nosuch", *map(str, jobs), "7.1"]
+    small = DeleteJobs(targets=[*map(str, jobs[:SLICE])])
+    assert slices(cell.state, small, ALICE, cell.master.world()) == [small]
+
+
+@pytest.mark.statement("SO-47", "SO-46")
+def test_others_are_served_between_the_slices(cell: Cell) -> None:
+    for _ in range(3 * SLICE):
+        cell.submit()
+    seen: list[int] = []
+
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    async def both() -> Answer:
+        service = Service(cell.master, nothing, nothing, nothing, dict, nothing)
+        body = msgspec.json.encode({"users": ["alice"]})
+        deletion = asyncio.get_running_loop().create_task(service.answer("delete_jobs", body, ALICE))
+        while not deletion.done():
+            await service.answer("hold_jobs", msgspec.json.encode({"targets": ["1"], "holds": "u"}), ALICE)
+            seen.append(len(cell.state.jobs))
+            await asyncio.sleep(0)
+        return await deletion
+
+    answer = asyncio.run(both())
+    assert (answer.status, len(answer.answers), len(cell.state.jobs)) == (0, 3 * SLICE, 0)
+    assert 0 < min(filter(None, seen)) < 3 * SLICE
