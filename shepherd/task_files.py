@@ -127,11 +127,13 @@ def add_command(directory: Path, command: str) -> None:
 def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
     """Complete commands behind `offset`, and the offset for the next time."""
     try:
-        with open(directory / COMMANDS, "rb") as file:
-            file.seek(offset)
-            data = file.read()
+        descriptor = os.open(f"{directory}/{COMMANDS}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return [], offset
+    try:
+        data = os.pread(descriptor, os.fstat(descriptor).st_size, offset)
+    finally:
+        os.close(descriptor)
     complete = data[: data.rfind(b"\n") + 1]
     return complete.decode(errors="replace").split(), offset + len(complete)
 

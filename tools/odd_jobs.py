@@ -23,7 +23,11 @@ _FIELDS = ("failed", "exit_status")
 
 @dataclass(frozen=True)
 class Odd:
-    """One job. `queue`: attributes of its queue; `script`: None for `-b y` with `command`; `show`: compare its output."""
+    """One job. `queue`: attributes of its queue; `script`: None for `-b y` with `command`; `show`: compare its output.
+
+    `EXIT n` in an attribute stands for a program that exits with n. `elsewhere`: the original puts all queues of the host
+    into error for it, so it gets another one.
+    """
 
     name: str
     options: str = ""
@@ -31,6 +35,7 @@ class Odd:
     command: str = ""
     queue: dict[str, str] = field(default_factory=dict)
     show: bool = False
+    elsewhere: bool = False
 
 
 GROW = "/usr/bin/python3 -c \"x=b'1'*300000000\""
@@ -38,10 +43,6 @@ RECURSE = "/usr/bin/python3 -c 'import sys; sys.setrecursionlimit(10**6); f = la
 BURN = "while :; do :; done"
 ARGV = "tr '\\0' '|' </proc/$$/cmdline | sed s,/[^\\|]*/job_scripts/[0-9]*,SCRIPT,; echo"
 TRAPS = "for s in USR1 USR2 XCPU TERM; do trap \"echo $s\" $s; done; for i in 1 2 3 4 5 6 7 8; do sleep 1; done"
-
-
-def method(code: int) -> str:
-    return f"/bin/sh -c \"exit {code}\""
 
 
 JOBS = [
@@ -100,6 +101,8 @@ JOBS = [
     Odd("closefds", script="exec 0<&- 1>&- 2>&-; exit 4"),
     Odd("daemon", script="(setsid sleep 300 &) ; exit 5"),
     Odd("starter", script=ARGV, command="a b", queue={"starter_method": "/bin/echo"}, show=False),
+    Odd("noqueueshell", script="true", queue={"shell": "/no/such/shell"}),
+    Odd("noqueueshellS", "-S /bin/sh", script="true", queue={"shell": "/no/such/shell"}),
     Odd("nostarter", script="true", queue={"starter_method": "/no/such/starter"}),
     # limits
     Odd("h_rt", "-l h_rt=3", script="sleep 300"),
@@ -122,12 +125,12 @@ JOBS = [
     Odd("qlimits", script="ulimit -Ss; ulimit -Hs; ulimit -Sd; ulimit -Hd; ulimit -Sv; ulimit -Hv; ulimit -Sf; ulimit -Hf",
         queue={"s_stack": "4M", "h_stack": "9M", "h_data": "2G", "s_vmem": "3G", "h_vmem": "4G", "h_fsize": "1G"}, show=True),
     # methods
-    *(Odd(f"prolog{n}", script="true", queue={"prolog": method(n)}) for n in (1, 98, 99, 100)),
-    *(Odd(f"epilog{n}", script="test $RESTARTED = 0", queue={"epilog": method(n)}) for n in (1, 98, 99, 100)),
-    Odd("noprolog", script="true", queue={"prolog": "/no/such/prolog"}),
+    *(Odd(f"prolog{n}", script="true", queue={"prolog": f"EXIT {n}"}) for n in (1, 98, 99, 100)),
+    *(Odd(f"epilog{n}", script="test $RESTARTED = 0", queue={"epilog": f"EXIT {n}"}) for n in (1, 98, 99, 100)),
+    Odd("noprolog", script="true", queue={"prolog": "/no/such/prolog"}, elsewhere=True),
     Odd("noepilog", script="true", queue={"epilog": "/no/such/epilog"}),
     Odd("prologuser", script="true", queue={"prolog": "root@/usr/bin/id -un"}, show=True),
-    Odd("prologbaduser", script="true", queue={"prolog": "nobodyhere@/bin/true"}),
+    Odd("prologbaduser", script="true", queue={"prolog": "nobodyhere@/bin/true"}, elsewhere=True),
     Odd("prologvars", script="true", queue={"prolog": "/bin/echo $job_owner $job_name $ja_task_id $processors"}, show=True),
     Odd("epilogkilled", script="true", queue={"epilog": "/usr/bin/timeout -s KILL 1 sleep 9"}),
     Odd("termsignal", "-l h_rt=3", script=TRAPS, show=True, queue={"terminate_method": "SIGTERM", "notify": "0:0:4"}),
@@ -136,12 +139,16 @@ JOBS = [
 
 
 class Cell:
-    """A cell, driven by its command prefixes. `name` distinguishes what this program makes in it."""
+    """A cell, driven by its command prefixes. Its name is in all files: users may share a home directory."""
 
     def __init__(self, env: Path) -> None:
-        command = f'. {env}; printf "%s\\n" "$MGR" "$ALICE" "${{HOSTS%% *}}"'
+        command = f'. {env}; printf "%s\\n" "$TARGET" "$MGR" "$ALICE" "$HOSTS"'
         text = subprocess.run(["bash", "-c", command], text=True, capture_output=True, check=True).stdout
-        self.manager, self.alice, self.host = text.splitlines()
+        self.name, self.manager, self.alice, hosts = text.splitlines()
+        self.host, self.other_host = hosts.split()[0], hosts.split()[-1]
+        self.exit = f"/tmp/odd_exit.{self.name}"
+        for prefix in {self.manager, *(self.alice.replace(self.host, host) for host in (self.host, self.other_host))}:
+            self.run(prefix, f"printf '#!/bin/sh\\nexit $1\\n' >{self.exit}; chmod 755 {self.exit}")
 
     def run(self, prefix: str, command: str, stdin: str = "") -> str:
         done = subprocess.run(
@@ -152,23 +159,25 @@ class Cell:
     def make_queue(self, job: Odd) -> None:
         name = queue_of(job)
         template = self.run(self.manager, "SGE_SINGLE_LINE=1 qconf -sq")
-        wanted = {"qname": name, "hostlist": self.host, "slots": "2", "seq_no": "9", "load_thresholds": "NONE",
+        host = self.other_host if job.elsewhere else self.host
+        wanted = {"qname": name, "hostlist": host, "slots": "2", "seq_no": "9", "load_thresholds": "NONE",
                   "pe_list": "NONE", "shell_start_mode": "posix_compliant", **job.queue}  # fmt: skip
         pairs = [line.partition(" ")[::2] for line in template.splitlines()]
-        text = "".join(f"{key} {wanted.get(key, value.strip())}\n" for key, value in pairs)
+        text = "".join(f"{key} {wanted.get(key, value.strip())}\n" for key, value in pairs).replace("EXIT", self.exit)
         answer = self.run(self.manager, f"f=$(mktemp); cat >$f; qconf -Aq $f; rm $f; qconf -sq {name} >/dev/null", text)
         if "No cluster queue" in answer:
             raise SystemExit(f"{job.name}: {answer}")
 
     def submit(self, job: Odd) -> str:
-        output = "" if "-o" in job.options.split() else f"-o $HOME/odd.{job.name}"
+        output = "" if "-o" in job.options.split() else f"-o $HOME/odd.{self.name}.{job.name}"
         merge = "" if "-j" in job.options.split() else "-j y"
         common = f"qsub -terse -r y -N odd_{job.name} -q {queue_of(job)} {output} {merge} {job.options}"
         if job.script is None:
             text, command = "", f"{common} -b y -- {job.command}".replace(" -- ", " ")
         else:
-            text, command = job.script, f"cat >odd_script.{job.name}; {common} odd_script.{job.name} {job.command}"
-        answer = self.run(self.alice, f"cd; rm -f odd.{job.name}; {command}", text)
+            script = f"odd_script.{self.name}.{job.name}"
+            text, command = job.script, f"cat >{script}; {common} {script} {job.command}"
+        answer = self.run(self.alice, f"cd; rm -f odd.{self.name}.{job.name}; {command}", text)
         found = re.search(r"^(\d+)$", answer, re.MULTILINE)
         return found[1] if found else f"refused: {answer.strip()}"
 
@@ -179,7 +188,7 @@ class Cell:
         while time.monotonic() < until:
             line = self.run(self.alice, f"qstat -u alice | grep '^ *{number} '").split()
             queue = self.run(self.alice, f"qstat -f -q {queue_of(job)} | grep '^{queue_of(job)}'").split()
-            found = {"job": line[4] if len(line) > 4 else "gone", "queue": queue[5] if len(queue) > 5 else ""}
+            found = {"job": line[4] if len(line) > 4 else "gone", "queue": "E" if len(queue) > 5 and "E" in queue[5] else ""}
             if found["job"] == "gone" or "E" in found["job"] or ("E" in found["queue"] and found["job"] == "qw"):
                 break
             time.sleep(1)
@@ -203,10 +212,10 @@ class Cell:
         return {"tries": "none"}
 
     def _output(self, job: Odd) -> str:
-        return self.run(self.alice, f"cat $HOME/odd.{job.name}").strip()
+        return self.run(self.alice, f"cat $HOME/odd.{self.name}.{job.name}").strip()
 
     def clean(self, jobs: list[Odd]) -> None:
-        self.run(self.alice, "qdel 'odd_*'; cd; rm -f odd_script.* odd.*")
+        self.run(self.alice, f"qdel 'odd_*'; cd; rm -f odd_script.{self.name}.* odd.{self.name}.*")
         time.sleep(3)
         self.run(self.manager, "; ".join(f"qconf -dq {queue_of(job)}" for job in jobs))
 

@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.execd import active_jobs
+from daemons.execd.idleness import Idleness
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.reserved_usage import reserved
 from daemons.execd.restraints import Restraints, confinement
@@ -58,6 +59,7 @@ class Tasks:
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
         self._usage: dict[TaskKey, Usage] = {}
+        self._idle: dict[TaskKey, Idleness] = {}
         self._checkpointed: set[TaskKey] = set()  # the qmaster is told that there is a checkpoint
         self.launcher = LauncherClient(site.spool / "launcher.sock", self._shepherd_ended, self._launcher_connected)
 
@@ -227,6 +229,7 @@ class Tasks:
         for known in (self._ended, self._forgotten, self._checkpointed):
             known.discard(key)
         self._usage.pop(key, None)
+        self._idle.pop(key, None)
         keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
         last = not any(other[0] == key[0] for other in self.directories)
         active_jobs.remove(directory, self._site, keep, last)
@@ -235,7 +238,7 @@ class Tasks:
 
     async def measure(self) -> None:
         """Have the running shepherds measure, and report what has changed (EX-8), first checkpoints too (CK-7)."""
-        running = [key for key in self.directories if key not in self._ended]
+        running = [key for key in self.directories if key not in self._ended and self._idle.setdefault(key, Idleness()).is_due()]
         for key in running:
             try:
                 await self._command(key, "usage")
@@ -245,6 +248,8 @@ class Tasks:
         for key in running:
             directory = self.directories.get(key)
             usage = self._usage_now(directory) if directory is not None and key not in self._ended else None
+            if usage is not None and key in self._idle:
+                self._idle[key].measured(usage)
             if usage is not None and usage != self._usage.get(key):
                 self._usage[key] = usage
                 self._report(UsageReport(key, usage))

@@ -219,7 +219,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.requeued_at = event.time
     if event.behind:
         job.submit_time = event.time
-    if not event.error:
+    if event.restart and not event.error:
         task.restarts += 1
 
 

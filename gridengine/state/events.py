@@ -130,7 +130,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
     """A task lost or gave back its place and is pending again (exit 99, host failure, qmod -r).
 
     `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
-    now, and so waits behind those that were there before (QM-9).
+    now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
     """
 
     job_id: int
@@ -139,6 +139,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
     time: float
     error: str = ""
     behind: bool = False
+    restart: bool = True
 
 
 class UsageCharged(Event, frozen=True, tag=True):

@@ -23,10 +23,12 @@ from gridengine.state.state import State
 
 QUEUE_ERRORS = frozenset((3, 4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
 """failed codes that are the host's or the queue's fault: the instance goes to E, the job runs again."""
-QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13, 14))
+QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13))
 """failed codes that put the instance to E after a job that has run: the job is over (EX-3)."""
 JOB_ERRORS = frozenset((1, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
 """failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
+NO_SHELL = 27
+"""The interpreter cannot be executed: a fault of the job that named it, else of the queue that did (O)."""
 SHEPHERD_DIED = frozenset((18, 19, 21))
 """failed codes of a try whose guardian was lost: run again if the job may, else ended."""
 FAILED_MIGRATING = 24
@@ -187,6 +189,7 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
     job = state.jobs[report.key[0]]
     task = job.tasks[report.key[1]]
     report = _with_slaves(state, task, report)
+    queues_shell = report.failed == NO_SHELL and _is_queues_shell(state, job, task)
     if task.deleted_by:
         _end(job, task, report, outcome)
     elif report.host_faults:
@@ -197,10 +200,10 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, behind=behind))
-    elif report.failed in JOB_ERRORS and job.kind == "batch":
+    elif report.failed in JOB_ERRORS and job.kind == "batch" and not queues_shell:
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(job, task, report, reason, now, outcome)
-    elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB:
+    elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB or queues_shell:
         _queue_error(job, task, report, now, outcome)
     elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
@@ -237,6 +240,17 @@ def _requeue_in_error(job: Job, task: Task, report: Ended, reason: str, now: flo
     outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, error=reason))
 
 
+def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
+    """Whether the queue's `shell` or `starter_method` was to run the job, and not what its owner chose."""
+    config = state.configs.get(task.granted[0].instance)
+    queue = config.text if config is not None else {}
+    if queue.get("starter_method", "NONE").upper() != "NONE":
+        return True
+    if any(host in ("", task.host) for host, _ in job.shells):
+        return False
+    return not job.no_shell if job.binary else queue.get("shell_start_mode") != "unix_behavior"
+
+
 def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
     instance = task.granted[0].instance
     why = f": {report.reason}" if report.reason else ""
@@ -246,4 +260,4 @@ def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outco
         _end(job, task, report, outcome)
     else:
         outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))
+        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False))

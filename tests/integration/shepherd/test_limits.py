@@ -197,3 +197,42 @@ def test_a_job_is_not_run_without_the_limit_that_was_promised(root_cell: Cell) -
     task = root_cell.run("true\n", cgroups=["/proc"], memory_by_cgroup=True, limits={"h_vmem": 10**9})
     assert (task.exit["failed"], task.exit["exit_status"]) == (11, 0)
     assert "can't limit the memory of the job" in task.exit["reason"]
+
+
+# --- every pair of queue_conf(5), exceeded ------------------------------------------------------------------------
+
+RECURSE = "import sys; sys.setrecursionlimit(10**6); f = lambda n: sorted([n], key=f); f(0)"
+BIG = "x = b'1' * 300_000_000"
+WRITE = "import signal; signal.signal(25, signal.SIG_DFL); open('big', 'wb').write(bytes(100_000))"
+LOOP = "while True: pass"
+SLEEP = "import time; time.sleep(1000)"
+
+
+@pytest.mark.statement("QC-39", "RL-2", "RL-3", "RL-4", "RL-5", "RL-6", "AC-2")
+@pytest.mark.parametrize(
+    ("limits", "program", "failed", "exit_status"),
+    [
+        ({"h_rt": 0.3}, SLEEP, 100, 137),
+        ({"s_rt": 0.3}, SLEEP, 100, 138),  # SIGUSR1
+        ({"h_cpu": 1}, LOOP, 100, 137),
+        ({"s_cpu": 1}, LOOP, 100, 152),  # SIGXCPU
+        ({"h_fsize": 10_000}, WRITE, 100, 153),  # SIGXFSZ
+        ({"s_fsize": 10_000}, WRITE, 100, 153),
+        ({"h_data": 100_000_000}, BIG, 0, 1),  # the kernel refuses memory, the program ends by itself
+        ({"s_data": 100_000_000}, BIG, 0, 1),
+        ({"h_vmem": 100_000_000}, BIG, 0, 1),
+        ({"s_vmem": 100_000_000}, BIG, 0, 1),
+        ({"h_stack": 300_000}, RECURSE, 100, 139),  # SIGSEGV
+        ({"s_stack": 300_000}, RECURSE, 100, 139),
+        ({"h_rss": 1_000_000}, BIG, 0, 0),  # Linux does not enforce it
+        ({"s_rss": 1_000_000}, BIG, 0, 0),
+        ({"h_core": 0}, "import os, resource; assert resource.getrlimit(4) == (0, 0); os.abort()", 100, 134),
+        ({"s_core": 0}, "import os, resource; assert resource.getrlimit(4)[0] == 0; os.abort()", 100, 134),
+    ],
+)
+def test_each_limit_exceeded(
+    user_cell: Cell, limits: dict[str, float], program: str, failed: int, exit_status: int
+) -> None:
+    python = {"command": "/usr/bin/python3", "args": ["-S", "-c", program]}
+    task = user_cell.run(**python, no_shell=True, limits=limits)
+    assert (task.exit["failed"], task.exit["exit_status"]) == (failed, exit_status), task.stderr[-300:]

@@ -80,7 +80,7 @@ def test_exit_100_puts_the_job_into_error_state_until_cleared(cell: Cell) -> Non
 @pytest.mark.statement("EX-4", "EX-5")
 @pytest.mark.parametrize("failed", [26, 27, 28])
 def test_a_fault_of_the_job_leaves_the_queue_alone(cell: Cell, failed: int) -> None:
-    job = cell.submit()
+    job = cell.submit(shells=[("", "/no/shell")])
     cell.cycle()
     instance = cell.placed(job)[0][0]
     cell.end(job, failed=failed, reason="can't chdir to /x")

@@ -1,0 +1,36 @@
+"""How often a running task's usage is measured: a task that does nothing costs a host nearly nothing.
+
+Pure. Called by `tasks` once a round, a round being the load report interval (EX-8).
+"""
+
+from __future__ import annotations
+
+from gridengine.state.jobs import Usage
+
+#: a task that does nothing is measured every so many rounds; one that did something since the last time, in each
+_MOST_ROUNDS = 4
+#: CPU seconds that are nothing: a clock tick of the kernel
+_NOTHING_S = 0.01
+
+
+class Idleness:
+    """Of one task: the rounds that it is left out for, doubled with every measurement that shows nothing new."""
+
+    def __init__(self) -> None:
+        self._last: Usage | None = None
+        self._every = 1
+        self._left = 0
+
+    def is_due(self) -> bool:
+        """Whether to measure the task in the round that begins now."""
+        if self._left:
+            self._left -= 1
+            return False
+        return True
+
+    def measured(self, usage: Usage) -> None:
+        """The task was measured in this round."""
+        last, self._last = self._last, usage
+        idle = last is not None and (usage.vmem, usage.io) == (last.vmem, last.io) and usage.cpu - last.cpu < _NOTHING_S
+        self._every = min(self._every * 2, _MOST_ROUNDS) if idle else 1
+        self._left = self._every - 1

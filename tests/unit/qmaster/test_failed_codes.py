@@ -1,0 +1,121 @@
+"""Every failed code of sge_status(5): what becomes of the job and of the queue instance, and how both are freed."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.state.letters import instance_letters, pending_letters
+from tests.harness import Cell
+
+OVER, AGAIN, ERROR = "over", "pending again", "Eqw"
+FAULT = True
+
+# code -> (job, queue instance in E)
+OUTCOMES = {
+    0: (OVER, not FAULT),  # no failure
+    1: (ERROR, not FAULT),  # failed early in execd
+    3: (ERROR, not FAULT),  # before local spool was set up
+    4: (AGAIN, FAULT),  # before writing PID
+    6: (AGAIN, FAULT),  # setting processor set
+    7: (AGAIN, FAULT),  # before prolog
+    8: (AGAIN, FAULT),  # in prolog
+    9: (AGAIN, FAULT),  # before pestart
+    10: (AGAIN, FAULT),  # in pestart
+    11: (AGAIN, FAULT),  # before job
+    12: (OVER, FAULT),  # before pestop
+    13: (OVER, FAULT),  # in pestop
+    14: (OVER, not FAULT),  # before epilog
+    15: (AGAIN, FAULT),  # in epilog
+    16: (OVER, not FAULT),  # releasing processor set
+    17: (OVER, not FAULT),  # through signal
+    18: (AGAIN, not FAULT),  # shepherd returned error
+    19: (AGAIN, not FAULT),  # before writing exit_status
+    20: (ERROR, not FAULT),  # found unexpected error file
+    21: (AGAIN, not FAULT),  # in recognizing job
+    25: (AGAIN, not FAULT),  # rescheduling
+    26: (ERROR, not FAULT),  # opening output file
+    27: (ERROR, not FAULT),  # searching requested shell
+    28: (ERROR, not FAULT),  # changing to working directory
+    29: (ERROR, not FAULT),  # AFS setup
+    30: (ERROR, not FAULT),  # application error returned
+    31: (ERROR, not FAULT),  # accessing sgepasswd file
+    32: (ERROR, not FAULT),  # entry is missing in password file
+    33: (ERROR, not FAULT),  # wrong password
+    34: (ERROR, not FAULT),  # communicating with helper service
+    35: (ERROR, not FAULT),  # before job in helper service
+    36: (AGAIN, FAULT),  # checking configured daemons
+    37: (OVER, not FAULT),  # qmaster enforced a limit
+    38: (AGAIN, FAULT),  # adding supplementary group
+    100: (OVER, not FAULT),  # assumedly after job
+}
+#: these end the job unless it may run again
+NOT_AGAIN = (18, 19, 21)
+
+
+def fate(cell: Cell, job: int) -> str:
+    task = cell.state.task(job, 1)
+    if task is None:
+        return OVER
+    assert task.status == "pending"
+    return ERROR if task.error else AGAIN
+
+
+@pytest.mark.statement("EX-2", "EX-3", "EX-4", "EX-5", "QI-10", "AC-2")
+@pytest.mark.parametrize("rerun", [True, False])
+def test_what_follows(cell: Cell, rerun: bool) -> None:
+    found = {failed: outcome(cell, failed, rerun) for failed in OUTCOMES}
+    assert found == (OUTCOMES if rerun else OUTCOMES | dict.fromkeys(NOT_AGAIN, (OVER, not FAULT)))
+
+
+def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
+    """What a code does to a job and its instance; both are freed by qmod afterwards."""
+    job = cell.submit(rerun=rerun, shells=[("", "/bin/sh")])
+    cell.cycle()
+    instance = cell.placed(job)[0][0]
+    cell.end(job, failed=failed, reason="because")
+    assert [record[11] for record in cell.records(job)] == [str(failed)]
+    found = (fate(cell, job), "E" in instance_letters(cell.state, cell.state.instances[instance]))
+    if found[0] == ERROR:
+        assert cell.admin("change_states", action="clear", what="job", targets=[str(job)]).status == 0
+        assert fate(cell, job) == AGAIN
+    if found[1]:
+        assert "because" in cell.state.instances[instance].errors[0]
+        assert cell.admin("change_states", action="clear", what="queue", targets=[instance]).status == 0
+        assert not cell.state.instances[instance].errors
+    if found[0] != OVER:
+        cell.ask("delete_jobs", targets=[str(job)])
+    return found
+
+
+@pytest.mark.statement("EX-4", "QC-20", "QC-26")
+@pytest.mark.parametrize(
+    ("job", "queue", "expected"),
+    [
+        ({"shells": [("", "/no/shell")]}, {}, (ERROR, False)),
+        ({"shells": [("h9", "/no/shell")]}, {}, (AGAIN, True)),
+        ({"no_shell": True}, {}, (ERROR, False)),
+        ({}, {"shell": "/no/shell"}, (AGAIN, True)),
+        ({"binary": False, "script": "dHJ1ZQ=="}, {"shell": "/no/shell"}, (AGAIN, True)),
+        ({"binary": False, "script": "dHJ1ZQ=="}, {"shell_start_mode": "unix_behavior"}, (ERROR, False)),
+        ({"shells": [("", "/bin/sh")]}, {"starter_method": "/no/starter"}, (AGAIN, True)),
+    ],
+)
+def test_a_shell_that_is_not_there_is_the_fault_of_who_named_it(
+    cell: Cell, job: dict[str, object], queue: dict[str, str], expected: tuple[str, bool]
+) -> None:
+    cell.configure("cluster_queue", "all.q", **queue)
+    number = cell.submit(**job)
+    cell.cycle()
+    instance = cell.placed(number)[0][0]
+    cell.end(number, failed=27)
+    assert (fate(cell, number), bool(cell.state.instances[instance].errors)) == expected
+
+
+@pytest.mark.statement("EX-3", "ST-2")
+def test_a_job_that_failed_for_its_queue_is_not_restarted(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job, failed=8)
+    assert pending_letters(cell.state, cell.state.jobs[job], 1, cell.state.task(job, 1)) == "qw"
+    cell.cycle()
+    assert cell.starts[-1].restarted == 0
