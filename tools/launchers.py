@@ -13,7 +13,7 @@ from pathlib import Path
 
 #: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
-    "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qrdel qresub qrls qrsh qrstat "
+    "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qralter qrdel qresub qrls qrsh qrstat "
     "qrsub qselect qsh qstat qsub"
 ).split()
 

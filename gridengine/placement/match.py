@@ -132,10 +132,10 @@ def room(
         if not amount or (once and not master):
             continue
         left = capacity - used(where, name) - ledger.ahead(where, name, request.duration)
-        entry = ledger.state.typed("complex", name)
-        load = ledger.load(where, entry) if name != "slots" and "@" not in where else None
-        if load is not None and not isinstance(load[0], str):
-            left = min(left, load[0])
+        if name != "slots" and "@" not in where:
+            load = ledger.load(where, ledger.state.typed("complex", name))
+            if load is not None and not isinstance(load[0], str):
+                left = min(left, load[0])
         fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
         if once:
             fitting = MAX_SLOTS if fitting >= 1 else 0

@@ -167,11 +167,13 @@ class Timeline:
         if found is None:
             held = self.state.reserved.spans.get(where, _NO_SPANS)
             found = self._spans[where] = {name: list(self._in_force(spans)) for name, spans in held.items()}
-            for name, planned in self._planned.get(where, {}).items():
-                found.setdefault(name, []).extend(planned)
-            for end, amounts in self._running(where) if self._tasks else ():
-                for name, amount in amounts:
-                    found.setdefault(name, []).append((self.now, end, amount))
+            if where in self._planned:
+                for name, planned in self._planned[where].items():
+                    found.setdefault(name, []).extend(planned)
+            if self._tasks and self.state.jobs:
+                for end, amounts in self._running(where):
+                    for name, amount in amounts:
+                        found.setdefault(name, []).append((self.now, end, amount))
         return found
 
     def _under_quotas(self) -> dict[Bucket, dict[str, list[Span]]]:

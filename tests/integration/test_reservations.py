@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually
+from tests.integration.cells import TEST_PREFIX, TestbedCell, eventually
 
 
 def qrsub(cell: TestbedCell, *arguments: str) -> str:
@@ -34,19 +36,69 @@ def submit(cell: TestbedCell, *arguments: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.statement("AR-53", "AR-54", "AR-57", "AR-58", "AR-59", "AR-60", "AR-61", "AR-104")
-def test_a_host_without_power_disturbs_its_reservations_until_it_returns(testbed_cell: TestbedCell) -> None:
+COMMON = TEST_PREFIX / "cells" / "test" / "common"
+MAILER = """#!/bin/sh
+printf '%s|%s|%s\\n' "$2" "$3" "$(sed -n 's/^ //p' | tail -n 1)" >> {log}
+"""
+"""Notes subject, recipient and the last line of each letter."""
+
+
+@pytest.fixture
+def letters(testbed_cell: TestbedCell) -> Iterator[Path]:
+    """The file in which a stand-in for the mailer notes its letters; the reporting file is written as well."""
+    log, mailer = TEST_PREFIX / "letters", TEST_PREFIX / "mailer"
+    mailer.write_text(MAILER.format(log=log))
+    mailer.chmod(0o755)
+    log.write_text("")
+    before = testbed_cell.on("tm", "qconf", "-sconf", "global").stdout
+    changed = re.sub(r"(?m)^mailer .*$", f"mailer {mailer}", before)
+    changed = re.sub(r"(?m)^(reporting_params .*)reporting=false", r"\1reporting=true", changed)
+    configure(testbed_cell, changed)
+    yield log
+    configure(testbed_cell, before)
+
+
+def configure(cell: TestbedCell, text: str) -> None:
+    path = TEST_PREFIX / "global"
+    path.write_text("\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n")
+    done = cell.on("tm", "qconf", "-Mconf", str(path))
+    assert done.returncode == 0, done
+
+
+def records(number: str) -> list[tuple[str, str]]:
+    """(kind, what tells one from the other) of the reporting file about a reservation, in order."""
+    found = []
+    for line in (COMMON / "reporting").read_text().splitlines():
+        _, kind, *fields = line.split(":")
+        place = {"new_ar": 1, "acct": 42}.get(kind, 2)
+        if kind.startswith(("new_ar", "ar_")) and fields[place] == number:
+            found.append((kind, {"ar_log": f"{fields[3]} {fields[4]}", "ar_acct": ":".join(fields[3:])}.get(kind, "")[:40]))
+    return found
+
+
+@pytest.mark.statement(
+    *("AR-53", "AR-54", "AR-57", "AR-58", "AR-59", "AR-60", "AR-61", "AR-66", "AR-96", "AR-104"),
+    *("AR-117", "AR-119", "AR-121", "AR-122", "AR-123", "AR-124"),
+)
+def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
+    testbed_cell: TestbedCell, letters: Path
+) -> None:
     testbed_cell.on("tm", "qconf", "-au", "alice", "arusers")
     later = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 600))
-    hard = qrsub(testbed_cell, "-q", "all.q@t3", "-pe", "mpi", "4", "-d", "900", "-he", "y")
-    soft = qrsub(testbed_cell, "-q", "all.q@t3,all.q@t2", "-pe", "make", "4", "-d", "900")
-    waiting = qrsub(testbed_cell, "-q", "all.q@t3", "-pe", "mpi", "4", "-a", later, "-d", "60")
-    eventually("they have begun", lambda: states(testbed_cell) == {hard: "r", soft: "r", waiting: "w"})
+    mail = ("-m", "bea", "-M", "a@b")
+    hard = qrsub(testbed_cell, "-q", "all.q@t3", "-pe", "mpi", "2", "-d", "900", "-he", "y", *mail)
+    soft = qrsub(testbed_cell, "-q", "all.q@t3,all.q@t2", "-pe", "make", "4", "-d", "900", *mail)
+    waiting = qrsub(testbed_cell, "-q", "all.q@t3", "-a", later, "-d", "60", "-he", "y", *mail)
+    waiting_soft = qrsub(testbed_cell, "-q", "all.q@t3", "-a", later, "-d", "60", *mail)
+    sound = {hard: "r", soft: "r", waiting: "w", waiting_soft: "w"}
+    eventually("they have begun", lambda: states(testbed_cell) == sound)
     before = submit(testbed_cell, "-ar", soft, "-l", "h=t2", "sleep", "600")
-    eventually("the job in it runs", lambda: before in running(testbed_cell))
+    lost = submit(testbed_cell, "-ar", hard, "-r", "y", "sleep", "600")
+    eventually("the jobs in them run", lambda: {before, lost} <= running(testbed_cell))
 
     testbed_cell.power("kill", "t3")
-    eventually("they are in error and warning", lambda: states(testbed_cell) == {hard: "E", soft: "E", waiting: "W"})
+    broken = {hard: "E", soft: "E", waiting: "W", waiting_soft: "W"}
+    eventually("they are in error and warning", lambda: states(testbed_cell) == broken)
     shown = testbed_cell.as_user("alice", "t1", "qrstat", "-ar", hard).stdout
     assert re.search(r"^message .*all\.q@t3.*unknown", shown, re.M), shown
     on_healthy = submit(testbed_cell, "-ar", soft, "-l", "h=t2", "sleep", "600")
@@ -56,8 +108,40 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(testbed
 
     testbed_cell.power("boot", "t3")
     testbed_cell.start("t3")
-    eventually("they are healed", lambda: states(testbed_cell) == {hard: "r", soft: "r", waiting: "w"})
-    eventually("hard: the job starts now", lambda: held_back in running(testbed_cell))
+    eventually("they are healed", lambda: states(testbed_cell) == sound)
+    eventually("hard: the job starts now, and the lost one again", lambda: {held_back, lost} <= running(testbed_cell))
 
-    assert testbed_cell.as_user("alice", "t1", "qrdel", hard, soft, waiting).returncode == 0
+    assert testbed_cell.as_user("alice", "t1", "qrdel", hard, soft, waiting, waiting_soft).returncode == 0
     eventually("reservations and their jobs are gone", lambda: not states(testbed_cell) and not running(testbed_cell))
+    check_records(hard, soft, waiting)
+    check_letters(letters, hard, waiting)
+    usage = testbed_cell.on("tm", "qacct", "-ar", soft).stdout
+    assert soft in usage, usage
+    job = testbed_cell.on("tm", "qacct", "-j", before).stdout
+    assert re.search(rf"^arid\s+{soft}$", job, re.M), job
+
+
+def check_records(hard: str, soft: str, waiting: str) -> None:
+    """What the reporting file says of a life with an interruption, and of one that never began."""
+    unsatisfied, satisfied = "E RESOURCES UNSATISFIED", "r RESOURCES SATISFIED"
+    begun = [("new_ar", ""), ("ar_attribute", ""), ("ar_log", "w CREATED"), ("ar_log", "r START TIME REACHED")]
+    ended = [("ar_log", "d DELETED"), ("ar_log", "d TERMINATED")]
+    troubled = [("ar_log", unsatisfied), ("ar_log", satisfied)]
+    assert records(hard) == [*begun, *troubled, *ended, ("ar_acct", "all.q:t3:2")]
+    assert sorted(records(soft)[-2:]) == [("ar_acct", "all.q:t2:2"), ("ar_acct", "all.q:t3:2")]
+    never = [("ar_log", "W RESOURCES UNSATISFIED"), ("ar_log", "w RESOURCES SATISFIED")]
+    assert records(waiting) == [*begun[:3], *never, *ended, ("ar_acct", "all.q:t3:1")]
+
+
+def check_letters(letters: Path, hard: str, waiting: str) -> None:
+    """Who was told what, in order."""
+
+    def told(number: str) -> list[str]:
+        lines = [line.split("|") for line in letters.read_text().splitlines()]
+        assert {recipient for _, recipient, _ in lines} == {"a@b"}
+        about = f"Advance Reservation {number} "
+        return [subject.removeprefix(about) for subject, _, _ in lines if subject.startswith(about)]
+
+    eventually("the letters are sent", lambda: told(hard)[-1:] == told(waiting)[-1:] == ["deleted"])
+    assert told(hard) == ["started", "is in error", "is satisfied again", "deleted"]
+    assert told(waiting) == ["is in error", "is satisfied again", "deleted"]

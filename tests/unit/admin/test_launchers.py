@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
-from tools.launchers import write_launchers
+from tools.launchers import COMMANDS, write_launchers
 
 
 def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
@@ -24,6 +25,11 @@ def test_a_command_starts_without_site_and_finds_the_library_last(tmp_path, monk
     assert "sys.path.append('/srv/packages')" in script
     ast.parse(script)
     assert (tmp_path / "qsub").stat().st_mode & 0o777 == 0o755
+
+
+def test_every_command_is_installed():
+    modules = {path.stem for path in (Path(__file__).parents[3] / "clients").glob("q*.py")}
+    assert modules <= set(COMMANDS)
 
 
 class SPEC:
