@@ -57,7 +57,8 @@ def job_list(data: "dict[str, Any]", fields: "dict[str, Any]", full: bool, slot_
         for row in jobs["running"]:
             yield from _job(row, fields, "    ", row[6][0][0], row[7], None)
     yield "  </queue_info>\n  <job_info>\n"
-    for state, rows in (("pending", jobs["pending"]), ("zombie", jobs["finished"])):
+    parts = (("pending", jobs["pending"]), ("zombie", jobs["finished"]), ("running", jobs["inconsistent"]))
+    for state, rows in parts:
         for row in rows:
             yield from _job(row, fields, "    ", None if full else "", row[7], "" if slot_lines else None, state)
     yield "  </job_info>\n</job_info>\n"
