@@ -55,7 +55,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
             selected = listing.instances(lasting) if body["select"].get("states") else selected
             could = listing.could_run((job for job in shown if _has_pending(job)), selected)
     details = body.get("details") or ()
-    running = [row for job in shown for row in _running_rows(listing, job, states, instances, details)]
+    running = [row for job in shown if job.tasks for row in _running_rows(listing, job, states, instances, details)]
     pending: list[Row] = []
     if states - {"r", "s", "z"}:
         for job in shown:
