@@ -30,6 +30,9 @@ def qacct(arguments: list[str]) -> int:
             fields["job"] += f",{operand}"
         else:
             fields["file"] = operand
+    if fields.get("tasks") and not fields.get("job"):
+        text = "qacct: -t is for the tasks of a job that -j names"
+        return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
     _set_period(fields)
     wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
     ignored = 0

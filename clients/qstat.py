@@ -6,11 +6,12 @@ Owns the choice of what is asked of the qmaster and which format prints it; form
 import os
 import sys
 
-from clients import gdi, program
+from clients import program
 from clients.render.jobs import QUEUE_WIDTH, JobTable, queue_width
+from clients.request_files import default_settings
 from clients.selection import instance_selection
-from gridengine.options.option import OptionError, options_of, read_options, split_words
-from gridengine.options.status import STATUS_OPTIONS
+from gridengine.options.option import options_of
+from gridengine.options.status import DEBUG_OPTIONS, STATUS_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -22,40 +23,30 @@ if TYPE_CHECKING:
 def qstat(arguments: list[str]) -> int:
     """Print what the options ask for; the exit status."""
     defaults = _default_fields()
-    fields, operands = program.simple_options("qstat", STATUS_OPTIONS, arguments)
+    table = STATUS_OPTIONS + (DEBUG_OPTIONS if "MORE_INFO" in os.environ else ())
+    fields, operands = program.simple_options("qstat", table, arguments)
     if operands:
-        return program.misused("qstat", STATUS_OPTIONS, "", f'qstat: invalid option argument "{operands[0]}"')
+        return program.misused("qstat", table, "", f'qstat: invalid option argument "{operands[0]}"')
     fields = {**defaults, **fields}
     if "jobs" in fields:
         return _job_details(fields)
     if "c" in fields.get("group", ""):
         return _cluster_queues(fields)
-    full = any(name in fields for name in ("full", "resources", "explain"))
+    full = any(name in fields for name in ("full", "resources", "explain", "dump_queues"))
     return _jobs_and_queues(fields, full)
 
 
 def _default_fields() -> "Fields":
     """Options of the cell's sge_qstat and of ~/.sge_qstat; the command line overrides each (ST-30)."""
     found: Fields = {}
-    options = options_of("qstat", STATUS_OPTIONS)
-    for path in (f"{gdi.common_directory()}/sge_qstat", f"{os.environ.get('HOME', '')}/.sge_qstat"):
-        try:
-            with open(path) as file:
-                lines = file.read().split("\n")
-        except OSError:
-            continue
-        fields: Fields = {}
-        for number, line in enumerate(lines, start=1):
-            if line[:1] == "#" or not line.strip():
-                continue
-            place = f"{path}, line {number}"
-            settings, rest = read_options(split_words(line), options, place)
-            if rest:
-                raise OptionError(f'"{rest[0]}" is no option', place)
-            for option, values, _ in settings:
-                option.apply(fields, values, place)
-        found.update(fields)
-    return found
+    of_file: Fields = {}
+    last = ""
+    for option, values, place in default_settings("sge_qstat", options_of("qstat", STATUS_OPTIONS)):
+        file = place.rpartition(",")[0]
+        if file != last:
+            found, of_file, last = {**found, **of_file}, {}, file
+        option.apply(of_file, values, place)
+    return {**found, **of_file}
 
 
 def _jobs_and_queues(fields: "Fields", full: bool) -> int:
@@ -82,6 +73,8 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
 
         program.print_json(json_status.status(data if full else {"jobs": data["jobs"]}))
         return 0
+    if "dump_jobs" in fields or "dump_queues" in fields:
+        return _dump(data, fields)
     slot_lines = "t" in group or "task_usage" in fields
     if "xml" in fields:
         from clients.render.xml_jobs import job_list
@@ -104,9 +97,18 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     return _job_list(data["jobs"], table, slot_lines)
 
 
+def _dump(data: "Fields", fields: "Fields") -> int:
+    """-dj, -dq: what the qmaster answered, as it is (ST-35)."""
+    import json
+
+    parts = {"jobs": "dump_jobs", "queues": "dump_queues"}
+    print(json.dumps({part: data[part] for part, option in parts.items() if option in fields}, indent=1))
+    return 0
+
+
 def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
     """The reduced format: a header only if there is a job."""
-    running, waiting = jobs["running"], jobs["pending"] + jobs["finished"]
+    running, waiting = jobs["running"], jobs["pending"] + jobs["finished"] + jobs["inconsistent"]
     if not running and not waiting:
         return 0
     write = sys.stdout.write

@@ -178,7 +178,7 @@ def _summed(
     records: "list[list[str]]", fields: "dict[str, Any]"
 ) -> "tuple[list[tuple[str, str, str, bool]], dict[tuple[str, ...], list[float]]]":
     """The columns that records are grouped by, and the sums for each of their values."""
-    groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and "@" in fields.get("queue", ""))]
+    groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and fields.get("queue"))]
     positions = [POSITION[field] for _, _, field, _ in groups]
     sums: dict[tuple[str, ...], list[float]] = {}
     for record in records:

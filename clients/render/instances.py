@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _HEADER = "qtype resv/used/tot. load_avg arch          states\n"
 _PENDING = " - PENDING JOBS" * 5
 _FINISHED = " - FINISHED JOBS" * 4 + " -"
+_INCONSISTENT = " - ERROR JOBS" * 5
 _STATES = "sASCuadDcoE"
 
 
@@ -65,7 +66,8 @@ def full_format(
         for row, grants in tasks:
             yield from table.grant_lines(row, grants)
     mark = "#" * (76 + 110 * table.ext)
-    for rows, title in ((jobs["pending"], _PENDING), (jobs["finished"], _FINISHED)):
+    sections = ((jobs["pending"], _PENDING), (jobs["finished"], _FINISHED), (jobs["inconsistent"], _INCONSISTENT))
+    for rows, title in sections:
         if rows:
             yield f"\n{mark}\n{title}\n{mark}\n"
             yield from table.lines(rows)

@@ -59,7 +59,7 @@ class JobTable:
         self.binding = binding
         self.time = not ext or urg or pri or task_usage
         self.plain = not (ext or urg or pri or requests or self.slot_lines)
-        self._times: dict[float, str] = {}
+        self._minutes: dict[int, str] = {}
 
     def header(self) -> str:
         """The column names and the line below them."""
@@ -97,13 +97,12 @@ class JobTable:
                     yield self._details(row, grants[0][0] if grants else "")
 
     def _plain_lines(self, rows: "Iterable[Row]") -> "Iterator[str]":
-        width, indent, date = self.queue, self.indent, self._date
-        for number, priority, name, owner, letters, moment, grants, slots, tasks, *_ in rows:
-            queue = f"{grants[0][0] if grants else '':<{width}.{width}} " if width else ""
-            yield (
-                f"{indent}{number:>7} {priority:7.5f} {name:<10.10} {owner:<12.12} {letters:<5.5} "
-                f"{date(moment)} {queue}{slots:>5} {tasks or _NO_TASK}\n"
-            )
+        width, date = self.queue, self._date
+        no_queue = " " * (width + 1) if width else ""
+        line = self.indent + "%7d %7.5f %-10.10s %-12.12s %-5.5s %s %s%5d %s\n"
+        for number, priority, name, owner, letters, moment, grants, slots, tasks in rows:
+            queue = f"{grants[0][0]:<{width}.{width}} " if grants and width else no_queue
+            yield line % (number, priority, name, owner, letters, date(moment), queue, slots, tasks or _NO_TASK)
 
     def grant_lines(self, row: "Row", grants: "list[Row]") -> "Iterator[str]":
         """The lines of a task at some of its instances: in a queue's section (-f), or at every one of them (-g t)."""
@@ -168,10 +167,12 @@ class JobTable:
         return f"{used}{by_policy} {details['share']:<5.2f} "
 
     def _date(self, moment: float) -> str:
-        text = self._times.get(moment)
+        minute, second = divmod(int(moment), 60)
+        text = self._minutes.get(minute)
         if text is None:
-            text = self._times[moment] = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(moment))
-        return text
+            # time zones are whole minutes apart
+            text = self._minutes[minute] = time.strftime("%m/%d/%Y %H:%M:", time.localtime(moment))
+        return f"{text}{second:02d}"
 
     def _details(self, row: "Row", master: str) -> str:
         """What -r prints below a job (ST-24)."""

@@ -17,7 +17,7 @@ def status(data: "Fields") -> "Fields":
     """What the parts `jobs`, `queues` and `cluster_queues` of an answer say."""
     found: Fields = {}
     if "jobs" in data:
-        phases = ("running", "pending", "finished")
+        phases = ("running", "pending", "finished", "inconsistent")
         found["jobs"] = [job(row, phase) for phase in phases for row in data["jobs"][phase]]
     if "queues" in data:
         found["queue_instances"] = [instance(row) for row in data["queues"]]
@@ -60,8 +60,8 @@ def job(row: "Row", phase: str) -> "Fields":
         "phase": phase,
         "state": letters,
         "priority": priority,
-        "submit_time_s": None if phase == "running" else moment,
-        "start_time_s": moment if phase == "running" else None,
+        "submit_time_s": moment if phase in ("pending", "finished") else None,
+        "start_time_s": None if phase in ("pending", "finished") else moment,
         "slots": slots,
         "granted": grants(granted),
     }

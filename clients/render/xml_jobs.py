@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 DECLARATION = "<?xml version='1.0'?>\n"
 SCHEMAS = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas"
+_ENTITIES = {code: "?" for code in range(32) if code not in b"\n\t"}
+_ENTITIES |= {ord(letter): f"&{name};" for letter, name in zip("&<>\"'", ("amp", "lt", "gt", "quot", "apos"), strict=True)}
 _REASONS = {
     "a": "load-alarm-reason",
     "A": "suspend-alarm-reason",
@@ -25,10 +27,7 @@ _REASONS = {
 
 def escape(text: object) -> str:
     """Text or attribute value; what XML cannot hold becomes a question mark."""
-    plain = str(text)
-    for letter, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;"), ("'", "&apos;")):
-        plain = plain.replace(letter, entity)
-    return "".join("?" if letter < " " and letter not in "\n\t" else letter for letter in plain)
+    return str(text).translate(_ENTITIES)
 
 
 def element(name: str, value: object, indent: str, attributes: str = "") -> str:
@@ -57,7 +56,8 @@ def job_list(data: "dict[str, Any]", fields: "dict[str, Any]", full: bool, slot_
         for row in jobs["running"]:
             yield from _job(row, fields, "    ", row[6][0][0], row[7], None)
     yield "  </queue_info>\n  <job_info>\n"
-    for state, rows in (("pending", jobs["pending"]), ("zombie", jobs["finished"])):
+    parts = (("pending", jobs["pending"]), ("zombie", jobs["finished"]), ("running", jobs["inconsistent"]))
+    for state, rows in parts:
         for row in rows:
             yield from _job(row, fields, "    ", None if full else "", row[7], "" if slot_lines else None, state)
     yield "  </job_info>\n</job_info>\n"
@@ -115,6 +115,9 @@ def _job(
     number, priority, name, owner, letters, moment, _, _, tasks = row[:9]
     details = row[9] if len(row) > 9 else {}
     inner = indent + "  "
+    if not details:
+        yield _plain_job(row, indent, queue, slots, master, state)
+        return
     found: list[tuple[str, object]] = [("JB_job_number", number), ("JAT_prio", f"{priority:.5f}")]
     ext, urg, pri = ("ext" in fields, "urg" in fields, "pri" in fields)
     if ext or pri:
@@ -146,6 +149,22 @@ def _job(
     if "requested" in fields:
         yield from _requests(name, details, inner, "no_binding" not in fields)
     yield f"{indent}</job_list>\n"
+
+
+def _plain_job(row: "Row", indent: str, queue: "str | None", slots: int, master: "str | None", state: str) -> str:
+    """The same without the elements that options add, at once: there may be ten thousand."""
+    number, priority, name, owner, letters, moment, _, _, tasks = row
+    inner = indent + "  "
+    date = "JAT_start_time" if state == "running" else "JB_submission_time"
+    place = element("queue_name", queue, inner) if queue is not None else ""
+    place += element("master", master, inner) if master is not None else ""
+    ids = f"{inner}<tasks>{tasks}</tasks>\n" if tasks else ""
+    return (
+        f'{indent}<job_list state="{state}">\n{inner}<JB_job_number>{number}</JB_job_number>\n'
+        f"{inner}<JAT_prio>{priority:.5f}</JAT_prio>\n{inner}<JB_name>{escape(name)}</JB_name>\n"
+        f"{inner}<JB_owner>{escape(owner)}</JB_owner>\n{inner}<state>{letters}</state>\n"
+        f"{inner}<{date}>{iso_date(moment)}</{date}>\n{place}{inner}<slots>{slots}</slots>\n{ids}{indent}</job_list>\n"
+    )
 
 
 def _tickets(details: "dict[str, Any]") -> "list[tuple[str, object]]":

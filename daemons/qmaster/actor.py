@@ -7,6 +7,7 @@ to the service's loop, so the state has one writer whatever Ray does.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import threading
@@ -64,6 +65,9 @@ class QmasterActor:
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
+        # The state is a tree: counting references frees what goes. Looking through it for cycles would stop the service for long.
+        gc.freeze()
+        gc.set_threshold(100_000, 50, 100)
         self._service = Service(
             self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down
         )

@@ -32,6 +32,12 @@ def grouping(target: fold.Target, field: str, values: fold.Values) -> None:
     target[field] = str(target.get(field, "")) + given
 
 
+#: options that MORE_INFO in the environment adds (ST-35)
+DEBUG_OPTIONS: tuple[Option, ...] = (
+    Option("-dj", "", "qstat", fold.flag, "dump_jobs", "print the jobs as the qmaster answers them"),
+    Option("-dq", "", "qstat", fold.flag, "dump_queues", "print the queue instances as the qmaster answers them"),
+)
+
 STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-cb", "", "qstat qhost", fold.flag, "with_binding", "show core binding and topology (they are shown anyway)"),
     Option("-explain", "a|A|c|E", "qstat", fold.letters("aAcE", "reason"), "explain", "reasons of queue states"),

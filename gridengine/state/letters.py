@@ -38,8 +38,11 @@ def _waiting(held: bool, task: Task | None = None) -> str:
 
 def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
     """The pending tasks of a job by letters: (letters, tasks), in the order of the first task of each (ST-17)."""
-    groups: dict[str, Ranges] = {}
     tasks = job.pending
+    if not (job.tasks or job.is_array):
+        # most of ten thousand jobs: one task, never started
+        return [(_waiting(bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
+    groups: dict[str, Ranges] = {}
     if tasks:
         held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
         for letters, part in ((_waiting(True), held), (_waiting(False), tasks - held if held else tasks)):

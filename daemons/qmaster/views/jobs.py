@@ -37,7 +37,8 @@ _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
 def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, list[Row]]:
     """Body: `users`, `states` (p r s z hu ho hs hd hj ha), `select` (of instances), `single` (-g d), `details`.
 
-    Data: {"running": rows, "pending": rows, "finished": rows}. Raises SyntaxFault.
+    Data: {"running": rows, "pending": rows, "finished": rows, "inconsistent": rows of tasks that run where there is no
+    queue instance (ST-33)}. Raises SyntaxFault.
     """
     state = listing.state
     states = frozenset(body.get("states") or "prs")
@@ -54,7 +55,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
             selected = listing.instances(lasting) if body["select"].get("states") else selected
             could = listing.could_run((job for job in shown if _has_pending(job)), selected)
     details = body.get("details") or ()
-    running = [row for job in shown for row in _running_rows(listing, job, states, instances, details)]
+    running = [row for job in shown if job.tasks for row in _running_rows(listing, job, states, instances, details)]
     pending: list[Row] = []
     if states - {"r", "s", "z"}:
         for job in shown:
@@ -67,7 +68,16 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     finished: list[Row] = []
     if "z" in states:
         finished = [_finished_row(job) for job in state.finished if wanted(job.owner, "")]
-    return {"running": running, "pending": pending, "finished": finished}
+    inconsistent = [row for row in running if not _placed(state, row)]
+    if inconsistent:
+        running = [row for row in running if _placed(state, row)]
+    return {"running": running, "pending": pending, "finished": finished, "inconsistent": inconsistent}
+
+
+def _placed(state: State, row: Row) -> bool:
+    """Whether all slots of a running task are at instances that there are."""
+    grants: list[Any] = row[6]  # type: ignore[assignment]
+    return bool(grants) and all(grant[0] in state.instances for grant in grants)
 
 
 def _add_urgencies(listing: Listing, rows: list[Any], now: float) -> None:

@@ -246,3 +246,21 @@ def test_periods(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
         shell(f"qacct {options} -E")
         _, body = shell.asked[-1]
         assert (body["begin"], body.get("end"), body["by_end"]) == (begin, end, True)
+
+
+@pytest.mark.statement("QA-1")
+def test_a_queue_that_is_named_is_shown_host_by_host(shell: Shell, cell: Cell) -> None:
+    for host in ("h1", "h2"):
+        shell(f"qsub -b y -q all.q@{host} true")
+    cell.cycle()
+    cell.end(1)
+    cell.end(2)
+    assert [line.split()[:2] for line in shell("qacct -q all.q").lines[2:]] == [["h1", "all.q"], ["h2", "all.q"]]
+    assert [line.split()[0] for line in shell("qacct -q").lines[2:]] == ["all.q"]
+
+
+@pytest.mark.statement("QA-7")
+def test_tasks_are_those_of_a_job(shell: Shell) -> None:
+    outcome = shell("qacct -t 1")
+    assert (outcome.out, outcome.status) == ("", 1)
+    assert outcome.err.endswith("qacct: -t is for the tasks of a job that -j names\n")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from gridengine.state.jobs import Grant
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 
@@ -93,3 +96,49 @@ def test_usage_is_that_of_the_masters_instance(shell: Shell, cell: Cell) -> None
     further = [line[start:] for line in lines[2:] if not line[:start].strip()]
     assert further
     assert all(line.split()[:3] == ["NA", "NA", "NA"] for line in further)
+
+
+@pytest.mark.statement("ST-33")
+def test_a_task_where_there_is_no_queue_is_not_lost(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N good sleep 9")
+    shell("qsub -b y -N bad sleep 9")
+    cell.cycle()
+    cell.state.task(2, 1).granted[0] = Grant("gone.q@h1", 1)
+    section = shell("qstat -f").out.split(" - ERROR JOBS" * 5)
+    assert len(section) == 2
+    assert " good " in section[0]
+    assert " bad " in section[1]
+    assert " bad " not in section[0]
+    assert "gone.q@h1" in shell("qstat").lines[3]
+    for option in ("", "-f", "-j bad", "-ext", "-t", "-r"):
+        assert ">bad<" in shell(f"qstat -xml {option}").out
+    assert '"phase":"inconsistent"' in shell("qstat -json").out
+
+
+@pytest.mark.statement("ST-35")
+def test_debugging_options(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell("qsub -h -b y -N held sleep 9")
+    assert shell("qstat -dj").status == 1
+    monkeypatch.setenv("MORE_INFO", "1")
+    assert json.loads(shell("qstat -dj").out)["jobs"]["pending"][0][2] == "held"
+    assert {row["name"] for row in json.loads(shell("qstat -dq").out)["queues"]} == {"all.q@h1", "all.q@h2", "all.q@h3"}
+
+
+@pytest.mark.statement("ST-30")
+def test_a_wrong_option_in_a_default_file_says_where_it_stands(shell: Shell) -> None:
+    (shell.common / "sge_qstat").write_text("# all users\n-u *\n-nosuch\n")
+    outcome = shell("qstat")
+    assert outcome.status != 0
+    assert f'{shell.common}/sge_qstat, line 3: invalid option argument "-nosuch"' in outcome.err
+    (shell.common / "sge_qstat").write_text("-s x\n")
+    assert "sge_qstat, line 1" in shell("qstat").err
+
+
+@pytest.mark.statement("ST-30")
+def test_the_users_file_comes_before_the_cells(shell: Shell) -> None:
+    shell("qsub -h -b y -N held sleep 9")
+    (shell.common / "sge_qstat").write_text("-u bob\n")
+    assert shell("qstat").out == ""
+    (shell.home / ".sge_qstat").write_text("-u alice\n")
+    assert " held " in shell("qstat").out
+    assert shell("qstat -u bob").out == ""
