@@ -66,6 +66,7 @@ cell-down:
 	rm -f build/cell.env
 
 bench: setup
+	@$(BIN)/python -m bench.placements
 	@$(BIN)/python bench/measure.py build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
 
 clean:

@@ -95,7 +95,7 @@ class _Room:
         if not grants_fit(site, ledger, request, order.granted, order.pe):
             return False
         ledger.charge(order.granted, request.charged, order.pe)
-        quotas.charge(site, ledger, request, order.granted, order.pe)
+        ledger.charge_quotas(quotas.uses(site, request, order.granted, order.pe), 1)
         return True
 
     def _request(self, job: Job, site: Site) -> Request:

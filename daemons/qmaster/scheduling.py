@@ -121,7 +121,8 @@ class SchedulerDriver:
         self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
         before = master.state.revision
         taken = master.orders(orders)
-        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up) + bool(orders.priorities)
+        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up)
+        wanted += bool(orders.priorities)
         self._flush()
         if orders.profile:
             _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from daemons.schedd.calendar_windows import CalendarWindows
 from daemons.schedd.load_formula import LoadFormula
 from daemons.schedd.parameters import Parameters
+from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.order import natural_order

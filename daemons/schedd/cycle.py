@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from daemons.schedd.calendar_windows import CalendarWindows
 from daemons.schedd.dispatch import Dispatch
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.parameters import Parameters
-from daemons.schedd.plan import Plan
 from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.schedule_lines import schedule_lines
 from daemons.schedd.suspend_thresholds import suspend_orders
 from daemons.schedd.view import View
 from gridengine.orders import Orders
+from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import job_waits, ready_tasks
+from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.timeline import Timeline, duration_offset
 from gridengine.state.jobs import Job

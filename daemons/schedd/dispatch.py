@@ -88,9 +88,10 @@ class Dispatch:
             ledger.within(job.ar).charge(granted, category.request.charged, pe, sign)
             return
         ledger.charge(granted, category.request.charged, pe, sign)
-        quotas.charge(self.view.site, ledger, category.request, granted, pe, sign)
+        under = list(quotas.uses(self.view.site, category.request, granted, pe))
+        ledger.charge_quotas(under, sign)
         if self.look_ahead is not None:
-            self.look_ahead.plan.start(granted, category.request.charged, pe, category.request.duration, sign)
+            self.look_ahead.plan.start(granted, category.request.charged, pe, category.request.duration, under, sign)
         for grant in granted:
             place = board.places[grant.instance]
             place.free -= sign * grant.slots

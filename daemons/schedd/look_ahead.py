@@ -13,13 +13,14 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from daemons.schedd.board import Place
-from daemons.schedd.calendar_windows import FARTHEST_S, CalendarWindows
 from daemons.schedd.categories import Category
-from daemons.schedd.plan import Plan
 from daemons.schedd.view import View
+from gridengine.placement import quotas
+from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import load_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
+from gridengine.placement.plan import Plan
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import WindowLedger, duration_offset
@@ -76,7 +77,8 @@ class LookAhead:
         if found is None:
             return False
         request = category.request
-        self.plan.reserve(found.granted, request.charged, found.pe, found.start, request.duration)
+        under = list(quotas.uses(self.view.site, request, found.granted, found.pe))
+        self.plan.reserve(f"job {job_id}", found.granted, request.charged, found.pe, found.start, request.duration, under)
         self.made.append(Reservation(job_id, task_id, found, category))
         return True
 

@@ -1,9 +1,9 @@
 """The scheduler's own parameters: `params` and the look-ahead settings of the scheduler configuration, typed.
 
 Owns their reading. DURATION_OFFSET is read where durations are (`gridengine.placement.timeline`). JC_FILTER and PE_RANGE_ALG
-are valid and change nothing: cost follows categories here whatever the number of jobs, and the largest amount of a slot
-range that fits is found directly. Called by `daemons.schedd.cycle`. Source: sge_sched_conf(5) params, max_reservation; SC-7,
-SC-10, SC-11.
+are valid and change nothing, as measured on the original and for the reasons of adr/0050: cost follows categories here
+whatever the number of jobs, and the largest amount of a slot range that fits is found directly. Called by
+`daemons.schedd.cycle`. Source: sge_sched_conf(5) params, max_reservation; SC-7, SC-10, SC-11.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from daemons.schedd.look_ahead import Reservation
-from daemons.schedd.plan import Charged, uses
 from daemons.schedd.view import View
 from gridengine.orders import StartOrder
+from gridengine.placement.plan import Charged, uses
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.state.bookings import GLOBAL

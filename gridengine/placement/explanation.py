@@ -7,6 +7,7 @@ an explanation cannot disagree with the scheduler. Called by the reading request
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import UTC, tzinfo
 from typing import Any
 
 import msgspec
@@ -22,7 +23,10 @@ from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
-KINDS = ("error", "hold", "dependency", "start_time", "reservation", "limit", "never", "quota", "calendar", "queue", "busy")
+KINDS = (
+    *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
+    *("quota", "calendar", "kept", "queue", "busy"),
+)
 """Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran."""
 _QUEUE_STATES = frozenset(("disabled", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded"))
 EXAMPLES = 5
@@ -54,20 +58,20 @@ class Explanation(Struct, omit_defaults=True):
     expected_start: float = 0.0
 
 
-def explanation(state: State, job: Job, now: float) -> Explanation:
+def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Explanation:
     """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
     causes = _of_the_job(state, job, now)
-    ever, why_never = verify(state, job, assume_empty=True, now=now)
+    ever, why_never = verify(state, job, True, now, zone)
     if not ever and not job.ar:
         causes.append(_grouped("never", "no place in the cluster can ever run it as it is requested", why_never))
-        return Explanation(_ranked(causes), smallest_change(state, job, now, assume_empty=True))
-    current, why_not = verify(state, job, assume_empty=False, now=now)
+        return Explanation(_ranked(causes), smallest_change(state, job, now, True, zone))
+    current, why_not = verify(state, job, False, now, zone)
     if current:
         return Explanation(_ranked(causes), None, job.start_after if [c.kind for c in causes] == ["start_time"] else 0.0)
     causes += _by_kind(why_not)
-    change = smallest_change(state, job, now, assume_empty=False)
+    change = smallest_change(state, job, now, False, zone)
     blocked = any(cause.kind in ("error", "hold", "dependency", "reservation", "limit") for cause in causes)
-    return Explanation(_ranked(causes), change, 0.0 if blocked else max(expected_start(state, job, now), job.start_after))
+    return Explanation(_ranked(causes), change, 0.0 if blocked else max(expected_start(state, job, now, zone), job.start_after))
 
 
 def _ranked(causes: list[Cause]) -> list[Cause]:
@@ -109,6 +113,7 @@ def _task_limit(state: State, job: Job) -> Reason | None:
 _TEXTS = {
     "quota": "resource quotas leave nothing for it",
     "calendar": "calendars close queues that could take it",
+    "kept": "what it requests is kept for reservations",
     "queue": "queues that could take it are not open",
     "busy": "what it requests is in use",
 }
@@ -123,8 +128,10 @@ def _by_kind(reasons: Iterable[Reason]) -> list[Cause]:
 
 
 def _kind(code: str) -> str:
-    if "quota" in code or code == "calendar":
-        return "calendar" if code == "calendar" else "quota"
+    if code in ("quota", "kept"):
+        return code
+    if code in ("calendar", "off_time"):
+        return "calendar"
     return "queue" if code in _QUEUE_STATES else "busy"
 
 
@@ -142,11 +149,11 @@ def _grouped(kind: str, text: str, reasons: list[Reason]) -> Cause:
 _CHANGEABLE = ("hard_queues", "pe_range", "checkpoint", "project", "master_queues")
 
 
-def smallest_change(state: State, job: Job, now: float, assume_empty: bool) -> Change | None:
+def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone: tzinfo) -> Change | None:
     """A single request to give up if that is enough, else as few as possible; None if no change of requests helps."""
     items = [*(("hard", name) for name in job.hard), *((name, "") for name in _CHANGEABLE if getattr(job, name))]
 
-    asked = Verifier(state, assume_empty, now).verify
+    asked = Verifier(state, assume_empty, now, zone).verify
 
     def fits(changed: Job) -> bool:
         return bool(asked(changed)[0])
@@ -238,10 +245,13 @@ def _options(job: Job, changed: Job, given_up: list[tuple[str, str]]) -> str:
 # --- the expected start --------------------------------------------------------------------------------
 
 
-def expected_start(state: State, job: Job, now: float) -> float:
+def expected_start(state: State, job: Job, now: float, zone: tzinfo) -> float:
     """When the job would fit, at the latest, if running jobs use up their run time limits and none overtakes it; 0 if
-    that does not tell. now, result: epoch seconds.
+    that does not tell. What the scheduler has planned for it (-R y) is known better. now, result: epoch seconds.
     """
+    planned = [one.start_time for one in state.job_reservations if one.job_id == job.id and one.start_time > now]
+    if planned:
+        return min(planned)
     ends = []
     for other in state.jobs.values():
         for task in other.tasks.values():
@@ -250,7 +260,7 @@ def expected_start(state: State, job: Job, now: float) -> float:
     ends.sort(key=lambda end: end[:3])
     tasks = [(other, task) for *_, other, task in ends]
 
-    verifier = Verifier(state, False, now)
+    verifier = Verifier(state, False, now, zone)
 
     def fits(count: int) -> bool:
         return bool(verifier.verify(job, tasks[:count])[0])

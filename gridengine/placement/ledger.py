@@ -7,13 +7,14 @@ state. Made by the scheduler for each cycle (it writes its grants here), by the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING
 
 from gridengine.placement.values import Value, reported_value
 from gridengine.state.bookings import GLOBAL, Bookings
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
-from gridengine.state.quotas import Bucket
+from gridengine.state.quotas import Bucket, QuotaUse
 from gridengine.state.state import State
 
 if TYPE_CHECKING:
@@ -92,7 +93,19 @@ class Ledger:
                     if not (once and position):
                         total[name] = total.get(name, 0) + sign * amount * (1 if once else grant.slots)
 
-    def charge_quotas(self, uses: Iterable[tuple[Bucket, str, float]], sign: int) -> None:
+    def without_future(self) -> Ledger:
+        """The same, but for what is kept for later."""
+        found = copy(self)
+        found.timeline = None
+        return found
+
+    def quota_ahead(self, bucket: Bucket, name: str, duration: float) -> float:
+        """As `ahead`, of a rule of a resource quota set."""
+        if self.timeline is None:
+            return 0.0
+        return self.timeline.quota_ahead(bucket, name, duration, self.of_quota(bucket, name))
+
+    def charge_quotas(self, uses: Iterable[QuotaUse], sign: int) -> None:
         """The same of resource quotas."""
         for bucket, name, amount in uses:
             total = self.own_quotas.setdefault(bucket, {})

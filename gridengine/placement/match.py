@@ -19,6 +19,7 @@ from gridengine.placement.values import Value, format_value
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.queues import InstanceConfig, QueueInstance
+from gridengine.units import format_time
 
 ROUNDING = 1e-9
 """Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
@@ -190,7 +191,22 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
 
 
 def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
-    """Why not even one slot is left for the job at an instance: quotas, then consumables of cluster, host and queue."""
+    """Why not even one slot is left for the job at an instance as long as it may run: what is in use, or kept for later."""
+    reason = _lack(site, ledger, request, name)
+    if reason is None or ledger.timeline is None or _lack(site, ledger.without_future(), request, name) is not None:
+        return reason
+    line, now = ledger.timeline, ledger.timeline.now
+    # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
+    for begin, end, who in sorted(line.keepers(name.partition("@")[2])) or sorted(line.keepers("")):
+        if begin > now:
+            return Reason("kept", (name, f"{who}, which is to begin in {format_time(round(begin - now))}"))
+        if end > now:
+            return Reason("kept", (name, f"{who} for another {format_time(round(end - now))}"))
+    return reason
+
+
+def _lack(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
+    """What is missing for one slot at an instance: of quotas, then of consumables of cluster, host and queue."""
     instance = site.state.instances[name]
     claim = claim_of(site, request)
     if claim is not None and (reason := claim.refusal(ledger, claim.all_buckets(name))):

@@ -19,7 +19,7 @@ from gridengine.placement.values import Value, format_value, typed_value
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
-from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, is_everywhere, use_of
+from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, QuotaUse, is_everywhere, use_of
 from gridengine.syntax.rqs import Rule
 
 ROUNDING = 1e-9
@@ -37,11 +37,10 @@ def claim_of(site: Site, request: Request, pe: str = "") -> Claim | None:
     return found
 
 
-def charge(site: Site, ledger: Ledger, request: Request, granted: list[Grant], pe: str, sign: int = 1) -> None:
-    """Note in the ledger what a decision gives away (`sign` 1) or takes back (-1) of quotas."""
+def uses(site: Site, request: Request, granted: list[Grant], pe: str) -> Iterator[QuotaUse]:
+    """What grants of a request take of quotas."""
     claim = claim_of(site, request, pe)
-    if claim is not None:
-        ledger.charge_quotas(use_of(granted, request.charged, claim.all_buckets), sign)
+    return use_of(granted, request.charged, claim.all_buckets) if claim is not None else iter(())
 
 
 def rule_of(site: Site, bucket: Bucket) -> Rule:
@@ -145,7 +144,8 @@ class Claim:
             amount, once = (1.0, False) if name == "slots" else request.charged.get(name, (0.0, False))
             if not amount or (once and not master):
                 continue
-            left = float(limit_value(site, ledger, bucket, entry, text)) - ledger.of_quota(bucket, name)
+            left = float(limit_value(site, ledger, bucket, entry, text))
+            left -= ledger.of_quota(bucket, name) + ledger.quota_ahead(bucket, name, request.duration)
             fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
             if once:
                 fitting = MAX_SLOTS if fitting >= 1 else 0
@@ -158,10 +158,10 @@ class Claim:
         site = self.site
         entry = site.entries[name]
         text = next(text for given, text in rule_of(site, bucket).limits.items() if site.entry(given) is entry)
-        limit = format_value(entry.type, limit_value(site, ledger, bucket, entry, text), whole=False)
+        limit = format_value(entry.type, limit_value(site, ledger, bucket, entry, text))
         if not entry.is_consumable:
             return f"{name}={limit}"
-        return f"{name}={format_value(entry.type, ledger.of_quota(bucket, name), whole=False)}/{limit}"
+        return f"{name}={format_value(entry.type, ledger.of_quota(bucket, name))}/{limit}"
 
     def fits(self, ledger: Ledger, granted: list[Grant]) -> bool:
         """Whether grants that were computed earlier are still within all limits."""

@@ -33,6 +33,8 @@ TEXTS = {
     "orphaned": 'queue instance "{0}" dropped because it is orphaned',
     "overloaded": 'queue instance "{0}" dropped because it is overloaded: {1}',
     "full": 'queue instance "{0}" dropped because it is full',
+    "off_time": 'cannot run in queue instance "{0}" because its calendar "{1}" closes it before the job would end',
+    "kept": 'cannot run in queue instance "{0}" because what it needs there is kept for {1}',
     "calendar": 'queue instance "{0}" dropped because queue is calendar {1} in selected time frame',
     # the job and a place
     "not_requested": 'cannot run in queue "{0}" because it is not contained in its hard queue list (-q)',

@@ -11,7 +11,7 @@ from itertools import chain
 
 from gridengine.placement.access import users_allowed
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.match import master_lacks, room_of_host, room_of_instance
+from gridengine.placement.match import master_lacks, room_of_host, room_of_instance, use_refusal
 from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered, smallest_count
 from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
@@ -82,6 +82,9 @@ def place_parallel(
             refused += _quota_refusals(site, ledger, request, candidates, pe)
             most = str(max(0, min(limit, offered(rooms.all(), rule))))
             refused.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (rule, most)))
+    if why_not is not None and ledger.timeline is not None:
+        found = (use_refusal(site, ledger, request, name) for name in candidates.order())
+        refused += dict.fromkeys(reason for reason in found if reason is not None and reason.code == "kept")
     if why_not is not None:
         names = {pe.name for pe in usable}
         why_not += [Reason("pe_permission", (name,)) for name in request.pes if name not in names] + refused

@@ -16,6 +16,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.values import typed_value
 from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
 from gridengine.state.jobs import Job, Task
+from gridengine.state.quotas import Bucket
 from gridengine.state.reservations import AdvanceReservation, JobReservation, Span
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
@@ -65,7 +66,7 @@ class Timeline:
         self._tasks = tasks
         self._without = without
         self._spans: dict[str, dict[str, list[Span]]] = {}
-        self.planned = [one for one in state.job_reservations if _waits(state, one)] if planned else []
+        self.planned = [one for one in state.job_reservations if still_waits(state, one)] if planned else []
         self._planned: dict[str, dict[str, list[Span]]] = {}
         for one in self.planned:
             held = Bookings()
@@ -73,6 +74,7 @@ class Timeline:
             for where, name, amount in held.amounts():
                 span = (one.start_time, one.end_time, amount)
                 self._planned.setdefault(where, {}).setdefault(name, []).append(span)
+        self._quotas: dict[Bucket, dict[str, list[Span]]] | None = None
         self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
 
     def peak(self, where: str, name: str, start: float, end: float) -> float:
@@ -98,6 +100,19 @@ class Timeline:
         if not self.touches(pe_key(pe)):
             return 0.0
         return max(0.0, self.pe_peak(pe, self.now, self.now + duration + self.offset) - used)
+
+    def quota_peak(self, bucket: Bucket, name: str, start: float, end: float) -> float:
+        """As `peak`, under a rule of a resource quota set."""
+        return peak(self._under_quotas().get(bucket, {}).get(name, ()), start, end)
+
+    def quota_ahead(self, bucket: Bucket, name: str, duration: float, used: float) -> float:
+        """As `ahead`, under a rule of a resource quota set: reservations are outside of them (RQ-8)."""
+        return 0.0
+
+    def keepers(self, host: str) -> Iterator[tuple[float, float, str]]:
+        """(begin, end, who) of what is kept for later on a host, "" for anywhere; in epoch seconds."""
+        for number in self.state.reserved.of_host.get(host, ()) if host else self.state.reservations:
+            yield *self.window(self.state.reservations[number]), f"advance reservation {number}"
 
     def touches(self, where: str) -> bool:
         """Whether a reservation holds anything at an instance or a host."""
@@ -159,6 +174,18 @@ class Timeline:
                     found.setdefault(name, []).append((self.now, end, amount))
         return found
 
+    def _under_quotas(self) -> dict[Bucket, dict[str, list[Span]]]:
+        """What running tasks use under resource quotas, and until when; read once."""
+        if self._quotas is None:
+            self._quotas = {}
+            book = self.state.quotas
+            for job in self.state.jobs.values() if book.sets and self._tasks else ():
+                for task in job.tasks.values():
+                    for bucket, name, amount in book.uses(job, task.granted, task.pe, task.resources):
+                        span = (self.now, self.end_of(job, task), amount)
+                        self._quotas.setdefault(bucket, {}).setdefault(name, []).append(span)
+        return self._quotas
+
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
         """Without the reservation that is left out, and those that are ending as long as their jobs may linger."""
         if self._irregular.isdisjoint(spans):
@@ -186,7 +213,7 @@ class Timeline:
                 yield self.end_of(job, task), _amounts(state, task, where)
 
 
-def _waits(state: State, planned: JobReservation) -> bool:
+def still_waits(state: State, planned: JobReservation) -> bool:
     """Whether the task that this is meant for is still to be started."""
     job = state.jobs.get(planned.job_id)
     if job is None:
@@ -264,3 +291,6 @@ class WindowLedger(Ledger):
 
     def of_pe(self, pe: str) -> int:
         return int(self.line.pe_peak(pe, self.start, self.end))
+
+    def of_quota(self, bucket: Bucket, name: str) -> float:
+        return self.line.quota_peak(bucket, name, self.start, self.end)

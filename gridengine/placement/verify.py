@@ -7,21 +7,22 @@ sge_submit(1) -w, SO-41; qstat(1) -j.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from datetime import UTC, tzinfo
 
 from gridengine.placement.access import user_sets_of
+from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
+from gridengine.placement.plan import Plan, last_plan
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import ReservedSite, place_reserved, reservation_waits, reserved_request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import Timeline
+from gridengine.placement.timeline import Timeline, duration_offset
 from gridengine.state.jobs import Grant, Job, Task
-from gridengine.state.quotas import Claimant, use_of
 from gridengine.state.state import State
 
 FOUND = "verification: found suitable queue(s)"
@@ -32,13 +33,16 @@ class Verifier:
     """Answers for any number of jobs at one moment: configuration and time line are read once.
 
     assume_empty: nothing runs, every instance is open, only static load values are known (-w e|w|v); else the cluster as it
-    is (-w p). now: epoch seconds, from when on what advance reservations hold is kept for them.
+    is (-w p). now: epoch seconds, from when on what reservations hold is kept for them; zone: that of calendars.
     """
 
-    def __init__(self, state: State, assume_empty: bool, now: float = 0.0) -> None:
+    def __init__(self, state: State, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC) -> None:
         self.state, self.assume_empty, self.now = state, assume_empty, now
         self.site = Site.of(state)
         self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
+        looks_ahead = not assume_empty and int(state.scheduler.get("max_reservation", "0")) > 0
+        self._windows = CalendarWindows(state, now, zone, duration_offset(state.scheduler)) if looks_ahead else None
+        self._plan: tuple[int, Plan] | None = None
         self._closed: dict[str, Reason | None] = {}
 
     def verify(self, job: Job, ended: Iterable[tuple[Job, Task]] = ()) -> tuple[list[Grant], list[Reason]]:
@@ -55,12 +59,12 @@ class Verifier:
             inside = ReservedSite(site, state.reservations[job.ar])
             granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
             return granted, refusals
-        ledger.timeline = self._timeline
+        ledger.timeline = self._kept_for_others(job)
         request = Request(site, job)
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
         for name in sorted(state.instances):
-            found = self._obstacle(name) or static_refusal(site, ledger, request, name)
+            found = self._obstacle(name) or static_refusal(site, ledger, request, name) or self._off_time(name, request)
             if found is None:
                 suiting.append(name)
             else:
@@ -81,9 +85,22 @@ class Verifier:
     def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
         held = {name: (float(amount), self.state.per_job(name)) for name, amount in task.resources.items()}
         ledger.charge(task.granted, held, task.pe, -1)
-        if not job.ar:
-            who = Claimant(job.owner, job.group, job.project, task.pe)
-            ledger.charge_quotas(use_of(task.granted, held, partial(self.state.quotas.buckets, who)), -1)
+        ledger.charge_quotas(self.state.quotas.uses(job, task.granted, task.pe, task.resources), -1)
+
+    def _kept_for_others(self, job: Job) -> Timeline | None:
+        """What reservations of all kinds keep from the job; with -w v those of pending jobs are not there."""
+        if self.assume_empty or not self.state.job_reservations:
+            return self._timeline
+        if self._plan is None or self._plan[0] != job.id:
+            self._plan = job.id, last_plan(self.state, self.now, but=job.id)
+        return self._plan[1]
+
+    def _off_time(self, name: str, request: Request) -> Reason | None:
+        """Whether the calendar of an instance ends its time before the job would end (CA-8)."""
+        config = self.state.configs[name]
+        if self._windows is None or self._windows.leave_alone(config, request.duration):
+            return None
+        return Reason("off_time", (name, config.text["calendar"]))
 
     def _obstacle(self, name: str) -> Reason | None:
         """What keeps every job out of an instance; it is the same for all."""
@@ -107,29 +124,33 @@ class Verifier:
         return [] if granted else reasons
 
 
-def verify(state: State, job: Job, assume_empty: bool, now: float = 0.0) -> tuple[list[Grant], list[Reason]]:
+def verify(
+    state: State, job: Job, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC
+) -> tuple[list[Grant], list[Reason]]:
     """One question of a `Verifier`."""
-    return Verifier(state, assume_empty, now).verify(job)
+    return Verifier(state, assume_empty, now, zone).verify(job)
 
 
-def verification(state: State, job: Job, assume_empty: bool, now: float = 0.0) -> tuple[bool, list[str]]:
+def verification(
+    state: State, job: Job, assume_empty: bool, now: float = 0.0, zone: tzinfo = UTC
+) -> tuple[bool, list[str]]:
     """Whether a suitable place exists, and the lines to print for -w v or p, the verdict last."""
-    granted, reasons = verify(state, job, assume_empty, now)
+    granted, reasons = verify(state, job, assume_empty, now, zone)
     lines = [f"Job {job.id} {reason.text}" for reason in reasons]
     return bool(granted), [*lines, FOUND if granted else NOT_FOUND]
 
 
-def explain(state: State, job: Job, now: float) -> list[Reason]:
+def explain(state: State, job: Job, now: float, zone: tzinfo = UTC) -> list[Reason]:
     """One explanation of a `Verifier`."""
-    return Verifier(state, assume_empty=False, now=now).explain(job)
+    return Verifier(state, False, now, zone).explain(job)
 
 
-def explain_all(state: State, now: float) -> dict[Reason, list[int]]:
+def explain_all(state: State, now: float, zone: tzinfo) -> dict[Reason, list[int]]:
     """Why jobs are pending: each reason with the numbers of the jobs that it concerns.
 
     Jobs that placement cannot tell apart wait for the same, so they are asked for once.
     """
-    verifier = Verifier(state, assume_empty=False, now=now)
+    verifier = Verifier(state, False, now, zone)
     known: dict[CategoryKey, list[Reason]] = {}
     found: dict[Reason, list[int]] = {}
     for job in state.jobs.values():

@@ -39,6 +39,10 @@ class Bucket(NamedTuple):
     consumers: tuple[str, ...]
 
 
+QuotaUse = tuple[Bucket, str, float]
+"""(bucket, complex name, amount)."""
+
+
 class QuotaSet(NamedTuple):
     """An enabled set: rules in order."""
 
@@ -79,12 +83,7 @@ class QuotaBook:
 
     def charge(self, job: Job, task: Task, sign: int = 1) -> None:
         """Book (`sign` 1) or release (-1) what a dispatched task holds."""
-        if not self.sets or job.ar:
-            return
-        who = Claimant(job.owner, job.group, job.project, task.pe)
-        per_job = self._state.per_job
-        resources = {name: (float(text), per_job(name)) for name, text in task.resources.items()}
-        for bucket, name, amount in use_of(task.granted, resources, lambda instance: self.buckets(who, instance)):
+        for bucket, name, amount in self.uses(job, task.granted, task.pe, task.resources):
             total = self.used.setdefault(bucket, {})
             left = total.get(name, 0.0) + sign * amount
             if abs(left) < 1e-9:
@@ -93,6 +92,14 @@ class QuotaBook:
                 total[name] = left
             if not total:
                 del self.used[bucket]
+
+    def uses(self, job: Job, granted: list[Grant], pe: str, resources: Mapping[str, str]) -> Iterator[QuotaUse]:
+        """What grants of a job take; resources: as in `Task.resources`."""
+        if not self.sets or job.ar:
+            return iter(())
+        who = Claimant(job.owner, job.group, job.project, pe)
+        amounts = {name: (float(text), self._state.per_job(name)) for name, text in resources.items()}
+        return use_of(granted, amounts, lambda instance: self.buckets(who, instance))
 
     def buckets(self, who: Claimant, instance: str) -> list[Bucket]:
         """Where a claimant's use of an instance is counted: at most one rule a set (RQ-2)."""
@@ -177,8 +184,8 @@ def _means(item: str, name: str, in_group: Callable[[str], bool] | None) -> bool
 
 def use_of(
     granted: Iterable[Grant], resources: Mapping[str, tuple[float, bool]], buckets: Callable[[str], Iterable[Bucket]]
-) -> Iterator[tuple[Bucket, str, float]]:
-    """(bucket, complex name, amount) of everything that grants take of quotas.
+) -> Iterator[QuotaUse]:
+    """Everything that grants take of quotas.
 
     resources: name -> (amount, booked once a job: where the master is, CX-38), slots not among them.
     """

@@ -141,7 +141,7 @@ def _alter(
     _check_rights(state, job, changes, said, caller, world)
     fields = _fields(state, job, changes, said, world) if whole else {}
     mine = Decision()
-    if not _validated(state, job, fields, verify, mine, decision, world.now):
+    if not _validated(state, job, fields, verify, mine, decision, world):
         return
     if "holds" in said:
         change_holds(state, selected, changes.holds, caller, world, mine)
@@ -155,7 +155,7 @@ def _alter(
 
 
 def _validated(
-    state: State, job: Job, fields: dict[str, Any], verify: str, mine: Decision, decision: Decision, now: float
+    state: State, job: Job, fields: dict[str, Any], verify: str, mine: Decision, decision: Decision, world: World
 ) -> bool:
     """-w for a changed job; one that runs or is held is not looked at, as in the original."""
     runs = any(task.status != "pending" for task in job.tasks.values())
@@ -167,7 +167,7 @@ def _validated(
         decision.answer.info("verification: job is already running or is held")
         return verify in "ew"
     changed = msgspec.structs.replace(job, **fields)
-    going = goes_on(state, changed, verify, mine, now)
+    going = goes_on(state, changed, verify, mine, world)
     if not going:
         decision.answer.answers += mine.answer.answers
     decision.answer.status = decision.answer.status or mine.answer.status

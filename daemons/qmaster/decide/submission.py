@@ -42,7 +42,7 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
         check_rights(state, request, caller, world)
         job = make_job(state, request, caller, world, next_job_id(state))
         script = script_of(request)
-        if not goes_on(state, job, request.verify, decision, world.now):
+        if not goes_on(state, job, request.verify, decision, world):
             return decision
     except Refused as refusal:
         return decision.refuse(refusal.text, refusal.status)

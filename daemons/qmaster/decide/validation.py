@@ -7,18 +7,18 @@ texts and exit codes.
 from __future__ import annotations
 
 from daemons.qmaster.decide.refused import Refused
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from gridengine.placement.verify import verification
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 
-def goes_on(state: State, job: Job, letter: str, decision: Decision, now: float) -> bool:
-    """Whether the request is carried out; False for v and p, which only tell. Raises Refused for e. now: epoch s."""
+def goes_on(state: State, job: Job, letter: str, decision: Decision, world: World) -> bool:
+    """Whether the request is carried out; False for v and p, which only tell. Raises Refused for e."""
     letter = letter or ("e" if job.ar else "n")  # AR-89
     if letter == "n":
         return True
-    fits, texts = verification(state, job, assume_empty=letter != "p", now=now)
+    fits, texts = verification(state, job, letter != "p", world.now, world.zone)
     if letter in "vp":
         for text in texts:
             decision.answer.info(text)

@@ -38,16 +38,16 @@ PARTS: dict[str, Callable[..., Any]] = {
 def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
     """The request `status`: several parts of the cluster as they are at one moment."""
     listing = Listing(master.state)
-    now = master.world().now
+    world = master.world()
     data: dict[str, Any] = {}
     for name, part in body.items():
         view = PARTS.get(name)
         if view is None:
             return Answer(1, [("error", f'denied: unknown part "{name}" of request status')])
         if view is job_detail:
-            view = partial(view, environment_of=lambda job_id: master.spool.payload(job_id).environment)
+            view = partial(view, environment_of=lambda job_id: master.spool.payload(job_id).environment, zone=world.zone)
         try:
-            data[name] = view(listing, part, caller, now)
+            data[name] = view(listing, part, caller, world.now)
         except SyntaxFault as fault:
             return Answer(1, [("error", str(fault))])
     return Answer(data=data)
@@ -55,8 +55,9 @@ def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
 
 def explain_job(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
     """The request `explain_job`: why jobs are pending. Body: `jobs` (ids, names, patterns)."""
+    world = master.world()
     try:
-        return Answer(data=explain_jobs(master.state, list(body["jobs"]), master.world().now))
+        return Answer(data=explain_jobs(master.state, list(body["jobs"]), world.now, world.zone))
     except SyntaxFault as fault:
         return Answer(1, [("error", str(fault))])
 

@@ -5,6 +5,7 @@ Owns the choice of jobs; the reasoning is `gridengine.placement.explanation`. Pu
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any
 
 import msgspec
@@ -16,9 +17,9 @@ from gridengine.state.letters import pending_groups
 from gridengine.state.state import State
 
 
-def explain_jobs(state: State, targets: list[str], now: float) -> dict[str, Any]:
+def explain_jobs(state: State, targets: list[str], now: float, zone: tzinfo) -> dict[str, Any]:
     """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "causes", "change", "expected_start"}],
-    "unknown": [target]}. now: epoch seconds. Raises SyntaxFault.
+    "unknown": [target]}. now: epoch seconds; zone: that of calendars. Raises SyntaxFault.
     """
     found: dict[int, dict[str, Any]] = {}
     unknown = []
@@ -26,14 +27,14 @@ def explain_jobs(state: State, targets: list[str], now: float) -> dict[str, Any]
         if not selected:
             unknown.append(target)
         for each in selected:
-            found[each.job.id] = _explained(state, each.job, now)
+            found[each.job.id] = _explained(state, each.job, now, zone)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
-def _explained(state: State, job: Job, now: float) -> dict[str, Any]:
+def _explained(state: State, job: Job, now: float, zone: tzinfo) -> dict[str, Any]:
     groups = pending_groups(state, job)
     pending = ",".join(str(tasks) for _, tasks in groups)
     running = sum(1 for task in job.tasks.values() if task.status != "pending")
     shown = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
     shown |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
-    return shown | msgspec.to_builtins(explanation(state, job, now)) if groups else shown
+    return shown | msgspec.to_builtins(explanation(state, job, now, zone)) if groups else shown

@@ -6,6 +6,7 @@ Owns that selection of facts. Pure. Called through `daemons.qmaster.views`. Stat
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import UTC, tzinfo
 from typing import Any
 
 from daemons.qmaster.selection import select_jobs
@@ -33,6 +34,7 @@ def job_detail(
     caller: Caller,
     now: float,
     environment_of: Callable[[int], Mapping[str, str]] | None = None,
+    zone: tzinfo = UTC,
 ) -> dict[str, Any]:
     """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
 
@@ -42,7 +44,7 @@ def job_detail(
     """
     state = listing.state
     if not body.get("jobs"):
-        return {"reasons": _reasons_of_all(state, now)}
+        return {"reasons": _reasons_of_all(state, now, zone)}
     found: dict[int, dict[str, Any]] = {}
     unknown: list[str] = []
     for target in body["jobs"]:
@@ -51,12 +53,12 @@ def job_detail(
         if not selected:
             unknown.append(target)
         for each in selected:
-            found[each.job.id] = _detail(listing, each.job, now, environment_of)
+            found[each.job.id] = _detail(listing, each.job, now, zone, environment_of)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
 def _detail(
-    listing: Listing, job: Job, now: float, environment_of: Callable[[int], Mapping[str, str]] | None
+    listing: Listing, job: Job, now: float, zone: tzinfo, environment_of: Callable[[int], Mapping[str, str]] | None
 ) -> dict[str, Any]:
     state = listing.state
     shown = {name: getattr(job, name) for name in _FIELDS}
@@ -77,7 +79,8 @@ def _detail(
     shown["priorities"] = state.priorities.get(job.id)
     shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
-    shown["reasons"] = [reason.text for reason in explain(state, job, now)] if pending and _info_wanted(state, job.id) else []
+    explained = pending and _info_wanted(state, job.id)
+    shown["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
     return shown
 
 
@@ -108,9 +111,9 @@ def _task(task: Task) -> dict[str, Any]:
     }
 
 
-def _reasons_of_all(state: State, now: float) -> list[list[Any]]:
+def _reasons_of_all(state: State, now: float, zone: tzinfo) -> list[list[Any]]:
     """Why jobs are pending, each reason with the numbers of the jobs that it concerns."""
-    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now).items()}
+    listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now, zone).items()}
     return [[reason.text, ids] for reason, ids in listed.items() if ids]
 
 

@@ -41,7 +41,7 @@ def test_the_first_rule_that_matches_counts_and_every_set_applies() -> None:
     cluster.cycle()
     assert [cluster.runs(job) for job in jobs] == [True, True, True, False, False]
     assert [cluster.runs(job) for job in others] == [True, False]
-    assert 'cannot run because it exceeds limit "/////" in rule "one/1": slots=3.000000/3.000000' in reasons(cluster, jobs[3])
+    assert 'cannot run because it exceeds limit "/////" in rule "one/1": slots=3/3' in reasons(cluster, jobs[3])
     cluster.end(others[0])
     cluster.cycle()
     assert [cluster.runs(job) for job in (jobs[3], others[1])] == [False, True]
@@ -221,7 +221,7 @@ def test_a_parallel_job_that_exceeds_a_quota_is_explained() -> None:
     job = cluster.submit(pe="par", pe_range="4")
     cluster.cycle()
     assert reasons(cluster, job) == [
-        'cannot run because it exceeds limit "alice/////" in rule "set/1": slots=0.000000/3.000000',
+        'cannot run because it exceeds limit "alice/////" in rule "set/1": slots=0/3',
         'cannot run in PE "par" because it only offers 3 slots',
     ]
 
