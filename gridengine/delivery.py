@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from gridengine.state.events import decode_hook, encode_hook
+from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
 
 

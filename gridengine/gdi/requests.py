@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from gridengine.state.events import decode_hook
+from gridengine.state.hooks import decode_hook
 
 PathOnHost = tuple[str, str]
 

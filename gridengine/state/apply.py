@@ -18,6 +18,7 @@ from gridengine.state import events as ev
 from gridengine.state import share_usage
 from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
 from gridengine.state.jobs import FinishedJob, Hold, Job, Task
@@ -131,7 +132,7 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
     fresh = msgspec.convert(event.changes, dict[str, Any])
     kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
     for name, value in fresh.items():
-        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=ev.decode_hook))
+        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook))
     job.version += 1
     _index_job(state, job)
     for task in placed:

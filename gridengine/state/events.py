@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from gridengine.ranges import Ranges
-from gridengine.state.jobs import Confinement, Grant, Job, PathOnHost, Usage
+from gridengine.state.hooks import decode_hook, encode_hook
+from gridengine.state.jobs import Confinement, Grant, Job, Usage
 from gridengine.state.reservations import AdvanceReservation, JobReservation
 
 
@@ -379,19 +380,6 @@ AnyEvent = (
 )
 
 
-def encode_hook(value: object) -> object:
-    """JSON form of the types that msgspec does not know: ranges as their compact text."""
-    if isinstance(value, Ranges):
-        return value.dump()
-    raise NotImplementedError(type(value))
-
-
-def decode_hook(kind: type, value: object) -> object:
-    if kind is Ranges:
-        return Ranges.load(str(value))
-    raise NotImplementedError(kind)
-
-
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 _decoder = msgspec.json.Decoder(list[AnyEvent], dec_hook=decode_hook)
 
@@ -404,5 +392,3 @@ def encode_events(events: list[AnyEvent]) -> bytes:
 def decode_events(data: bytes) -> list[AnyEvent]:
     return _decoder.decode(data)
 
-
-__all__ = ["AnyEvent", "Event", "PathOnHost", "decode_events", "encode_events"]

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.bookings import Bookings
 from gridengine.state.compiled import COMPILERS
-from gridengine.state.events import decode_hook, encode_hook
 from gridengine.state.groups import HostGroups
+from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import FinishedJob, Job, Task
 from gridengine.state.queues import InstanceConfig, QueueInstance
