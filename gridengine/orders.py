@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, Tickets
 from gridengine.state.reservations import JobReservation
 
 
@@ -35,7 +35,7 @@ class SuspendOrder(Struct, array_like=True):
 class Orders(Struct, omit_defaults=True):
     """The outcome of one scheduling cycle.
 
-    `revision`: of the state it was computed on. `priorities` as in the event of the same meaning,
+    `revision`: of the state it was computed on. `priorities` and `tickets` as in the event of the same meaning,
     only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
     `job_reservations`: what waiting jobs are to have, all of it.
     `next_time`: epoch seconds at which time alone could change the outcome.
@@ -48,6 +48,7 @@ class Orders(Struct, omit_defaults=True):
     starts: list[StartOrder] = field(default_factory=list)
     suspends: list[SuspendOrder] = field(default_factory=list)
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
+    tickets: dict[int, Tickets] = field(default_factory=dict)
     give_up: list[int] = field(default_factory=list)
     job_reservations: list[JobReservation] = field(default_factory=list)
     next_time: float = 0.0

@@ -123,8 +123,8 @@ class Cluster:
                 ev.TaskDispatched(job.id, start.task_id, start.attempt, start.granted, self.now, start.pe, resources)
             )
             self.apply(ev.TaskStarted(job.id, start.task_id, start.attempt, self.now))
-        if orders.priorities:
-            self.apply(ev.PrioritiesSet(orders.priorities))
+        if orders.priorities or orders.tickets:
+            self.apply(ev.PrioritiesSet(orders.priorities, orders.tickets))
         if orders.job_reservations != self.state.job_reservations:
             self.apply(ev.JobReservationsSet(orders.job_reservations))
         return orders

@@ -155,13 +155,13 @@ def _tickets(details: "dict[str, Any]") -> "list[tuple[str, object]]":
         used = [("cpu_usage", f"{cpu:.5f}"), ("mem_usage", f"{memory:.5f}"), ("io_usage", f"{io:.5f}")]
     return [
         *used,
-        ("tickets", 0),
+        ("tickets", f"{sum(details['tickets']):.0f}"),
         ("JB_override_tickets", details["override_tickets"]),
         ("JB_jobshare", details["job_share"]),
-        ("otickets", 0),
-        ("ftickets", 0),
+        ("otickets", f"{details['tickets'][0]:.0f}"),
+        ("ftickets", f"{details['tickets'][1]:.0f}"),
         ("stickets", 0),
-        ("JAT_share", "0.00000"),
+        ("JAT_share", f"{details['share']:.5f}"),
     ]
 
 

@@ -48,8 +48,8 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
     if orders.job_reservations != state.job_reservations and not newly_reserved:
         events.append(ev.JobReservationsSet(orders.job_reservations))
-    if orders.priorities:
-        events.append(ev.PrioritiesSet(orders.priorities))
+    if orders.priorities or orders.tickets:
+        events.append(ev.PrioritiesSet(orders.priorities, orders.tickets))
     return events
 
 

@@ -122,7 +122,7 @@ class SchedulerDriver:
         before = master.state.revision
         taken = master.orders(orders)
         wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up)
-        wanted += bool(orders.priorities)
+        wanted += bool(orders.priorities or orders.tickets)
         self._flush()
         if orders.profile:
             _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)

@@ -15,6 +15,7 @@ from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.schedule_lines import schedule_lines
 from daemons.schedd.suspend_thresholds import suspend_orders
+from daemons.schedd.tickets import Entrant, in_force, tickets
 from daemons.schedd.view import View
 from gridengine.orders import Orders
 from gridengine.placement.calendar_windows import CalendarWindows
@@ -23,7 +24,8 @@ from gridengine.placement.pending import job_waits, ready_tasks
 from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.timeline import Timeline, duration_offset
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import NO_TICKETS, Job
+from gridengine.state.state import State
 from gridengine.units import parse_time
 
 Active = tuple[Job, AnyCategory]
@@ -98,7 +100,7 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
             wanting.append(wants)
         elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             orders.priorities[job.id] = NO_PRIORITY
-    found = prioritise(Weights(state.scheduler), active, now)
+    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders), now)
     known = state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
     for (job, category), priority, wants in zip(active, found, wanting, strict=True):
@@ -108,6 +110,21 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
             order.append((-priority[0], job.submit_time, job.id, job, category))
     order.sort(key=_first_three)
     return order
+
+
+def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders) -> list[float]:
+    """The tickets of each of these jobs by all policies; what has changed of them goes into the orders."""
+    known = state.tickets
+    if not (known or in_force(state, (job for job, _ in active))):
+        return [0.0] * len(active)
+    held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
+    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)])
+    for (job, _), each in zip(active, found, strict=True):
+        if known.get(job.id, NO_TICKETS) != each:
+            orders.tickets[job.id] = each
+    gone = known.keys() - {job.id for job, _ in active} if known else ()
+    orders.tickets.update(dict.fromkeys(gone, NO_TICKETS))
+    return [sum(each) for each in found]
 
 
 def _first_three(entry: tuple[float, float, int, Job, AnyCategory]) -> tuple[float, float, int]:

@@ -41,10 +41,12 @@ def normalised(values: Sequence[float]) -> list[float]:
     return [(value - low) / span for value in values]
 
 
-def prioritise(weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], now: float) -> list[Priority]:
+def prioritise(
+    weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], tickets: Sequence[float], now: float
+) -> list[Priority]:
     """Priorities of jobs that are looked at together, in their order. Source: PR-1 … PR-3.
 
-    Without a ticket policy every job has the same tickets. npprior: -p 0 is 0.5.
+    tickets: of each job by all policies, so far not normalised. npprior: -p 0 is 0.5.
     """
     waiting, deadline = weights.waiting_time, weights.deadline
     urgencies = [
@@ -53,10 +55,9 @@ def prioritise(weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], now: f
         + (deadline_urgency(deadline, job.deadline, now) if job.deadline else 0.0)
         for job, category in jobs
     ]
-    tickets = weights.ticket * NEUTRAL
-    by_priority, by_urgency = weights.priority, weights.urgency
+    by_priority, by_urgency, by_tickets = weights.priority, weights.urgency, weights.ticket
     found: list[Priority] = []
-    for (job, _), nurg in zip(jobs, normalised(urgencies), strict=True):
+    for (job, _), nurg, ntckts in zip(jobs, normalised(urgencies), normalised(tickets), strict=True):
         npprior = (job.priority + 1024) / 2048
-        found.append((by_priority * npprior + by_urgency * nurg + tickets, npprior, nurg, NEUTRAL))
+        found.append((by_priority * npprior + by_urgency * nurg + by_tickets * ntckts, npprior, nurg, ntckts))
     return found

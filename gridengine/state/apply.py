@@ -21,7 +21,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
-from gridengine.state.jobs import FinishedJob, Hold, Job, Task
+from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.quotas import QUOTA_KINDS
 from gridengine.state.state import State, Unsettled
 
@@ -278,6 +278,7 @@ def _finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
         return
     del state.jobs[job.id]
     reservations.forget_job(state, job)
+    state.tickets.pop(job.id, None)
     prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
     state.doomed.discard(job.id)
     _forget_dependencies(state, job)
@@ -335,6 +336,11 @@ def _priorities_set(state: State, event: ev.PrioritiesSet) -> None:
     for job_id, values in event.priorities.items():
         if job_id in state.jobs:
             state.priorities[job_id] = values
+    for job_id, tickets in event.tickets.items():
+        if job_id in state.jobs and tickets != NO_TICKETS:
+            state.tickets[job_id] = tickets
+        else:
+            state.tickets.pop(job_id, None)
 
 
 HANDLERS: dict[type, Callable[[State, Any], None]] = {

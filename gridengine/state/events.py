@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from gridengine.ranges import Ranges
 from gridengine.state.hooks import decode_hook, encode_hook
-from gridengine.state.jobs import Confinement, Grant, Job, Usage
+from gridengine.state.jobs import Confinement, Grant, Job, Tickets, Usage
 from gridengine.state.reservations import AdvanceReservation, JobReservation
 
 
@@ -334,10 +334,11 @@ class JobReservationsSet(Event, frozen=True, tag=True):
 
 
 class PrioritiesSet(Event, frozen=True, tag=True):
-    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio. Source: sge_priority(5), PR-1."""
+    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio, and tickets. Source: sge_priority(5), PR-1."""
 
     durable: ClassVar[bool] = False
     priorities: dict[int, tuple[float, float, float, float]]
+    tickets: dict[int, Tickets] = {}
 
 
 AnyEvent = (

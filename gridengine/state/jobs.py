@@ -9,7 +9,7 @@ The script and the environment are not here: they are payload (see `daemons.qmas
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -106,6 +106,16 @@ class Task(Struct, omit_defaults=True):
     @property
     def slots(self) -> int:
         return sum(grant.slots for grant in self.granted)
+
+
+class Tickets(NamedTuple):
+    """Tickets of a job by policy. Source: sge_priority(5)."""
+
+    override: float = 0.0
+    functional: float = 0.0
+
+
+NO_TICKETS = Tickets()
 
 
 class Job(Struct, omit_defaults=True):

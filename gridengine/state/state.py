@@ -19,7 +19,7 @@ from gridengine.state.compiled import COMPILERS
 from gridengine.state.groups import HostGroups
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.hosts import Host
-from gridengine.state.jobs import FinishedJob, Job, Task
+from gridengine.state.jobs import FinishedJob, Job, Task, Tickets
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, JobReservation, ReservationIndex
@@ -65,7 +65,7 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `job_reservations` (what the
+    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `tickets`, `job_reservations` (what the
     scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration alone, by whom; empty again after
     each change of it.
     """
@@ -85,6 +85,7 @@ class State:
         self.share_usage = data.share_usage
         self.reserved = ReservationIndex()
         self.unsettled = Unsettled()
+        self.tickets: dict[int, Tickets] = {}
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
         self.job_reservations: list[JobReservation] = []
         self._compiled: dict[tuple[str, str], Any] = {}

@@ -25,7 +25,7 @@ from gridengine.placement.urgency import (
 )
 from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state.dependencies import blocked_tasks
-from gridengine.state.jobs import FinishedJob, Hold, Job, Task
+from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.letters import pending_groups, running_letters
 from gridengine.state.state import State
 
@@ -196,6 +196,8 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
             "department": job.department,
             "usage": [usage.cpu, usage.mem, usage.io] if usage is not None else None,
             "override_tickets": job.override_tickets,
+            "tickets": list(state.tickets.get(job.id, NO_TICKETS)),
+            "share": sum(state.tickets.get(job.id, NO_TICKETS)) / listing.running_tickets if task is not None else 0.0,
             "job_share": job.job_share,
         }
     if "requests" in details:

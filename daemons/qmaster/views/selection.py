@@ -7,6 +7,7 @@ Pure. Called by the other views. Statements ST-3, ST-13, ST-21, ST-23, QS-2, QS-
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from gridengine.errors import SyntaxFault
@@ -53,6 +54,12 @@ class Listing:
         """A request of -l as listings show it."""
         entry = self.site.entries.get(name)
         return request_text(entry.type, text) if entry is not None else text
+
+    @cached_property
+    def running_tickets(self) -> float:
+        """The tickets of all running jobs together; 1 if there are none."""
+        jobs, tickets = self.state.jobs, self.state.tickets
+        return sum(sum(t) for n, t in tickets.items() if any(task.granted for task in jobs[n].tasks.values())) or 1.0
 
     def letters(self, instance: QueueInstance) -> str:
         """State letters of an instance, thresholds included."""
