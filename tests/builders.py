@@ -125,7 +125,8 @@ class Cluster:
             self.apply(ev.TaskStarted(job.id, start.task_id, start.attempt, self.now))
         if orders.priorities or orders.tickets:
             self.apply(ev.PrioritiesSet(orders.priorities, orders.tickets))
-        self.apply(ev.JobReservationsSet(orders.job_reservations))
+        if orders.job_reservations != self.state.job_reservations:
+            self.apply(ev.JobReservationsSet(orders.job_reservations))
         return orders
 
     def apply_deletion(self, job_id: int) -> None:

@@ -249,9 +249,9 @@ def expected_start(state: State, job: Job, now: float, zone: tzinfo) -> float:
     """When the job would fit, at the latest, if running jobs use up their run time limits and none overtakes it; 0 if
     that does not tell. What the scheduler has planned for it (-R y) is known better. now, result: epoch seconds.
     """
-    kept = [one.start_time for one in state.job_reservations if one.job_id == job.id and one.start_time > now]
-    if kept:
-        return min(kept)
+    planned = [one.start_time for one in state.job_reservations if one.job_id == job.id and one.start_time > now]
+    if planned:
+        return min(planned)
     ends = []
     for other in state.jobs.values():
         for task in other.tasks.values():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.timeline import Timeline, waits
+from gridengine.placement.timeline import Timeline, still_waits
 from gridengine.state.bookings import GLOBAL, pe_key
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, QuotaUse
@@ -116,12 +116,12 @@ def uses(state: State, granted: list[Grant], charged: Charged, pe: str) -> Itera
 def last_plan(state: State, now: float, but: int) -> Plan:
     """What the last run keeps for pending jobs but this one, and what advance reservations hold. now: epoch seconds."""
     plan = Plan(state, now)
-    for kept in state.job_reservations:
-        job = state.jobs.get(kept.job_id)
-        if job is None or job.id == but or not waits(state, kept):
+    for one in state.job_reservations:
+        if one.job_id == but or not still_waits(state, one):
             continue
-        charged = {name: (float(amount), state.per_job(name)) for name, amount in kept.resources.items()}
-        under = list(state.quotas.uses(job, kept.granted, kept.pe, kept.resources))
-        duration = kept.end_time - kept.start_time - plan.offset
-        plan.reserve(f"job {job.label(kept.task_id)}", kept.granted, charged, kept.pe, kept.start_time, duration, under)
+        job = state.jobs[one.job_id]
+        charged = {name: (float(amount), state.per_job(name)) for name, amount in one.resources.items()}
+        under = list(state.quotas.uses(job, one.granted, one.pe, one.resources))
+        duration = one.end_time - one.start_time - plan.offset
+        plan.reserve(f"job {job.label(one.task_id)}", one.granted, charged, one.pe, one.start_time, duration, under)
     return plan

@@ -145,7 +145,9 @@ def category_key(state: State, sets: frozenset[str], job: Job) -> CategoryKey:
 
 
 def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
-    """What is wrong with a request for an attribute, "" if nothing. Source: CX-42, CX-44, CX-45."""
+    """What is wrong with a request for an attribute, "" if nothing. Source: CX-42, CX-44, CX-45; O for slots."""
+    if entry.name == "slots":
+        return "slots are not requested with -l: use a parallel environment (-pe) or -alloc"
     if entry.requestable == "NO":
         return f'the resource "{entry.name}" is not requestable'
     if soft and entry.is_consumable:

@@ -66,7 +66,7 @@ class Timeline:
         self._tasks = tasks
         self._without = without
         self._spans: dict[str, dict[str, list[Span]]] = {}
-        self.planned = [one for one in state.job_reservations if waits(state, one)] if planned else []
+        self.planned = [one for one in state.job_reservations if still_waits(state, one)] if planned else []
         self._planned: dict[str, dict[str, list[Span]]] = {}
         for one in self.planned:
             held = Bookings()
@@ -215,7 +215,7 @@ class Timeline:
                 yield self.end_of(job, task), _amounts(state, task, where)
 
 
-def waits(state: State, planned: JobReservation) -> bool:
+def still_waits(state: State, planned: JobReservation) -> bool:
     """Whether the task that this is meant for is still to be started."""
     job = state.jobs.get(planned.job_id)
     if job is None:

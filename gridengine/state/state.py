@@ -65,9 +65,9 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `tickets`, `job_reservations`
-    (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration alone, by whom; empty
-    again after each change of it.
+    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `tickets`,
+    `job_reservations` (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration
+    alone, by whom; empty again after each change of it.
     """
 
     def __init__(self, snapshot: Snapshot | None = None) -> None:

@@ -245,7 +245,7 @@ def _room_for_everybody(ledger: Ledger, request: Request, level: Level, *others:
 BUGS: dict[str, tuple[object, str, object]] = {
     "jobs ignore reservations": (Ledger, "ahead", lambda *_: 0.0),
     "reservations ignore jobs": (Timeline, "_running", lambda self, where: iter(())),
-    "reservations ignore what waiting jobs are promised": (timeline, "waits", lambda *_: False),
+    "reservations ignore what waiting jobs are promised": (timeline, "still_waits", lambda *_: False),
     "calendars are not asked": (Granting, "_calendar", lambda *_: None),
     "a clock that is set back takes away what has begun": (
         AdvanceReservation,

@@ -48,6 +48,8 @@ def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None)
     host = listing.state.hosts.get(name)
     load = host.load if host is not None and name != GLOBAL and host.up else {}
     values = [_typed(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
+    if load:
+        values[0] = listing.architecture(name)
     row: dict[str, Any] = {"name": name, "values": values}
     if wanted is not None:
         chosen = {entry_name(listing, given) for given in wanted}

@@ -52,7 +52,7 @@ def _instance(
         "used": state.slots_used(instance.name),
         "total": config.slots if config is not None else 0,
         "load": _scaled(listing, instance.host, load_name) if load_name in load else None,
-        "arch": load.get("arch"),
+        "arch": listing.architecture(instance.host) if load else None,
         "states": listing.letters(instance),
     }
     if wanted is not None and config is not None:

@@ -55,6 +55,11 @@ class Listing:
         entry = self.site.entries.get(name)
         return request_text(entry.type, text) if entry is not None else text
 
+    def architecture(self, host: str) -> str | None:
+        """What a host is shown as: what is configured there goes before what it reports (CX-30)."""
+        configured = self.site.host(host).fixed.get("arch")
+        return str(configured) if configured is not None else self.state.hosts[host].load.get("arch")
+
     @cached_property
     def running_tickets(self) -> float:
         """The tickets of all running jobs together; 1 if there are none."""

@@ -69,7 +69,7 @@ def test_what_was_kept_is_free_again_when_its_job_is_gone() -> None:
     big = cluster.submit(pe="par", pe_range="4", reserve=True, hard={"h_rt": "60"}, priority=100)
     long = cluster.submit(hard={"h_rt": "3600"})
     cluster.cycle()
-    assert [kept.job_id for kept in cluster.state.job_reservations] == [big]
+    assert [one.job_id for one in cluster.state.job_reservations] == [big]
     cluster.apply_deletion(big)
     assert reasons(cluster, long) == []
     cluster.cycle()
@@ -117,5 +117,5 @@ def test_a_quota_is_kept_for_a_reservation_too() -> None:
     other = cluster.submit(owner="bob", hard={"h_rt": "3600"})
     cluster.cycle()
     assert [cluster.runs(job) for job in (big, long, short, other)] == [False, False, True, True]
-    assert [kept.start_time for kept in cluster.state.job_reservations] == [NOW + 600]
+    assert [one.start_time for one in cluster.state.job_reservations] == [NOW + 600]
     assert all(f"kept for job {big}" in text for text in reasons(cluster, long))

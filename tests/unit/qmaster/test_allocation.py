@@ -58,7 +58,7 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:
         ({"allocation_rule": "0", "pe_range": "2"}, "0"),
         ({"allocation_rule": "$fill_up", "pe_range": "x"}, "x"),
         ({"allocation_rule": "$fill_up"}, "range"),
-        ({"hard": ["slots=1/0"]}, "0"),
+        ({"hard": ["slots=2"]}, "parallel environment"),
         ({"hard": ["num_proc=1/2"]}, "num_proc"),
     ],
 )

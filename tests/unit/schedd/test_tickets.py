@@ -158,8 +158,8 @@ def test_what_qstat_shows() -> None:
     cluster.cycle()
     waiting = cluster.submit(override_tickets=9)
     cluster.cycle()
-    body = {"users": ["*"], "details": ["shares"]}
-    rows = job_rows(Listing(cluster.state), body, Caller("root", 0, "root", 0, "m"), cluster.now)
+    caller = Caller("root", 0, "root", 0, "m")
+    rows = job_rows(Listing(cluster.state), {"users": ["*"], "details": ["shares"]}, caller, cluster.now)
     found = {row[0]: (row[9]["tickets"], round(row[9]["share"], 2)) for row in (*rows["running"], *rows["pending"])}
     assert found == {running: ([250, 250], 0.4), other: ([750, 0], 0.6), waiting: ([9, 125], 0.0)}
 

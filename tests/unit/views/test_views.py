@@ -143,3 +143,11 @@ def test_scaled_load_in_qstat_and_as_measured_in_qhost() -> None:
     assert ask(cluster, queues)[0]["load"] == "4.000000"
     assert ask(cluster, cluster_queues)[0]["load"] == pytest.approx(0.2)
     assert ask(cluster, hosts)[1]["values"][5] == 0.4
+
+
+@pytest.mark.statement("CX-30", "QH-1")
+def test_an_overridden_architecture_is_shown() -> None:
+    cluster = Cluster(hosts=2)
+    cluster.values("h1", "arch=special")
+    assert [row["arch"] for row in ask(cluster, queues)] == ["special", "lx-amd64"]
+    assert [row["values"][0] for row in ask(cluster, hosts)] == [None, "special", "lx-amd64"]
