@@ -44,7 +44,7 @@ def busy(shell: Shell, cell: Cell) -> Shell:
     shell("qsub -b y -N ends sleep 9")
     cell.cycle()
     cell.state.task(1, 1).usage = Usage(cpu=1.5, mem=0.5, io=0.1, vmem=4096.0, maxvmem=8192.0)
-    cell.end(4, failed=27, reason="no shell")
+    cell.end(4, failed=28, reason="no directory")
     cell.end(5, exit_status=3)
     shell("qsub -h -b y -N held -hold_jid one -a 203001010101 -ckpt ck -c 0:10:00 -P p1 -v A=1,B -ac x=y -m be -r y true")
     shell("qsub -h -b y -N waits -t 1-9:2 -binding linear:1 -o h1:/o true")
@@ -83,7 +83,7 @@ def test_everything_about_jobs(busy: Shell) -> None:
     data = data_of("qstat-j", busy, "qstat -j '*' -json")
     jobs = {job["name"]: job for job in data["jobs"]}
     assert jobs["one"]["tasks"][0]["usage"]["maxvmem_bytes"] == 8192
-    assert "no shell" in jobs["bad"]["tasks"][0]["error"]
+    assert "no directory" in jobs["bad"]["tasks"][0]["error"]
     assert (jobs["held"]["checkpoint_when"], jobs["held"]["checkpoint_interval_s"]) == ("msx", 600)
     assert jobs["held"]["holds"] == {"user": "1"}
     assert jobs["waits"]["array"] == {"first": 1, "last": 9, "step": 2}

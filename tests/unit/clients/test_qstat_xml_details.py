@@ -104,7 +104,7 @@ def test_tasks_with_their_usage_or_error(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -N fails sleep 9")
     cell.cycle()
     cell.state.task(1, 1).usage = Usage(cpu=1.5, mem=0.5, io=0.1, vmem=4096.0, maxvmem=8192.0)
-    cell.end(2, failed=27, reason="no shell")
+    cell.end(2, failed=28, reason="no directory")
     task = element_of(shell, "runs").find("JB_ja_tasks/ulong_sublist")
     assert task is not None
     assert (task.findtext("JAT_status"), task.findtext("JAT_start_time")) == ("128", str(int(cell.now)))
@@ -114,7 +114,7 @@ def test_tasks_with_their_usage_or_error(shell: Shell, cell: Cell) -> None:
         "maxvmem": "8192.000000",
     }
     failed = element_of(shell, "fails")
-    assert "no shell" in (failed.findtext("JB_ja_tasks/ulong_sublist/JAT_message_list/ulong_sublist/QIM_message") or "")
+    assert "no directory" in (failed.findtext("JB_ja_tasks/ulong_sublist/JAT_message_list/ulong_sublist/QIM_message") or "")
 
 
 @pytest.mark.statement("ST-18", "ST-28")

@@ -14,7 +14,7 @@ FAULT = True
 OUTCOMES = {
     0: (OVER, not FAULT),  # no failure
     1: (ERROR, not FAULT),  # failed early in execd
-    3: (ERROR, not FAULT),  # before local spool was set up
+    3: (AGAIN, FAULT),  # before local spool was set up: its disk is full
     4: (AGAIN, FAULT),  # before writing PID
     6: (AGAIN, FAULT),  # setting processor set
     7: (AGAIN, FAULT),  # before prolog
