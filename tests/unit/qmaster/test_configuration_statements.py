@@ -280,7 +280,7 @@ def test_states_are_shown_together(cell: Cell) -> None:
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h1"])
     cell.master.lose_host("h1")
-    assert _letters(cell, "all.q@h1") == "dsu"
+    assert _letters(cell, "all.q@h1") == "dus"
 
 
 @pytest.mark.statement("QF-38", "QF-37")
