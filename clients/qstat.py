@@ -127,6 +127,8 @@ def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
 
 def _cluster_queues(fields: "Fields") -> int:
     data = program.read("status", {"cluster_queues": {"select": instance_selection(fields)}})
+    if "queues" in fields and not data["cluster_queues"]:
+        return 1
     if "json" in fields:
         from clients.render import json_status
 

@@ -1,6 +1,6 @@
 """State letters of jobs and queue instances as qstat prints them, from one pure function each.
 
-Owns the letters and their order: d E S T h R q s t r w for jobs, a o A C D S c d s u E P for queue instances.
+Owns the letters and their order: d E S T h R q s t r w for jobs, a A C D d u s E S c o P for queue instances.
 Source: sge_status(5); statements ST-32 (jobs), QI-1 … QI-12 (queue instances); O for the order.
 """
 
@@ -83,16 +83,16 @@ def instance_letters(state: State, instance: QueueInstance, alarm: bool = False,
     host = state.hosts.get(instance.host)
     flags = (
         ("a", alarm),
-        ("o", instance.orphaned),
         ("A", suspend_alarm),
         ("C", instance.calendar_suspended),
         ("D", instance.calendar_disabled),
+        ("d", instance.disabled),
+        ("u", host is None or not host.up),
+        ("s", instance.suspended),
+        ("E", bool(instance.errors)),
         ("S", instance.subordinated),
         ("c", instance.name in state.ambiguous),
-        ("d", instance.disabled),
-        ("s", instance.suspended),
-        ("u", host is None or not host.up),
-        ("E", bool(instance.errors)),
+        ("o", instance.orphaned),
         ("P", instance.preempted),
     )
     return "".join(letter for letter, on in flags if on)

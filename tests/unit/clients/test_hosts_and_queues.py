@@ -232,6 +232,6 @@ def test_why_instances_are_ambiguous_or_in_error(shell: Shell, cell: Cell) -> No
     assert [line for line in shell("qstat -f -explain E -q all.q@h1").lines if line.startswith("\t")] == []
     cell.end(1, failed=8, reason="prolog exit 1")
     lines = shell("qstat -f -explain E,c -q all.q@h1").lines
-    assert lines[2].split()[-1] == "cE"
+    assert lines[2].split()[-1] == "Ec"
     assert any("marked QERROR as result of job 1's failure at host h1: prolog exit 1" in line for line in lines)
     assert shell("qselect -qs E").out == shell("qselect -qs c").out == "all.q@h1\n"

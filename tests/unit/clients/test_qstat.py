@@ -124,6 +124,8 @@ def test_selected_instances(busy: Shell, cell: Cell) -> None:
     assert shown("qstat -f -ne") == ["all.q@h2", "all.q@h3"]
     assert busy("qstat -q nosuch").status == 1
     assert busy("qstat -q nosuch").out == ""
+    outcome = busy("qstat -g c -q nosuch")
+    assert (outcome.out, outcome.status) == ("", 1)
 
 
 @pytest.mark.statement("ST-21")

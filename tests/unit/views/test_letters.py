@@ -95,4 +95,4 @@ def test_queue_instances() -> None:
     instance.errors.append("prolog failed")
     cluster.state.ambiguous["all.q@h1"] = []
     cluster.state.hosts["h1"].up = False
-    assert instance_letters(cluster.state, instance, True, True) == "aoACDScdsuE"
+    assert instance_letters(cluster.state, instance, True, True) == "aACDdusESco"
