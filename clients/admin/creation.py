@@ -21,6 +21,9 @@ from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 
+#: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
+_VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
+
 
 def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
     """Put the cell of `plan` on disk, owned by its admin user.
@@ -35,6 +38,7 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
     try:
         _write_cell(plan, installation, now)
         _make_spool_directories(plan)
+        _provide_verifier_libraries(plan.files.root, installation.cluster_config / "jsv")
     except OSError as error:
         raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
 
@@ -80,6 +84,15 @@ def _make_spool_directories(plan: CellPlan) -> None:
         directory.mkdir(exist_ok=True)
         directory.chmod(mode)
         _give(directory, plan.admin_user)
+
+
+def _provide_verifier_libraries(root: Path, source: Path) -> None:
+    """Put the helper libraries where job submission verifiers look for them; what is there already is left as it is."""
+    directory = root / "util" / "resources" / "jsv"
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, known_as in _VERIFIER_LIBRARIES.items():
+        if not (directory / known_as).exists():
+            _write(directory / known_as, (source / name).read_text())
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:

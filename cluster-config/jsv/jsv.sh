@@ -3,7 +3,7 @@
 # jsv_on_verify and calls jsv_main:
 #
 #     #!/bin/sh
-#     . PREFIX/share/gridengine/cluster-config/jsv/jsv.sh
+#     . "$SGE_ROOT/util/resources/jsv/jsv_include.sh"
 #     jsv_on_start() { :; }                       # call jsv_send_env here to be sent the job's environment
 #     jsv_on_verify() {
 #         if [ "$(jsv_get_param N)" = bad ]; then jsv_reject "this name is not allowed"; return; fi
@@ -46,6 +46,13 @@ jsv_del_param() {
 jsv_show_params() {
     printf '%s\n' "$_jsv_params" | while IFS="$_jsv_tab" read -r _name _value; do
         [ -z "$_name" ] || jsv_log_info "got param $_name=$_value"
+    done
+}
+jsv_clear_params() { _jsv_params=""; }
+jsv_clear_envs() { _jsv_envs=""; }
+jsv_show_envs() {
+    printf '%s\n' "$_jsv_envs" | while IFS="$_jsv_tab" read -r _name _value; do
+        [ -z "$_name" ] || jsv_log_info "got env $_name=$_value"
     done
 }
 

@@ -140,6 +140,11 @@ class Service:
             loop.call_soon(self.flush)
         await future
 
+    async def settled(self) -> None:
+        """Return at a moment when all that was decided is on disk: what comes in while this waits is waited for, too."""
+        while self.master.pending:
+            await self.durable()
+
     # --- requests ----------------------------------------------------------------------------------------
 
     async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
@@ -246,7 +251,7 @@ class Service:
         except (ValueError, KeyError, TypeError):
             return web.json_response({"status": 1, "answers": [["error", "denied: wait needs a job_id"]]})
         # what ended is read from disk: nothing may be between memory and disk at that moment
-        await self.durable()
+        await self.settled()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         for record in self._ended_before(job_id):

@@ -94,6 +94,8 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     for job in state.jobs.values():
         runs = any(task.granted for task in job.tasks.values()) if job.tasks else False
         wants = _wants(view, job, orders, now)
+        if job.now and not wants and not job.tasks:
+            orders.give_up.append(job.id)  # a hold or a dependency keeps it: it cannot start at once (SO-22)
         if wants or runs:
             category = view.category(job)
             active.append((job, category))

@@ -60,6 +60,8 @@ def job_fields(
             check_host(state, world, host)
     if "account" in said:
         check_object_name(wish.account)
+    if any(char.isspace() or ord(char) < 32 for address in wish.mail_list for char in address):
+        raise Refused("job rejected: an address of -M must not contain blanks or control characters")
     if "pe_range" in said and (wish.pe or wish.allocation_rule):
         fields["pe_range"] = _slot_ranges(wish.pe_range)
     _check_kind(wish, said, job)
@@ -129,7 +131,7 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
     if "slots" in found:
         raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
     for name, value in found.items():
-        if state.typed("complex", name).type == "TIME" and not value.isdigit():
+        if state.typed("complex", name).type == "TIME":
             seconds = parse_time(value)
             found[name] = str(int(seconds)) if seconds < INFINITY else value
     if "hostname" in found and not is_pattern(found["hostname"]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,44 @@ def verify(job):
 
 jsv.main(verify, environment=True)
 """
+PERL = f"""use lib "{SHARE}";
+use JSV qw(:ALL);
+jsv_on_start(sub {{ jsv_send_env() }});
+jsv_on_verify(sub {{
+    my %job = jsv_get_param_hash();
+    return jsv_reject("this name; is $job{{USER}}'s") if $job{{N}} eq "bad";
+    return jsv_reject_wait("not now") if $job{{N}} eq "later";
+    if ($job{{N}} eq "fine") {{ jsv_set_param("N", "ignored"); return jsv_accept() }}
+    jsv_sub_add_param("l_hard", "h_rt", 60) unless exists $job{{l_hard}}{{h_rt}};
+    jsv_sub_del_param("l_hard", "arch");
+    jsv_set_param("N", "$job{{N}}-" . jsv_sub_get_param("ac", "team"));
+    jsv_mod_env("A", jsv_get_env("A") . "!");
+    jsv_add_env("B", "two  words");
+    jsv_del_env("C");
+    jsv_log_info("seen by $$");
+    jsv_correct("done");
+}});
+jsv_main();
+"""
+TCL = f"""source {SHARE}/jsv_include.tcl
+proc jsv_on_start {{}} {{ jsv_send_env }}
+proc jsv_on_verify {{}} {{
+    switch -- [jsv_get_param N] {{
+        bad {{ jsv_reject "this name; is [jsv_get_param USER]'s"; return }}
+        later {{ jsv_reject_wait "not now"; return }}
+        fine {{ jsv_set_param N ignored; jsv_accept; return }}
+    }}
+    if {{![jsv_sub_is_param l_hard h_rt]}} {{ jsv_sub_add_param l_hard h_rt 60 }}
+    jsv_sub_del_param l_hard arch
+    jsv_set_param N "[jsv_get_param N]-[jsv_sub_get_param ac team]"
+    jsv_mod_env A "[jsv_get_env A]!"
+    jsv_add_env B "two  words"
+    jsv_del_env C
+    jsv_log_info "seen by [pid]"
+    jsv_correct done
+}}
+jsv_main
+"""
 
 
 @pytest.fixture
@@ -105,15 +144,21 @@ def refusal(outcome: Submit | Answer) -> str:
 
 
 @pytest.mark.statement("JV-1", "JV-2", "JV-4", "JV-7", "JV-8")
-@pytest.mark.parametrize(("text", "interpreter"), [(SHELL, "/bin/sh"), (PYTHON, "/usr/bin/env python3")])
+@pytest.mark.parametrize(
+    ("text", "interpreter"),
+    [(SHELL, "/bin/sh"), (PYTHON, "/usr/bin/env python3"), (PERL, "/usr/bin/perl"), (TCL, "/usr/bin/tclsh")],
+    ids=["sh", "python", "perl", "tcl"],
+)
 def test_one_process_verifies_many_jobs(
     script: Callable[..., Path], text: str, interpreter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
+    if interpreter == "/usr/bin/tclsh" and not Path(interpreter).exists():
+        subprocess.run(["apt-get", "install", "-y", "-qq", "tcl"], check=True, capture_output=True)
     changed, bad, later, fine, again = ask(script(text, interpreter), "x", "bad", "later", "fine", "y")
     assert isinstance(changed, Submit)
     assert changed.name == "x-red"
-    assert changed.hard == ["mem_free=1M", "h_rt=60"]
+    assert sorted(changed.hard) == ["h_rt=60", "mem_free=1M"]
     assert changed.environment == {"A": "$(date) `id`!", "B": "two  words", "SGE_O_HOST": "h"}
     assert changed.environment_names == ["A", "B"]
     assert refusal(bad) == "this name; is alice's"

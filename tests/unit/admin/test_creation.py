@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ def installation(tmp_path: Path) -> Installation:
     (config / "queues" / "all.q").write_text(
         text_of(ClusterQueue.template("all.q")).replace("hostlist NONE", "hostlist @allhosts")
     )
+    shutil.copytree(Path(__file__).parents[3] / "cluster-config" / "jsv", config / "jsv")
     (config / "configuration").write_text(text_of(Configuration.template("global")))
     return Installation(tmp_path / "bin", config)
 
@@ -61,6 +63,16 @@ def test_the_cell_can_be_read_back(plan, installation):
     assert cell.master_host == "m"
     assert plan.files.host_aliases.read_text() == "m 127.0.0.1\nh1 127.0.0.2\nh2 127.0.0.3 two\n"
     assert sorted(path.name for path in plan.files.directory.iterdir()) == ["common"]
+
+
+@pytest.mark.statement("JV-7")
+def test_verifiers_find_their_libraries_below_the_root(plan, installation):
+    library = plan.files.root / "util" / "resources" / "jsv" / "jsv_include.sh"
+    library.parent.mkdir(parents=True)
+    library.write_text("# the site's own\n")
+    create_cell(plan, installation, utc_now())
+    assert library.read_text() == "# the site's own\n"
+    assert {path.name for path in library.parent.iterdir()} == {"jsv_include.sh", "JSV.pm", "jsv_include.tcl", "jsv.py"}
 
 
 def test_secrets_are_closed_and_fit_the_certificate(plan, installation):

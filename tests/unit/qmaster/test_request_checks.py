@@ -48,7 +48,9 @@ def test_slot_ranges_that_cannot_be(cell: Cell, text: str) -> None:
 
 
 @pytest.mark.statement("SO-18")
-@pytest.mark.parametrize(("text", "kept"), [("1:0:0", "3600"), (":10:", "600"), ("INFINITY", "INFINITY"), ("90", "90")])
+@pytest.mark.parametrize(
+    ("text", "kept"), [("1:0:0", "3600"), (":10:", "600"), ("INFINITY", "INFINITY"), ("90", "90"), ("010", "8")]
+)
 def test_times_are_kept_in_seconds(cell: Cell, text: str, kept: str) -> None:
     assert cell.state.jobs[cell.submit(hard=[f"h_rt={text}"])].hard == {"h_rt": kept}
 
@@ -62,6 +64,12 @@ def test_options_without_what_they_are_for(cell: Cell) -> None:
     assert cell.ask("alter_jobs", targets=[str(job)], changes={"task_concurrency": 2}).status == 1
     array = cell.submit(tasks="1-3")
     assert cell.ask("alter_jobs", targets=[str(array)], changes={"task_concurrency": 2}).status == 0
+
+
+@pytest.mark.statement("SO-19")
+@pytest.mark.parametrize("address", ["a b", "a\nb", "a\tb"])
+def test_addresses_that_cannot_be(cell: Cell, address: str) -> None:
+    assert "-M" in refused(cell, mail_list=["x@y", address])
 
 
 @pytest.mark.statement("SB-1")

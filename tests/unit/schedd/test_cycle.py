@@ -8,6 +8,7 @@ import pytest
 
 from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
+from gridengine.ranges import Ranges
 from gridengine.state import events as ev
 from tests.builders import NOW, Cluster, started
 
@@ -351,3 +352,17 @@ def test_the_limit_of_pending_tasks_that_are_looked_at_keeps_no_task_from_its_sl
     cluster.change("scheduler", "", max_pending_tasks_per_job="1")
     array = cluster.submit(array="1-9")
     assert sorted((job, task) for job, task, _ in started(cluster.cycle())) == [(array, task) for task in range(1, 7)]
+
+
+@pytest.mark.statement("SO-22", "AJ-5")
+def test_an_immediate_job_that_something_keeps_is_given_up() -> None:
+    cluster = Cluster(1)
+    first = cluster.submit(holds={1: Ranges.of([1])})
+    kept = [
+        cluster.submit(now=True, holds={1: Ranges.of([1])}),
+        cluster.submit(now=True, predecessors=[first]),
+        cluster.submit(now=True, start_after=cluster.now + 60),
+    ]
+    free = cluster.submit(now=True)
+    orders = cluster.cycle()
+    assert orders.give_up == kept and [job for job, _, _ in started(orders)] == [free]

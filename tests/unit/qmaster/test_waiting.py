@@ -1,0 +1,34 @@
+"""Clients that wait for a job: no end is lost that comes in just when they begin to wait."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from daemons.qmaster.service import Service
+from tests.harness import Cell
+
+
+@pytest.mark.statement("SO-34")
+def test_what_comes_in_while_a_commit_is_waited_for_is_waited_for_too(cell: Cell) -> None:
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    class Busy(Service):
+        """Something else is decided between each commit and the return to who waited for it."""
+
+        left = 3
+
+        async def durable(self) -> None:
+            await super().durable()
+            if self.left:
+                self.left -= 1
+                cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
+
+    async def wait() -> None:
+        service = Busy(cell.master, nothing, nothing, nothing, dict, nothing)
+        cell.undecided("submit", {"binary": True, "script_file": "/bin/true"})
+        await service.settled()
+        assert not service.left and not cell.master.pending
+
+    asyncio.run(wait())
