@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
+    from clients.remote_command import RemoteCommand
     from clients.terminal import Terminal
 
 _PAUSE_S = 0.1
@@ -112,6 +113,8 @@ class Session:
         self._job_id, self._terminal, self._verbose = job_id, terminal, verbose
         self._request = {"job_id": job_id}
         self._pump = SessionPump(terminal, stdin)
+        self._stdin = stdin
+        self._remote: RemoteCommand | None = None
         self._is_terminal = False
 
     def run(self, attached: bool = False) -> int:
@@ -138,17 +141,34 @@ class Session:
                 continue
             lost, attached = 0.0, False
             self._is_terminal = bool(answer.get("terminal"))
+            self._use_method(place, answer["daemon"])
             try:
                 if self._is_terminal:
                     self._terminal.raw()
                 outcome = self._pump.run(connection, answer)
+            except program.Failure:
+                self._end()
+                raise
             except Dismissed:
-                self._terminal.restore()
                 raise program.Failure(f"job {self._job_id}: another client has taken the session over", _FAILED) from None
             finally:
                 self._terminal.restore()
             if outcome is not None:
-                return self._exit_status(outcome)
+                return self._exit_status(outcome) if self._remote is None else self._remote.exit_status()
+
+    def _use_method(self, place: "dict[str, Any]", daemon: str) -> None:
+        """Let the configured command take the place of this one, if there is one. Both ends must agree (IA-5)."""
+        command, method = place["command"], place["method"]
+        if (command.lower() == "builtin") != (daemon == "builtin"):
+            text = f"{method}_command of this host is {command}, but {method}_daemon of host {place['host']} is {daemon}"
+            self._end()
+            raise program.Failure(f"job {self._job_id}: {text}", _FAILED)
+        if daemon != "builtin" and self._remote is None:
+            from clients.remote_command import RemoteCommand
+
+            self._remote = RemoteCommand(place, nostdin=not self._stdin)
+            self._pump.output = self._remote.take_output
+            self._pump.leave_stdin()
 
     def _place(self, attached: bool) -> "dict[str, Any] | None":
         """Where the session is; None when the job is over. Without a qmaster the last place that is known."""
@@ -190,10 +210,14 @@ class Session:
 
         self._terminal.restore()
         if not (self._is_terminal and number == HUNG_UP):
-            told = self._pump.farewell()
-            try:
-                gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
-            except gdi.Unreachable:
-                if not told:
-                    raise
+            self._end()
         return 128 + number
+
+    def _end(self) -> None:
+        """End the job, by the session as far as there is one, and as qdel does."""
+        told = self._pump.farewell()
+        try:
+            gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
+        except gdi.Unreachable:
+            if not told:
+                raise

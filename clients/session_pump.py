@@ -15,6 +15,7 @@ from gridengine.session import BrokenSession, Inbox, Outbox
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 _READ, _WRITE = select.POLLIN, select.POLLOUT
@@ -27,10 +28,14 @@ class Dismissed(Exception):
 
 
 class SessionPump:
-    """One session, until the job's outcome. `stdin`: whether to read it; without, the job finds its input at the end."""
+    """One session, until the job's outcome. `stdin`: whether to read it; without, the job finds its input at the end.
+
+    `output(descriptor, data)`: what takes the output, these streams unless it is set to something else.
+    """
 
     def __init__(self, terminal: Terminal, stdin: bool) -> None:
         self._terminal = terminal
+        self.output: Callable[[int, bytes], None] = _write
         self._client: int | None = None
         self._outbox, self._inbox = Outbox(session.INPUT_WINDOW), Inbox()
         self._stdin_open = stdin
@@ -71,6 +76,10 @@ class SessionPump:
         self._connection, self._going_out, self._printed = connection, b"", 0
         self._receive(connection)  # what came together with the greeting makes no descriptor readable
         self._send(connection)
+
+    def leave_stdin(self) -> None:
+        """Somebody else reads it."""
+        self._stdin_open = False
 
     def farewell(self) -> bool:
         """Tell the session that the task is to end; whether that was possible."""
@@ -134,10 +143,10 @@ class SessionPump:
 
     def _take(self, kind: bytes, content: bytes) -> None:
         if kind == session.OUTPUT:
-            _write(1, content)
+            self.output(1, content)
             self._printed += len(content)
         elif kind == session.ERROR:
-            _write(2, content)
+            self.output(2, content)
             self._printed += len(content)
         elif kind == session.TAKEN:
             self._outbox.acknowledge(session.taken_count(content))

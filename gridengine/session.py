@@ -5,8 +5,8 @@ that carry data, keep them until the other has acknowledged them, and say at a n
 and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
 
 A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
-received null for one that comes anew), the session's `{"client", "received", "first", "terminal"}`, or `{"refused": reason}`.
-Then frames follow, each a byte for its kind, four for the length (big endian), and the data:
+received null for one that comes anew), the session's `{"client", "received", "first", "terminal", "daemon"}`, or
+`{"refused": reason}`. Then frames follow, each a byte for its kind, four for the length (big endian), and the data:
 
     client to session   i  standard input; without data: its end          (numbered)
                         w  rows, columns, pixels: four 16 bit numbers     e  end the task

@@ -37,7 +37,8 @@ class TaskConfig:
     the checkpoint to start from, 0 for none.
     `session`: how an interactive job is connected with its client: `pipes`, `pty`, or "" for not at all;
     `session_grace_s`: how long it may be without a client. `login`: run the owner's `login_shell` (with the command, if
-    there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER).
+    there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER). `remote_daemon`: command
+    line of the daemon through which the client comes, None for the builtin way.
     `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
     """
 
@@ -116,6 +117,7 @@ class TaskConfig:
     login: bool = False
     login_shell: str = "/bin/sh"
     wrapper: str | None = None
+    remote_daemon: str | None = None
 
 
 def summed_limit(config: TaskConfig, name: str) -> Number | None:

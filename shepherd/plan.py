@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from shepherd.command_line import CommandLine, job_command_line
 from shepherd.config import WITH_CKPT_COMMANDS, Number, TaskConfig, summed_limit
 from shepherd.limits import ResourceLimit, resource_limits
-from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment
+from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment, split
 from shepherd.outcome import BEFORE, IN
 
 # interfaces of checkpoint(5) whose restart_command takes the place of the job script
@@ -70,6 +70,7 @@ class Run:
     user: str | None = None
     limits: list[ResourceLimit] = field(default_factory=list)
     error: str | None = None
+    awaits_client: bool = False  # at a port, to become the daemon that lets it in
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def plan(config: TaskConfig) -> list[Step]:
         steps.append(_method_step(config, "prolog", config.prolog))
     if config.pe_start is not None:
         steps.append(_method_step(config, "pe_start", config.pe_start, needs=(PREPARATION, "prolog")))
-    steps += [_job_step(config), Sweep()]
+    steps += [_job_step(config) if config.remote_daemon is None else _daemon_step(config, config.remote_daemon), Sweep()]
     if config.session:
         steps.append(CloseSession())
     if config.clean_command is not None and config.ckpt_interface in WITH_CKPT_COMMANDS:
@@ -197,6 +198,27 @@ def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:
     """The restart_command, which takes the job's place; $job_pid is the process of the checkpoint. Raises MethodError."""
     words = expand(parse_method(text).words, config.variables | {"job_pid": str(config.ckpt_pid)})
     return CommandLine(words[0], words)
+
+
+def _daemon_step(config: TaskConfig, text: str) -> Run:
+    """The job of a client that comes by a configured daemon: root's, which makes itself the user whom it lets in (IA-5)."""
+    words, error = [""], None
+    try:
+        words = split(text)
+    except MethodError as reason:
+        error = f"daemon of the session: {reason}"
+    return Run(
+        "job",
+        CommandLine(words[0], words),
+        _output(config, "/dev/null"),
+        BEFORE["job"],
+        IN["job"],
+        safe_environment(config.environment),
+        needs=(PREPARATION, "prolog", "pe_start"),
+        limits=resource_limits(_of_processes(config), config.slots, config.per_job_limits),
+        error=error,
+        awaits_client=True,
+    )
 
 
 def _output(config: TaskConfig, stdin: str) -> Output:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import pwd
 import signal
 from dataclasses import dataclass
+from pathlib import Path
 
 from shepherd import limits
 from shepherd.containment import Containment
@@ -22,6 +24,7 @@ from shepherd.outcome import (
     SEARCHING_SHELL,
 )
 from shepherd.plan import Run
+from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
 from shepherd.session import Session
 from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
@@ -106,7 +109,7 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
     script = _open_script(run.command.script_on_stdin)
     os.umask(around.umask)
     try:
-        target = around.owner if run.user is None else named(run.user)
+        target = _user_of(run, around.owner)
         with as_user(around.owner):
             _change_directory(around.cwd)
             if is_job and around.session is not None:
@@ -123,8 +126,24 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
         code = ADDING_GROUP if too_many else FAILED_EARLY
         raise SetupError(code, f"can't take the ids of the user: {error.strerror}") from error
     install(*files)
+    if run.awaits_client:
+        _await_client(run, environment)
     limits.apply(run.limits, memory=True)
     _execute(run, environment)
+
+
+def _user_of(run: Run, owner: Identity) -> Identity:
+    """Raises IdentityError."""
+    if run.awaits_client:
+        return named(pwd.getpwuid(os.geteuid()).pw_name)  # root as a rule: the daemon becomes the user whom it lets in
+    return owner if run.user is None else named(run.user)
+
+
+def _await_client(run: Run, environment: dict[str, str]) -> None:
+    try:
+        await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT)
+    except (NoConnection, OSError) as error:
+        raise SetupError(FAILED_EARLY, f"no connection to {run.command.executable}: {error}") from error
 
 
 def _set_priority(nice: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from shepherd import process_tree, task_files
 from shepherd.config import TaskConfig
 from shepherd.identity import Identity, become
+from shepherd.remote_daemon import write_script
 from shepherd.session_process import SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal, take_terminal
 
@@ -67,6 +68,8 @@ class Session:
 
 def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
     """Make the streams and the socket, and fork the session process. Raises OSError."""
+    if config.remote_daemon is not None:
+        write_script(directory, config, owner)
     streams = open_terminal(owner.uid, owner.gid) if config.session == "pty" else open_pipes()
     listener = _listen(directory)
     (gate, opener), (listening, control) = os.pipe(), os.pipe()

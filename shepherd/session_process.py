@@ -40,6 +40,7 @@ class SessionProcess:
         self._listener, self._streams, self._control = listener, streams, control
         self._opener: int | None = opener
         self._attempt, self._grace_s = config.attempt, config.session_grace_s
+        self._daemon = config.remote_daemon or "builtin"
         self._connection: socket.socket | None = None
         self._outbox = Outbox(session.OUTPUT_WINDOW, session.KEPT if streams.terminal else 0)
         self._inbox = Inbox()
@@ -213,8 +214,10 @@ class SessionProcess:
                 self._dismiss(self._connection)
             self._connection.close()
             self._connection = None
-        terminal = self._streams.terminal
-        return {"client": self._client, "received": self._inbox.count, "first": first, "terminal": terminal}
+        return {
+            **{"client": self._client, "received": self._inbox.count, "first": first},
+            **{"terminal": self._streams.terminal, "daemon": self._daemon},
+        }
 
     def _dismiss(self, connection: socket.socket) -> None:
         try:

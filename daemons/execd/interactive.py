@@ -14,6 +14,9 @@ from gridengine.units import INFINITY, parse_time
 #: seconds that a job without a client goes on, unless execd_params SESSION_GRACE says otherwise
 _GRACE_S = 60.0
 _NO_FILE = "/dev/null"
+#: attributes of sge_conf(5) that say what lets the client in (IA-5)
+_DAEMONS = {"qrsh": "rsh_daemon", "qrlogin": "rlogin_daemon", "qlogin": "qlogin_daemon"}
+_BUILTIN = "builtin"
 Value = str | int | float | bool | None | list[str]
 
 
@@ -25,7 +28,10 @@ def interactive_config(start: Start, configuration: HostConfiguration, account: 
         result["stderr"] = _NO_FILE  # the methods' alone; what -e names is theirs
     if job.kind == "qsh":
         return result | _xterm(start, configuration)
-    result["session"] = "pty" if _wants_terminal(start) else "pipes"
+    daemon = configuration.command(_DAEMONS[job.kind]) or _BUILTIN
+    if daemon.lower() != _BUILTIN:
+        result["remote_daemon"] = daemon
+    result["session"] = "pty" if _wants_terminal(start) and daemon.lower() == _BUILTIN else "pipes"
     result["session_grace_s"] = _grace_s(configuration)
     if job.kind != "qrsh" or job.binary:
         result |= {

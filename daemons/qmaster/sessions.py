@@ -11,8 +11,8 @@ from gridengine.gdi.requests import Answer, Caller, OpenSession
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
-#: the attribute of sge_conf(5) that says how the client of a kind of job gets to it. Source: remote_startup(5) (IA-5)
-_COMMANDS = {"qrsh": "rsh_command", "qrlogin": "rlogin_command", "qlogin": "qlogin_command"}
+#: METHOD_command and METHOD_daemon of sge_conf(5) say how its client gets to a job. Source: remote_startup(5) (IA-5)
+_METHODS = {"qrsh": "rsh", "qrlogin": "rlogin", "qlogin": "qlogin"}
 
 
 class Sessions:
@@ -27,8 +27,10 @@ class Sessions:
         self._ports[host] = port
 
     def open(self, state: State, request: OpenSession, caller: Caller) -> Answer:
-        """The way to the session: `{"task", "host", "port", "ticket", "command"}`; host "" while the job has no place yet,
-        port 0 while nothing is known of its host's daemon."""
+        """The way to the session: `{"task", "host", "port", "ticket", "method", "command"}`.
+
+        `host` "" while the job has no place yet, `port` 0 while nothing is known of its host's daemon.
+        """
         job = state.jobs.get(request.job_id)
         if job is None:
             return Answer(1, [("error", f"denied: job {request.job_id} does not exist")])
@@ -37,19 +39,20 @@ class Sessions:
             return Answer(1, [("error", f'denied: job {job.id} belongs to "{job.owner}", not to "{caller.user}"')])
         if request.slave:
             return self._open_slave(state.task(job.id, request.task_id), job, request)
-        if job.kind not in _COMMANDS:
+        if job.kind not in _METHODS:
             return Answer(1, [("error", f"denied: job {job.id} has no session: it was not started by qrsh or qlogin")])
         task = job.tasks.get(request.task_id)
         if task is None or not task.host:
             return Answer(data={"host": ""})
-        key = (job.id, task.id, task.attempt)
+        key, method = (job.id, task.id, task.attempt), _METHODS[job.kind]
         return Answer(
             data={
                 "task": key,
                 "host": task.host,
                 "port": self._ports.get(task.host, 0),
                 "ticket": session_ticket(self._key, key),
-                "command": state.configuration(caller.host).get(_COMMANDS[job.kind], "builtin"),
+                "method": method,
+                "command": state.configuration(caller.host).get(f"{method}_command", "builtin"),
             }
         )
 

@@ -153,8 +153,11 @@ def test_a_login_shell_in_a_terminal(demo_cell: DemoCell) -> None:
     shell.sendline("sleep 1001")
     eventually("it sleeps", lambda: any(b"sleep\x001001" in command for command in command_lines()))
     shell.send("\x1a")
-    shell.expect_exact("Stopped")
-    shell.sendline("kill -9 %1; wait %1; exit 5")
+    shell.expect(r"Stopped +sleep 1001")
+    shell.sendline("fg")
+    shell.expect_exact("sleep 1001")
+    shell.sendintr()
+    shell.sendline("exit 5")
     shell.expect(pexpect.EOF)
     shell.close()
     assert shell.exitstatus == 5

@@ -1,0 +1,58 @@
+"""The configured command (`ssh` …) that takes the place of the builtin way to a job: what it is called with, and running it.
+
+Called by `interactive` when the configuration says so. Source: remote_startup(5), sge_conf(5) rsh_command …; IA-5.
+"""
+
+import subprocess
+import sys
+
+from clients.program import Failure
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class RemoteCommand:
+    """The client of the daemon that the job has become; it is started when the session has told port and script."""
+
+    def __init__(self, place: "dict[str, Any]", nostdin: bool) -> None:
+        self._place, self._nostdin = place, nostdin
+        self._said = b""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def take_output(self, descriptor: int, data: bytes) -> None:
+        """What the session says: `PORT SCRIPT` first; complaints of the daemon are passed on."""
+        if descriptor == 2 or self._process is not None:
+            sys.stderr.buffer.write(data)
+            sys.stderr.flush()
+            return
+        self._said += data
+        if b"\n" in self._said:
+            port, _, script = self._said.decode().strip().partition(" ")
+            self._start(port, script)
+
+    def _start(self, port: str, script: str) -> None:
+        command = self._place["command"].split()
+        words = arguments(self._place["method"], self._place["host"], port, script, self._nostdin)
+        try:
+            self._process = subprocess.Popen([*command, *words])
+        except OSError as error:
+            text = f"cannot run {command[0]} ({self._place['method']}_command of this host): {error.strerror}"
+            raise Failure(text, 1) from None
+
+    def exit_status(self) -> int:
+        """The command's, when it has ended, as the job has."""
+        if self._process is None:
+            return 1
+        status = self._process.wait()
+        return 128 - status if status < 0 else status
+
+
+def arguments(method: str, host: str, port: str, script: str, nostdin: bool) -> list[str]:
+    """`HOST PORT` for qlogin, `-p PORT HOST` for rlogin, `[-n] -p PORT HOST COMMAND` for rsh."""
+    if method == "qlogin":
+        return [host, port]
+    if method == "rlogin":
+        return ["-p", port, host]
+    return [*(["-n"] if nostdin else []), "-p", port, host, "exec", script]

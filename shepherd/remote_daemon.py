@@ -1,0 +1,60 @@
+"""A configured daemon (`sshd -i`, `in.rshd` …) that takes the place of the builtin way to a task: its socket and its script.
+
+The process of the job waits at a port for the client's configured command and becomes the daemon, as inetd(8) would
+start it. The user's command waits in a script of his, with the job's environment, that the client names to the daemon.
+Called by `process`, and by `run` when the session is opened. Source: remote_startup(5); IA-5.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+from pathlib import Path
+
+from shepherd.command_line import job_command_line
+from shepherd.config import TaskConfig
+from shepherd.identity import Identity
+
+SCRIPT = "remote_command"
+#: seconds in which the client's command must have connected
+_CONNECT_S = 60.0
+
+
+class NoConnection(Exception):
+    """Nobody connected in time."""
+
+
+def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
+    """The command of the job for whom the daemon has let in: in the right directory, with the job's environment."""
+    if config.command is None:
+        return  # a login: the daemon knows itself what that is
+    exports = [f"export {name}={shlex.quote(value)}" for name, value in config.environment.items() if name.isidentifier()]
+    argv = shlex.join(job_command_line(config).argv)
+    lines = ["#!/bin/sh", f"cd {shlex.quote(config.cwd)} || exit", *exports, f"exec {argv}"]
+    descriptor = os.open(directory / SCRIPT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o500)
+    try:
+        os.write(descriptor, ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape"))
+        if os.geteuid() == 0:
+            os.fchown(descriptor, owner.uid, owner.gid)
+    finally:
+        os.close(descriptor)
+
+
+def await_client(script: Path) -> None:
+    """In the process of the job: write `PORT SCRIPT` to the session, and make the first connection its input and output.
+
+    Raises NoConnection or OSError.
+    """
+    with socket.create_server(("0.0.0.0", 0), backlog=1) as listener:
+        port = listener.getsockname()[1]
+        os.write(1, f"{port} {script if script.exists() else ''}\n".encode())
+        listener.settimeout(_CONNECT_S)
+        try:
+            connection, _ = listener.accept()
+        except TimeoutError:
+            raise NoConnection(f"nobody connected to port {port} within {_CONNECT_S:.0f} seconds") from None
+    connection.setblocking(True)
+    os.dup2(connection.fileno(), 0, inheritable=True)
+    os.dup2(connection.fileno(), 1, inheritable=True)
+    connection.close()
