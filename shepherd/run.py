@@ -324,6 +324,8 @@ class _Task:
             return
         self._job_over = True
         self._session.finish(self._outcome.exit_status, self._outcome.failed, self._outcome.reason)
+        if self._config.slave and self._control.why:
+            self._session.kill()  # its client is of the same job, and ends with it
         while not self._session.over:
             self._wait()
         self._session = None
