@@ -26,9 +26,10 @@ class ConfigError(ValueError):
 class TaskConfig:
     """All that a shepherd knows about its task. Times in seconds, sizes in bytes, paths already expanded.
 
-    `task_id`: 1 for a job that is not an array. `stdout`/`stderr` may be directories: then `default_stdout`/
-    `default_stderr` names the file in it. `limits`: names of queue_conf(5) RESOURCE LIMITS and of execd_params
-    (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those (as `h_vmem`) that the slots do not multiply.
+    `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for others. `stdout`/`stderr` may be
+    directories: then `default_stdout`/`default_stderr` names the file in it. `limits`: names of queue_conf(5) RESOURCE
+    LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those (as `h_vmem`) that the
+    slots do not multiply.
     `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
     `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
@@ -48,6 +49,7 @@ class TaskConfig:
     stdout: str
     task_id: int = 1
     attempt: int = 0
+    slave: int = 0
     job_name: str = ""
     uid: int | None = None
     gid: int | None = None

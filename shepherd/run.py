@@ -1,7 +1,7 @@
-"""The shepherd of one task: carries the plan out, watches over the processes, writes the `exit` file.
+"""One task as its shepherd carries it out: the steps of its plan, watching over the processes, what `exit` will say.
 
-One process, forked by the launcher, that waits in sigtimedwait(2): for its children, for a command of the execd, for
-the next deadline. It does nothing while the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
+It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. It does nothing while
+the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
 """
 
 from __future__ import annotations
@@ -13,69 +13,32 @@ from pathlib import Path
 
 from shepherd import containment, control, directories, plan, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
-from shepherd.config import ConfigError, TaskConfig, read_config
-from shepherd.identity import Identity, IdentityError, as_user, owner
+from shepherd.config import TaskConfig
+from shepherd.identity import Identity, as_user
 from shepherd.methods import MethodError
-from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, BEFORE_PID, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, CLEAN, FAILED_EARLY, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
-_BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 _PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
 
 
-def shepherd(directory: Path) -> None:
-    """Be the shepherd of the task in `directory`, from the first to the last moment. Returns when all is done.
-
-    Must run in a process of its own. Whatever happens, nothing of the job is left running and `exit` gets written.
-    """
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
-    os.setsid()
-    os.umask(0o022)
-    process_tree.become_subreaper()
-    process_tree.set_name("sge_shepherd")
-    try:
-        if not task_files.claim(directory):
-            return  # another launcher has started this task
-        trace = task_files.Trace(directory)
-    except OSError as error:
-        task_files.leave_exit(directory, _record(BEFORE_PID, task_files.stamped(f"can't write into {directory}: {error}")))
-        return
-    trace("shepherd started")
-    try:
-        record = _Task(directory, read_config(directory / task_files.CONFIG), trace).run()
-    except ConfigError as error:
-        record = _record(FAILED_EARLY, task_files.stamped(str(error)))
-    except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
-        process_tree.kill_tree(os.getpid())
-        record = _record(SHEPHERD_ERROR, task_files.stamped(f"shepherd failed: {type(error).__name__}: {error}"))
-    trace(f"failed {record['failed']}, exit status {record['exit_status']}")
-    task_files.leave_exit(directory, record)
-
-
-def _record(failed: int, reason: str) -> dict[str, object]:
-    times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
-    return {"failed": failed, "exit_status": 0, "signal": 0, "reason": reason} | times
-
-
-class _Task:
+class TaskRun:
     """State of one task while its steps are carried out."""
 
-    def __init__(self, directory: Path, config: TaskConfig, trace: task_files.Trace) -> None:
+    def __init__(self, directory: Path, config: TaskConfig, owner: Identity, trace: task_files.Trace) -> None:
         self._directory = directory
-        self._config = config
+        self._config, self._owner = config, owner
         self._trace = trace
         plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
         self._usage = JobUsage()
         self._containment = containment.Containment([], None)
-        self._owner: Identity | None = None
         self._started: process.Started | None = None
         self._current: plan.Run | None = None
         self._current_status: int | None = None
@@ -91,10 +54,6 @@ class _Task:
 
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
-        try:
-            self._owner = owner(self._config)
-        except (IdentityError, OSError) as error:
-            return _record(FAILED_EARLY, task_files.stamped(str(error)))
         try:
             for step in plan.plan(self._config):
                 self._carry_out(step)
@@ -152,7 +111,6 @@ class _Task:
             self._trace(f"can't bind to the processors {processors}: {error.strerror}")
 
     def _make_directory(self, path: str) -> None:
-        assert self._owner is not None
         try:
             with as_user(self._owner):
                 directories.make(path)
@@ -161,7 +119,6 @@ class _Task:
 
     def _remove_directory(self, path: str) -> None:
         """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
-        assert self._owner is not None
         try:
             with as_user(self._owner):
                 directories.remove(path)
@@ -207,7 +164,6 @@ class _Task:
         self._ended(step, self._how_ended(self._current_status))
 
     def _start(self, step: plan.Run) -> process.Started | None:
-        assert self._owner is not None
         config = self._config
         around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, self._containment, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
@@ -309,7 +265,6 @@ class _Task:
     # --- the session of an interactive job -------------------------------------------------------------------------
 
     def _open_session(self) -> None:
-        assert self._owner is not None
         try:
             self._session = session.start(self._directory, self._config, self._owner)
         except OSError as error:
@@ -324,6 +279,8 @@ class _Task:
             return
         self._job_over = True
         self._session.finish(self._outcome.exit_status, self._outcome.failed, self._outcome.reason)
+        if self._config.slave and self._control.why:
+            self._session.kill()  # its client is of the same job, and ends with it
         while not self._session.over:
             self._wait()
         self._session = None

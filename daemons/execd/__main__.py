@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from daemons.execd.site import PID_FILE, prepare_spool, save_inherited
+from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import Supervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
@@ -46,9 +46,10 @@ def serve(
         pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
         open_messages(spool / "messages", "main", host, "log_info")
         save_inherited(spool, os.environ, _binary_path())
+        offer_programs(cell.root, _binary_path())
         run_until_stopped(lambda stop: _serve(cell, host, stop, startup))
         pid_file.release()
-    except (DaemonFault, CellFault) as fault:
+    except (DaemonFault, CellFault, OSError) as fault:  # of the last kind: the disk is full
         startup.failed(f"{PROGRAM}: {fault}")
         raise SystemExit(1) from None
 

@@ -62,7 +62,8 @@ def job_environment(
         result[_LIBRARY_PATH] = library_path
     exported = start.environment | (start.slave.environment if start.slave is not None else {})
     result |= exported
-    result["PATH"] = f"{places.tmpdir}:{exported.get('PATH') or DEFAULT_PATH}"
+    default_path = f"{site.binary_path}:{DEFAULT_PATH}" if site.binary_path else DEFAULT_PATH
+    result["PATH"] = f"{places.tmpdir}:{exported.get('PATH') or default_path}"
     result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
     return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -65,6 +66,20 @@ def prepare_spool(spool: Path) -> None:
     for directory in (spool, spool / "active_jobs", spool / "job_scripts"):
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         directory.chmod(0o755)
+
+
+def offer_programs(root: Path, binary_path: str) -> None:
+    """Let those who look for Grid Engine at `$SGE_ROOT/bin/$ARC`, as OpenMPI does for qrsh, find it there.
+
+    What is there stays, unless it is a link that leads nowhere; a root directory that takes no files is left alone.
+    """
+    link = root / "bin" / ARCHITECTURE
+    if not binary_path or link.exists():
+        return
+    with suppress(OSError):
+        link.parent.mkdir(exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(binary_path)
 
 
 def save_inherited(spool: Path, environment: Mapping[str, str], binary_path: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from gridengine.gdi import answers
 from gridengine.state.hooks import decode_hook
 
 PathOnHost = tuple[str, str]
@@ -380,30 +381,5 @@ def decode_request(name: str, body: bytes) -> Request:
     return msgspec.json.decode(body or b"{}", type=REQUESTS[name], dec_hook=decode_hook)
 
 
-class Caller(Struct, frozen=True):
-    """Who asks, as proved by the kernel of the host that he is on; `host` is that host's unique name."""
-
-    user: str
-    uid: int
-    group: str
-    gid: int
-    host: str
-    daemon: bool = False
-
-
-class Answer(Struct):
-    """What a request is answered: texts by level, exit code of the command, and data."""
-
-    status: int = 0
-    answers: list[tuple[str, str]] = field(default_factory=list)
-    data: object = None
-
-    def info(self, text: str) -> None:
-        self.answers.append(("info", text))
-
-    def error(self, text: str, status: int = 1) -> None:
-        self.answers.append(("error", text))
-        self.status = self.status or status
-
-    def warning(self, text: str) -> None:
-        self.answers.append(("warning", text))
+Caller = answers.Caller
+Answer = answers.Answer

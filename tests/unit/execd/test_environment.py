@@ -85,7 +85,7 @@ def test_users_do_not_override_what_is_not_theirs() -> None:
 
 @pytest.mark.statement("EN-1")
 def test_path_begins_with_the_scratch_directory() -> None:
-    assert environment()["PATH"] == "/tmp/12.1.all.q:/usr/local/bin:/bin:/usr/bin"
+    assert environment()["PATH"] == "/tmp/12.1.all.q:/opt/ge/bin:/usr/local/bin:/bin:/usr/bin"
     assert environment(start(environment={"PATH": "/my"}))["PATH"] == "/tmp/12.1.all.q:/my"
 
 

@@ -1,0 +1,34 @@
+"""Who asks, and what is answered: the other half of `gridengine.gdi.requests`, through which both are used."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+
+class Caller(Struct, frozen=True):
+    """Who asks, as proved by the kernel of the host that he is on; `host` is that host's unique name."""
+
+    user: str
+    uid: int
+    group: str
+    gid: int
+    host: str
+    daemon: bool = False
+
+
+class Answer(Struct):
+    """What a request is answered: texts by level, exit code of the command, and data."""
+
+    status: int = 0
+    answers: list[tuple[str, str]] = field(default_factory=list)
+    data: object = None
+
+    def info(self, text: str) -> None:
+        self.answers.append(("info", text))
+
+    def error(self, text: str, status: int = 1) -> None:
+        self.answers.append(("error", text))
+        self.status = self.status or status
+
+    def warning(self, text: str) -> None:
+        self.answers.append(("warning", text))
