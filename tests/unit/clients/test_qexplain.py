@@ -109,7 +109,8 @@ def test_json(shell: Shell, cell: Cell) -> None:
 
     job = cell.submit(holds="u")
     data = json.loads(shell(f"qexplain -json {job}").out)
-    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": f"it has a user hold (qrls -h u {job} takes it off)", "reasons": [], "count": 0}]
+    text = f"it has a user hold (qrls -h u {job} takes it off)"
+    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": text, "reasons": [], "count": 0}]
 
 
 @pytest.mark.statement("SO-45")
