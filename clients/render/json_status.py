@@ -68,6 +68,8 @@ def job(row: "Row", phase: str) -> "Fields":
     details = row[9] if len(row) > 9 else {}
     if "nurg" in details:
         found["shares"] = _shares(details)
+    if details.get("slaves"):
+        found["slave_tasks"] = [{"task_id": name, "queue_instance": where} for where, name in details["slaves"]]
     if "hard" in details:
         found["requests"] = _requests(details)
     return found

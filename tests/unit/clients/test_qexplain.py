@@ -150,5 +150,5 @@ def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
     ]
     failed = cell.submit()
     cell.cycle()
-    cell.end(failed, failed=27, reason="no shell")
+    cell.end(failed, failed=26, reason="no such file")
     assert explain(shell, failed)[1] == f"1. it is in error state (qmod -cj {failed} clears it)"
