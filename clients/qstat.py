@@ -53,7 +53,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     """The job list, and with -f the queue instances; one question, so that both are of the same moment."""
     select = instance_selection(fields)
     extended = any(name in fields for name in ("ext", "urg", "pri"))
-    details = ["shares"] * extended + ["requests"] * ("requested" in fields)
+    details = ["shares"] * extended + ["requests"] * ("requested" in fields) + ["slaves"] * ("task_usage" in fields)
     group = fields.get("group", "")
     jobs: Fields = {"users": fields.get("users", []), "select": select, "single": "d" in group, "details": details}
     if "states" in fields:

@@ -6,6 +6,8 @@ Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called 
 
 import time
 
+from clients.render.quantities import clock_text
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -110,12 +112,13 @@ class JobTable:
             if not self.slot_lines:
                 yield self._line(row, instance, f"{slots:>5}")
             else:
-                kinds = ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves
-                yield self._line(row, instance, kinds[0] if kinds else "")
+                kinds = ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves or [""]
+                further = self._sub_tasks(row, instance, kinds)
+                yield self._line(row, instance, kinds[0], further[0])
                 queue = f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
                 before = self._same_job(row)
-                for kind in kinds[1:]:
-                    yield f"{before}{queue}{kind:<6} {row[8] or _NO_TASK}\n"
+                for kind, tail in zip(kinds[1:], further[1:], strict=True):
+                    yield f"{before}{queue}{kind:<6} {row[8] or _NO_TASK:<{7 if tail else 0}}{tail}\n"
             if self.requests:
                 yield self._details(row, row[6][0][0])
 
@@ -126,7 +129,23 @@ class JobTable:
         blank = self.header().partition("\n")[0].index("cpu  ")
         return f"{'':<{blank}}{self._usage(row[9], True, None)}"
 
-    def _line(self, row: "Row", instance: str, slots: str) -> str:
+    def _sub_tasks(self, row: "Row", instance: str, kinds: list[str]) -> list[str]:
+        """The columns of -t for each slot: the master with its usage, then slave tasks as long as there are some (ST-26)."""
+        details = row[9] if len(row) > 9 else {}
+        if not self.task_usage or details.get("slaves") is None:
+            return [""] * len(kinds)
+        names = iter([name for where, name in details["slaves"] if where == instance])
+        tails = []
+        for kind in kinds:
+            name = "" if kind == "MASTER" else next(names, None)
+            used = f"{'NA':<10} {'NA':<7} {'NA':<7} "
+            if kind == "MASTER" and details["usage"]:
+                cpu, memory, io = details["usage"]
+                used = f"{clock_text(cpu)} {memory:<7.5f} {io:<7.5f} "
+            tails.append("" if name is None else f"   {name:<12} {row[4]:<5.5} {used}")
+        return tails
+
+    def _line(self, row: "Row", instance: str, slots: str, tail: str = "") -> str:
         number, priority, name, owner, letters, moment, grants, _, tasks = row[:9]
         details = row[9] if len(row) > 9 else {}
         text = f"{self.indent}{number:>7} {priority:7.5f} "
@@ -148,7 +167,7 @@ class JobTable:
             text += self._usage(details, bool(grants), usage)
         text += f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
         text += f"{slots:<6} " if self.slot_lines else f"{slots} "
-        return f"{text}{tasks or _NO_TASK}\n"
+        return f"{text}{tasks or _NO_TASK:<{7 if tail else 0}}{tail}\n"
 
     def _usage(self, details: "dict[str, Any]", running: bool, usage: "list[float] | None") -> str:
         """cpu, memory, io of the task and the ticket columns."""

@@ -68,6 +68,8 @@ def job(row: "Row", phase: str) -> "Fields":
     details = row[9] if len(row) > 9 else {}
     if "nurg" in details:
         found["shares"] = _shares(details)
+    if details.get("slaves"):
+        found["slave_tasks"] = [{"task_id": name, "queue_instance": where} for where, name in details["slaves"]]
     if "hard" in details:
         found["requests"] = _requests(details)
     return found
@@ -89,6 +91,9 @@ def _shares(details: "Fields") -> "Fields":
         "deadline_urgency": details["dlcontr"],
         "deadline_s": details["deadline"] or None,
         "override_tickets": details["override_tickets"],
+        "granted_override_tickets": details["tickets"][0],
+        "granted_functional_tickets": details["tickets"][1],
+        "ticket_share": details["share"],
         "job_share": details["job_share"],
         "cpu_s": cpu,
         "mem_gb_s": memory,

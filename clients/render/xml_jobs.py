@@ -153,7 +153,7 @@ def _job(
 
 def _plain_job(row: "Row", indent: str, queue: "str | None", slots: int, master: "str | None", state: str) -> str:
     """The same without the elements that options add, at once: there may be ten thousand."""
-    number, priority, name, owner, letters, moment, _, _, tasks = row
+    number, priority, name, owner, letters, moment, _, _, tasks = row[:9]
     inner = indent + "  "
     date = "JAT_start_time" if state == "running" else "JB_submission_time"
     place = element("queue_name", queue, inner) if queue is not None else ""

@@ -7,7 +7,7 @@ an explanation cannot disagree with the scheduler. Called by the reading request
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
@@ -21,13 +21,15 @@ from gridengine.ranges import parse_slot_ranges
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
+from gridengine.syntax.calendar import ON, next_change
 from gridengine.units import INFINITY, parse_time
 
 KINDS = (
     *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
-    *("quota", "calendar", "kept", "queue", "busy"),
+    *("load", "quota", "calendar", "kept", "queue", "busy"),
 )
-"""Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran."""
+"""Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran;
+`load`: no host reports such values now."""
 _QUEUE_STATES = frozenset(("disabled", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded"))
 EXAMPLES = 5
 """Reasons that are kept of each kind; the others are counted."""
@@ -62,16 +64,23 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Expla
     """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
     causes = _of_the_job(state, job, now)
     ever, why_never = verify(state, job, True, now, zone)
+    reported = _reported(state, why_never)
+    if not ever and reported:
+        # what hosts report may come to be enough
+        ever, why_never = verify(state, _without(job, [("hard", name) for name in reported]), True, now, zone)
     if not ever and not job.ar:
         causes.append(_grouped("never", "no place in the cluster can ever run it as it is requested", why_never))
         return Explanation(_ranked(causes), smallest_change(state, job, now, True, zone))
     current, why_not = verify(state, job, False, now, zone)
     if current:
         return Explanation(_ranked(causes), None, job.start_after if [c.kind for c in causes] == ["start_time"] else 0.0)
-    causes += _by_kind(why_not)
+    causes += _by_kind(why_not, reported)
     change = smallest_change(state, job, now, False, zone)
     blocked = any(cause.kind in ("error", "hold", "dependency", "reservation", "limit") for cause in causes)
-    return Explanation(_ranked(causes), change, 0.0 if blocked else max(expected_start(state, job, now, zone), job.start_after))
+    if blocked:
+        return Explanation(_ranked(causes), change)
+    expected = _opening(state, why_not, now, zone) or expected_start(state, job, now, zone)
+    return Explanation(_ranked(causes), change, max(expected, job.start_after))
 
 
 def _ranked(causes: list[Cause]) -> list[Cause]:
@@ -83,10 +92,13 @@ def _of_the_job(state: State, job: Job, now: float) -> list[Cause]:
     causes = []
     errors = sorted({task.error for task in job.tasks.values() if task.error})
     if errors:
-        causes.append(Cause("error", "it is in error state", errors[:EXAMPLES], len(errors)))
+        text = f"it is in error state (qmod -cj {job.id} clears it)"
+        causes.append(Cause("error", text, errors[:EXAMPLES], len(errors)))
     for kind, tasks in job.holds.items():
         which = f" (tasks {tasks})" if job.is_array else ""
-        causes.append(Cause("hold", f"it has a {str(Hold(kind).name).lower()} hold{which}"))
+        name = str(Hold(kind).name).lower()
+        text = f"it has {'an' if kind == Hold.OPERATOR else 'a'} {name} hold{which} (qrls -h {name[0]} {job.id} takes it off)"
+        causes.append(Cause("hold", text))
     if waits := state.waits_for(job):
         ends = {"ok": "must succeed", "fail": "must fail"}
         texts = [f"job {other} {ends.get(job.conditions.get(other, ''), 'must end')}" for other in waits]
@@ -97,10 +109,10 @@ def _of_the_job(state: State, job: Job, now: float) -> list[Cause]:
     if job.start_after > now:
         causes.append(Cause("start_time", "its start time (-a) has not come"))
     if job.ar and (waiting := reservation_waits(state, job, now)):
-        causes.append(Cause("reservation", waiting.text))
+        causes.append(Cause("reservation", waiting.text.removeprefix(_DROPPED)))
     limits = (_task_limit(state, job), user_limit(state, job))
     if next(ready_tasks(state, job), None) is not None and job_waits(state, job, now) is None:
-        causes += [Cause("limit", limit.text) for limit in limits if limit is not None]
+        causes += [Cause("limit", limit.text.removeprefix(_DROPPED)) for limit in limits if limit is not None]
     return causes
 
 
@@ -110,7 +122,10 @@ def _task_limit(state: State, job: Job) -> Reason | None:
     return Reason("task_limit", (str(running),)) if limit and running >= limit else None
 
 
+#: how the scheduler's sentences on a whole job begin
+_DROPPED = "job dropped because "
 _TEXTS = {
+    "load": "no host reports now what it requests",
     "quota": "resource quotas leave nothing for it",
     "calendar": "calendars close queues that could take it",
     "kept": "what it requests is kept for reservations",
@@ -119,15 +134,37 @@ _TEXTS = {
 }
 
 
-def _by_kind(reasons: Iterable[Reason]) -> list[Cause]:
+def _reported(state: State, reasons: Iterable[Reason]) -> set[str]:
+    """Resources that are unknown in an empty cluster because they are load values of hosts."""
+    unknown = {reason.args[-1] for reason in reasons if reason.code == "unknown"}
+    return {name for name in unknown if any(name in host.load for host in state.hosts.values())}
+
+
+def _opening(state: State, reasons: list[Reason], now: float, zone: tzinfo) -> float:
+    """When the first queue instance opens (epoch s), if nothing but calendars keeps the job; else 0."""
+    local = datetime.fromtimestamp(now, zone).replace(tzinfo=None)
+    moments = []
+    for reason in reasons:
+        if reason.code != "calendar":
+            return 0.0
+        changed = next_change(state.typed("calendar", state.configs[reason.args[0]].text["calendar"]), local)
+        if changed is not None and changed[1] == ON:
+            moments.append(changed[0].replace(tzinfo=zone).timestamp())
+    return min(moments, default=0.0)
+
+
+def _by_kind(reasons: Iterable[Reason], reported: set[str]) -> list[Cause]:
     """Reasons of the present moment; those that hold in an empty cluster, too, only say which places do not count."""
     kinds: dict[str, list[Reason]] = {}
     for reason in reasons:
-        kinds.setdefault(_kind(reason.code), []).append(reason)
+        kinds.setdefault(_kind(reason, reported), []).append(reason)
     return [_grouped(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
 
 
-def _kind(code: str) -> str:
+def _kind(reason: Reason, reported: set[str]) -> str:
+    code = reason.code
+    if code.endswith("_offers") and reason.args[-1].partition("=")[0].partition(":")[2] in reported:
+        return "load"
     if code in ("quota", "kept"):
         return code
     if code in ("calendar", "off_time"):

@@ -45,8 +45,10 @@ def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False
         return Reason("in_error_state", (name,))
     if name in state.ambiguous:
         return Reason("ambiguous", (name,))
-    if instance.disabled or instance.calendar_disabled:
+    if instance.disabled:
         return Reason("disabled", (name,))
+    if instance.calendar_disabled:
+        return Reason("calendar", (name, "disabled"))
     if instance.preempted:
         return Reason("preempted", (name,))
     return Reason("suspended", (name,)) if instance.stops_jobs else None

@@ -210,6 +210,13 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
             "share": sum(state.tickets.get(job.id, NO_TICKETS)) / listing.running_tickets if task is not None else 0.0,
             "job_share": job.job_share,
         }
+    if "slaves" in details and task is not None and task.pe:
+        pe = state.typed("parallel_environment", task.pe)
+        living = [slave for _, slave in sorted(task.slaves.items()) if not slave.over]
+        found |= {
+            "slaves": [[s.instance, f"{s.number}.{s.host}"] for s in living] if pe and pe.control_slaves else None,
+            "usage": [task.usage.cpu, task.usage.mem, task.usage.io] if task.usage is not None else None,
+        }
     if "requests" in details:
         found |= {
             "hard": _hard_requests(listing, job, task),

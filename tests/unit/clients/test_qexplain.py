@@ -21,7 +21,7 @@ def test_holds_dependencies_and_times_are_all_named(shell: Shell, cell: Cell) ->
     lines = explain(shell, job)
     assert lines[0] == f'job {job} ("x") is pending, because'
     assert lines[1:] == [
-        "1. it has a user hold",
+        f"1. it has a user hold (qrls -h u {job} takes it off)",
         "2. it waits for other jobs",
         f"job {first} must end",
         "3. its start time (-a) has not come",
@@ -109,7 +109,8 @@ def test_json(shell: Shell, cell: Cell) -> None:
 
     job = cell.submit(holds="u")
     data = json.loads(shell(f"qexplain -json {job}").out)
-    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": "it has a user hold", "reasons": [], "count": 0}]
+    text = f"it has a user hold (qrls -h u {job} takes it off)"
+    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": text, "reasons": [], "count": 0}]
 
 
 @pytest.mark.statement("SO-45")
@@ -121,3 +122,33 @@ def test_qresub(shell: Shell, cell: Cell) -> None:
     outcome: Outcome = shell("qresub 99")
     assert (outcome.status, outcome.err) == (4, 'job "99" does not exist\n')
     assert shell("qresub").status == 1
+
+
+@pytest.mark.statement("ST-18")
+def test_load_values_may_come_to_be_enough(shell: Shell, cell: Cell) -> None:
+    lines = explain(shell, cell.submit(hard=["mem_free=99G"]))
+    assert lines[1] == "1. no host reports now what it requests"
+    assert "mem_free=7.812G instead of mem_free=99G (-l)" in lines
+    assert "it could start now with" in lines
+
+
+@pytest.mark.statement("ST-18", "CA-2")
+def test_a_calendar_says_when_it_opens(shell: Shell, cell: Cell) -> None:
+    cell.add("calendar", "night", week="mon-sun=6-9=off")
+    cell.configure("cluster_queue", "all.q", calendar="night")
+    lines = explain(shell, cell.submit())
+    assert lines[1] == "1. calendars close queues that could take it"
+    assert lines[-1].startswith("expected start: Fri Jan 15 09:00:00 2027")
+
+
+def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
+    job = cell.submit(holds="u")
+    shell.as_root(f"qhold -h o {job}")
+    assert explain(shell, job)[1:] == [
+        f"1. it has a user hold (qrls -h u {job} takes it off)",
+        f"2. it has an operator hold (qrls -h o {job} takes it off)",
+    ]
+    failed = cell.submit()
+    cell.cycle()
+    cell.end(failed, failed=26, reason="no such file")
+    assert explain(shell, failed)[1] == f"1. it is in error state (qmod -cj {failed} clears it)"

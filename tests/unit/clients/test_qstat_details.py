@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, Usage
+from gridengine.state.slaves import SlaveTask
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 
@@ -142,3 +143,24 @@ def test_the_users_file_comes_before_the_cells(shell: Shell) -> None:
     (shell.home / ".sge_qstat").write_text("-u alice\n")
     assert " held " in shell("qstat").out
     assert shell("qstat -u bob").out == ""
+
+
+@pytest.mark.statement("ST-26")
+def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> None:
+    cell.add("parallel_environment", "tight", allocation_rule="2", slots="99", control_slaves="TRUE")
+    cell.configure("cluster_queue", "all.q", pe_list="tight")
+    shell("qsub -b y -N par -pe tight 4 -q all.q@h1,all.q@h2 -masterq all.q@h1 sleep 9")
+    cell.cycle()
+    task = cell.state.task(1, 1)
+    task.slaves = {1: SlaveTask(1, "all.q@h2"), 2: SlaveTask(2, "all.q@h1", over=True), 3: SlaveTask(3, "all.q@h2")}
+    task.usage = Usage(cpu=3661.0, mem=0.5, io=0.25)
+    lines = [line[line.index("all.q") :].rstrip() for line in shell("qstat -t").lines[2:]]
+    assert lines == [
+        f"all.q@h1{' ' * 23}MASTER{' ' * 24}r     01:01:01 0.50000 0.25000",
+        f"all.q@h1{' ' * 23}SLAVE",
+        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}1.h2         r     NA         NA      NA",
+        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}3.h2         r     NA         NA      NA",
+    ]
+    (job,) = json.loads(shell("qstat -t -json").out)["jobs"]
+    assert [slave["task_id"] for slave in job["slave_tasks"]] == ["1.h2", "3.h2"]
+    assert shell("qstat -t -xml").status == 0

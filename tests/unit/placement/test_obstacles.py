@@ -25,7 +25,7 @@ def what(cluster: Cluster) -> str:
     ("flag", "code"),
     [
         ("disabled", "disabled"),
-        ("calendar_disabled", "disabled"),
+        ("calendar_disabled", "calendar"),
         ("suspended", "suspended"),
         ("calendar_suspended", "suspended"),
         ("subordinated", "suspended"),
