@@ -100,7 +100,7 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
             wanting.append(wants)
         elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             orders.priorities[job.id] = NO_PRIORITY
-    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders), now)
+    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders, now), now)
     known = state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
     for (job, category), priority, wants in zip(active, found, wanting, strict=True):
@@ -112,13 +112,13 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     return order
 
 
-def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders) -> list[float]:
+def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders, now: float) -> list[float]:
     """The tickets of each of these jobs by all policies; what has changed of them goes into the orders."""
     known = state.tickets
     if not (known or in_force(state, (job for job, _ in active))):
         return [0.0] * len(active)
     held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
-    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)])
+    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)], now)
     for (job, _), each in zip(active, found, strict=True):
         if known.get(job.id, NO_TICKETS) != each:
             orders.tickets[job.id] = each
