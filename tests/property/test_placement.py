@@ -52,8 +52,9 @@ JOBS = st.fixed_dictionaries(
 )
 RULES = st.sampled_from(
     ["to slots=4", "users {*} to slots=2", "users alice hosts {@grp} to slots=2,gpu=1", "hosts @grp to slots=3"]
-    + ["pes * to slots=3", "users !bob queues b.q to slots=1", "hosts {*} to gpu=2,once=1", "queues {*} hosts {h1,h2} to lic=1", "to h_rt=50"]
-    + ["pes {*} hosts @grp to slots=4,once=1", "hosts {h1,h3} to slots=$num_proc*0.5", "projects !* users bob to slots=0"]
+    + ["pes * to slots=3", "users !bob queues b.q to slots=1", "hosts {*} to gpu=2,once=1", "to h_rt=50"]
+    + ["queues {*} hosts {h1,h2} to lic=1", "pes {*} hosts @grp to slots=4,once=1", "projects !* users bob to slots=0"]
+    + ["hosts {h1,h3} to slots=$num_proc*0.5"]
 )
 ACTIONS = st.lists(
     st.one_of(
