@@ -92,8 +92,13 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     active: list[Active] = []
     wanting: list[bool] = []
     for job in state.jobs.values():
-        runs = any(task.granted for task in job.tasks.values()) if job.tasks else False
-        wants = _wants(view, job, orders, now)
+        runs = waits = False
+        for task in job.tasks.values():  # plain loops: every job is looked at in every cycle
+            if task.granted:
+                runs = True
+            elif not task.error:
+                waits = True
+        wants = (waits or bool(job.pending.runs)) and _may_run(view, job, orders, now)
         if wants or runs:
             category = view.category(job)
             active.append((job, category))
@@ -115,7 +120,7 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
 def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders, now: float) -> list[float]:
     """The tickets of each of these jobs by all policies; what has changed of them goes into the orders."""
     known = state.tickets
-    if not (known or in_force(state, (job for job, _ in active))):
+    if not (known or any(job.override_tickets for job, _ in active) or in_force(state)):
         return [0.0] * len(active)
     held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
     found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)], now)
@@ -131,10 +136,8 @@ def _first_three(entry: tuple[float, float, int, Job, AnyCategory]) -> tuple[flo
     return entry[:3]
 
 
-def _wants(view: View, job: Job, orders: Orders, now: float) -> bool:
-    """Whether any task of the job may be placed in this cycle. Notes when time alone will let it."""
-    if not job.pending and not any(task.status == "pending" and not task.error for task in job.tasks.values()):
-        return False
+def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
+    """Whether any of the job's waiting tasks may be placed in this cycle. Notes when time alone will let it."""
     if (job.predecessors or job.start_after) and job_waits(view.state, job, now) is not None:
         if job.start_after > now and (not orders.next_time or job.start_after < orders.next_time):
             orders.next_time = job.start_after

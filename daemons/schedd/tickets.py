@@ -9,7 +9,7 @@ sge_priority(5); PR-4, PR-5, PR-8, PR-9.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
@@ -30,12 +30,10 @@ class Entrant(NamedTuple):
 
 
 
-def in_force(state: State, jobs: Iterable[Job]) -> bool:
-    """Whether any policy gives any of these jobs a ticket: a cycle of many jobs need not ask otherwise."""
+def in_force(state: State) -> bool:
+    """Whether any policy gives out tickets, but for those that single jobs are given (-ot)."""
     weights = (state.scheduler.get(f"weight_tickets_{policy}", "0") for policy in ("functional", "share"))
-    if any(map(int, weights)) or any(job.override_tickets for job in jobs):
-        return True
-    return any(_number(objects, name, "oticket") for objects in _objects(state) for name in objects)
+    return any(map(int, weights)) or any(_number(all_of, name, "oticket") for all_of in _objects(state) for name in all_of)
 
 
 def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
