@@ -180,9 +180,9 @@ class JobTable:
             seconds = int(cpu)
             spent = f"{seconds // 86400}:{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
             used = f"{spent:<10} {memory:<7.5f} {io:<7.5f} "
-        override, functional = details["tickets"]
-        total = override + functional
-        by_policy = f"{total:>5.0f} {details['override_tickets']:>5} {override:>5.0f} {functional:>5.0f} {0:>5}"
+        override, functional, share = details["tickets"]
+        total = override + functional + share
+        by_policy = f"{total:>5.0f} {details['override_tickets']:>5} {override:>5.0f} {functional:>5.0f} {share:>5.0f}"
         return f"{used}{by_policy} {details['share']:<5.2f} "
 
     def _date(self, moment: float) -> str:

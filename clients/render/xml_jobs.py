@@ -179,7 +179,7 @@ def _tickets(details: "dict[str, Any]") -> "list[tuple[str, object]]":
         ("JB_jobshare", details["job_share"]),
         ("otickets", f"{details['tickets'][0]:.0f}"),
         ("ftickets", f"{details['tickets'][1]:.0f}"),
-        ("stickets", 0),
+        ("stickets", f"{details['tickets'][2]:.0f}"),
         ("JAT_share", f"{details['share']:.5f}"),
     ]
 

@@ -92,8 +92,13 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     active: list[Active] = []
     wanting: list[bool] = []
     for job in state.jobs.values():
-        runs = any(task.granted for task in job.tasks.values()) if job.tasks else False
-        wants = _wants(view, job, orders, now)
+        runs = waits = False
+        for task in job.tasks.values():  # plain loops: every job is looked at in every cycle
+            if task.granted:
+                runs = True
+            elif not task.error:
+                waits = True
+        wants = (waits or bool(job.pending.runs)) and _may_run(view, job, orders, now)
         if job.now and not wants and not job.tasks:
             orders.give_up.append(job.id)  # a hold or a dependency keeps it: it cannot start at once (SO-22)
         if wants or runs:
@@ -102,7 +107,7 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
             wanting.append(wants)
         elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             orders.priorities[job.id] = NO_PRIORITY
-    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders), now)
+    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders, now), now)
     known = state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
     for (job, category), priority, wants in zip(active, found, wanting, strict=True):
@@ -114,13 +119,13 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     return order
 
 
-def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders) -> list[float]:
+def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders, now: float) -> list[float]:
     """The tickets of each of these jobs by all policies; what has changed of them goes into the orders."""
     known = state.tickets
-    if not (known or in_force(state, (job for job, _ in active))):
+    if not (known or any(job.override_tickets for job, _ in active) or in_force(state)):
         return [0.0] * len(active)
     held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
-    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)])
+    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)], now)
     for (job, _), each in zip(active, found, strict=True):
         if known.get(job.id, NO_TICKETS) != each:
             orders.tickets[job.id] = each
@@ -133,10 +138,8 @@ def _first_three(entry: tuple[float, float, int, Job, AnyCategory]) -> tuple[flo
     return entry[:3]
 
 
-def _wants(view: View, job: Job, orders: Orders, now: float) -> bool:
-    """Whether any task of the job may be placed in this cycle. Notes when time alone will let it."""
-    if not job.pending and not any(task.status == "pending" and not task.error for task in job.tasks.values()):
-        return False
+def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
+    """Whether any of the job's waiting tasks may be placed in this cycle. Notes when time alone will let it."""
     if (job.predecessors or job.start_after) and job_waits(view.state, job, now) is not None:
         if job.start_after > now and (not orders.next_time or job.start_after < orders.next_time):
             orders.next_time = job.start_after

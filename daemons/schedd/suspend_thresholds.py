@@ -26,7 +26,11 @@ def suspend_orders(view: View, ledger: Ledger, orders: Orders, now: float) -> No
 
 
 def _any_suspended(view: View, tasks: set[tuple[int, int]]) -> bool:
-    return any((task := view.state.task(*key)) is not None and task.threshold_suspended for key in tasks)
+    jobs = view.state.jobs
+    for job_id, task_id in tasks:  # a plain loop: every running task is looked at in every cycle
+        if jobs[job_id].tasks[task_id].threshold_suspended:
+            return True
+    return False
 
 
 def _step(view: View, ledger: Ledger, orders: Orders, now: float, name: str) -> None:

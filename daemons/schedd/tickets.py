@@ -1,17 +1,19 @@
-"""Tickets: how much a job is entitled to by the override and the functional policy.
+"""Tickets: how much a job is entitled to by the override, the functional and the share tree policy.
 
-Owns both and their order. Must not know where jobs can run. Called by the cycle for all jobs that want to run or run.
-Source: sge_sched_conf(5) weight_tickets_functional, weight_user … weight_job, share_override_tickets, share_functional_shares,
-max_functional_jobs_to_schedule, policy_hierarchy; sge_priority(5); PR-4, PR-5, PR-8, PR-9.
+Owns the first two, the order of the three, and what a job gets of its leaf of the tree. Must not know where jobs can run.
+Called by the cycle for all jobs that want to run or run. Source: sge_sched_conf(5) weight_tickets_functional, weight_user …
+weight_job, share_override_tickets, share_functional_shares, max_functional_jobs_to_schedule, policy_hierarchy;
+sge_priority(5); PR-4, PR-5, PR-8, PR-9.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
+from daemons.schedd.share_tree import Path, ShareTree
 from gridengine.state.jobs import Job, Tickets
 from gridengine.state.state import Attributes, State
 
@@ -28,15 +30,14 @@ class Entrant(NamedTuple):
 
 
 
-def in_force(state: State, jobs: Iterable[Job]) -> bool:
-    """Whether any policy gives any of these jobs a ticket: a cycle of many jobs need not ask otherwise."""
-    if int(state.scheduler.get("weight_tickets_functional", "0")) or any(job.override_tickets for job in jobs):
-        return True
-    return any(_number(objects, name, "oticket") for objects in _objects(state) for name in objects)
+def in_force(state: State) -> bool:
+    """Whether any policy gives out tickets, but for those that single jobs are given (-ot)."""
+    weights = (state.scheduler.get(f"weight_tickets_{policy}", "0") for policy in ("functional", "share"))
+    return any(map(int, weights)) or any(_number(all_of, name, "oticket") for all_of in _objects(state) for name in all_of)
 
 
-def tickets(state: State, entrants: Sequence[Entrant]) -> list[Tickets]:
-    """The tickets of a running task of each job, or of the next one if it wants to run one.
+def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
+    """The tickets of a running task of each job, or of the next one if it wants to run one. now: epoch seconds.
 
     The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
     earlier ones gave them.
@@ -46,15 +47,14 @@ def tickets(state: State, entrants: Sequence[Entrant]) -> list[Tickets]:
     policies: dict[str, Callable[[list[float]], list[float]]] = {
         "O": lambda before: _override(state, entrants),
         "F": lambda before: _functional(state, entrants, before),
+        "S": lambda before: _share(state, entrants, before, now),
     }
     found = {letter: [0.0] * len(entrants) for letter in policies}
     total = [0.0] * len(entrants)
     for letter in order if order != "NONE" else "":
-        if letter not in policies:
-            continue
         found[letter] = policies[letter](total)
         total = [before + more for before, more in zip(total, found[letter], strict=True)]
-    return [Tickets(*each) for each in zip(found["O"], found["F"], strict=True)]
+    return [Tickets(*each) for each in zip(found["O"], found["F"], found["S"], strict=True)]
 
 
 def _owners(job: Job) -> tuple[str, str, str, str]:
@@ -159,7 +159,7 @@ def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) 
         else:
             found[index] = shares.worth(each.job, 0)
     for queue in queues.values():
-        queue.sort(key=lambda index: (-before[index], entrants[index].job.submit_time, entrants[index].job.id), reverse=True)
+        queue.sort(key=lambda index: _turn(entrants[index], before[index]), reverse=True)
     # tickets only become fewer while jobs are ranked: what is on top and still worth as much is the best
     heap = [(-shares.worth(entrants[queue[-1]].job, 1), queue[-1], queue) for queue in queues.values()]
     heapify(heap)
@@ -179,6 +179,34 @@ def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) 
         else:
             heappop(heap)
     return found
+
+
+def _share(state: State, entrants: Sequence[Entrant], before: list[float], now: float) -> list[float]:
+    """The tickets of each leaf divided among its running jobs; of those that wait, the next gets what it would get if it
+    ran, the one behind it as if both ran, and so on."""
+    found = [0.0] * len(entrants)
+    if not int(state.scheduler.get("weight_tickets_share", "0")) or not state.has("share_tree", ""):
+        return found
+    tree = ShareTree(state, (each.job for each in entrants), now)
+    leaves: dict[Path, list[int]] = defaultdict(list)
+    for index, each in enumerate(entrants):
+        leaves[tree.leaf(each.job)].append(index)
+    for path, members in leaves.items():
+        if not path:
+            continue
+        running = sum(entrants[index].running for index in members)
+        waiting = [index for index in members if entrants[index].wants]
+        waiting.sort(key=lambda index: _turn(entrants[index], before[index]))
+        for index in members:
+            found[index] = tree.tickets[path] / (running or 1)
+        for place, index in enumerate(waiting, 1):
+            found[index] = tree.tickets[path] / (running + place)
+    return found
+
+
+def _turn(entrant: Entrant, before: float) -> tuple[float, float, int]:
+    """Sorts waiting jobs of the same owner: by what earlier policies gave them, then as they came."""
+    return -before, entrant.job.submit_time, entrant.job.id
 
 
 def _is_true(text: str) -> bool:

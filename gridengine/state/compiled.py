@@ -12,10 +12,12 @@ from typing import Any
 from msgspec import Struct
 
 from gridengine.state.queues import names, settings
+from gridengine.syntax import object_file
 from gridengine.syntax.calendar import Calendar, parse_calendar
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.rqs import Rule, parse_rule
+from gridengine.syntax.share_tree import Node, parse_share_tree
 
 
 class ComplexEntry(Struct, frozen=True):
@@ -132,6 +134,11 @@ def _resource_quota(name: str, text: dict[str, str]) -> tuple[Rule, ...]:
     return tuple(parse_rule(line) for line in text["limit"].split("\n"))
 
 
+def _share_tree(name: str, text: dict[str, str]) -> Node:
+    """The root of the share tree."""
+    return parse_share_tree(object_file.parse_share_tree(text["nodes"]))
+
+
 COMPILERS: dict[str, Callable[[str, dict[str, str]], Any]] = {
     "complex": _complex,
     "parallel_environment": _parallel_environment,
@@ -140,4 +147,5 @@ COMPILERS: dict[str, Callable[[str, dict[str, str]], Any]] = {
     "calendar": _calendar,
     "host_group": _host_rule,
     "resource_quota": _resource_quota,
+    "share_tree": _share_tree,
 }

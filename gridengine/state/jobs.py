@@ -125,6 +125,7 @@ class Tickets(NamedTuple):
 
     override: float = 0.0
     functional: float = 0.0
+    share: float = 0.0
 
 
 NO_TICKETS = Tickets()

@@ -53,9 +53,8 @@ def configure(cell: DemoCell, name: str, value: str) -> None:
 
 @pytest.mark.statement("IA-5")
 def test_a_command_runs_through_ssh_in_the_environment_of_the_job(ssh_cell: DemoCell) -> None:
-    done = ssh_cell.command(
-        *("qrsh", "-v", "GREETING=a  'b'", "-cwd", 'echo "$QUEUE $GREETING"; pwd; cat; echo oops >&2; exit 7'), input="in", stdin=None
-    )
+    script = 'echo "$QUEUE $GREETING"; pwd; cat; echo oops >&2; exit 7'
+    done = ssh_cell.command("qrsh", "-v", "GREETING=a  'b'", "-cwd", script, input="in", stdin=None)
     assert done.stdout == f"all.q a  'b'\n{ssh_cell.work}\nin"
     assert (done.returncode, done.stderr) == (7, "oops\n")
     eventually("nothing is left", lambda: ssh_cell.must("qstat", "-u", "*") == "")

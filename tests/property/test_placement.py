@@ -17,11 +17,13 @@ from gridengine.orders import Orders
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
+from gridengine.placement.quotas import limit_value, rule_name, rule_of, uses
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
 from gridengine.state import events as ev
+from gridengine.state.quotas import Bucket, QuotaBook
 from gridengine.state.state import State
 from tests.builders import NOW, Cluster
 
@@ -48,6 +50,12 @@ JOBS = st.fixed_dictionaries(
         "parallel": st.sampled_from([("mpi", "2-5"), ("smp", "2"), ("make", "4"), ("two", "2-6"), ("m*", "1-3")]),
     },
 )
+RULES = st.sampled_from(
+    ["to slots=4", "users {*} to slots=2", "users alice hosts {@grp} to slots=2,gpu=1", "hosts @grp to slots=3"]
+    + ["pes * to slots=3", "users !bob queues b.q to slots=1", "hosts {*} to gpu=2,once=1", "to h_rt=50"]
+    + ["queues {*} hosts {h1,h2} to lic=1", "pes {*} hosts @grp to slots=4,once=1", "projects !* users bob to slots=0"]
+    + ["hosts {h1,h3} to slots=$num_proc*0.5"]
+)
 ACTIONS = st.lists(
     st.one_of(
         st.tuples(st.just("submit"), JOBS),
@@ -60,6 +68,9 @@ ACTIONS = st.lists(
         st.tuples(st.just("flag"), st.tuples(st.sampled_from(["all.q@h1", "b.q@h2"]), st.booleans())),
         st.tuples(st.just("slots"), st.integers(0, 5)),
         st.tuples(st.just("adjust"), st.sampled_from(["NONE", "np_load_avg=1.0"])),
+        st.tuples(st.just("quota"), st.sampled_from(["one", "two"]), st.lists(RULES, max_size=3)).map(
+            lambda drawn: (drawn[0], drawn[1:])
+        ),
     ),
     min_size=5,
     max_size=40,
@@ -118,6 +129,13 @@ def perform(cluster: Cluster, action: str, value: Any) -> None:
         cluster.apply(ev.InstanceFlagsChanged([value[0]], {"disabled": value[1]}))
     elif action == "slots":
         cluster.queue(slots=str(value))
+    elif action == "quota":
+        name, rules = value
+        text = {"name": name, "description": "NONE", "enabled": "TRUE", "limit": "\n".join(rules)}
+        if rules:
+            cluster.apply(ev.ObjectSet("resource_quota", name, text))
+        elif cluster.state.has("resource_quota", name):
+            cluster.apply(ev.ObjectRemoved("resource_quota", name))
     elif action == "adjust":
         cluster.change("scheduler", "", job_load_adjustments=value)
 
@@ -149,7 +167,22 @@ def overbooked(before: dict[tuple[str, str], float], state: State) -> list[str]:
     return found
 
 
-@pytest.mark.statement("CX-37", "CX-38", "CX-39", "CX-46", "CX-48", "QC-18", "PE-2")
+def over_quota(before: dict[Bucket, dict[str, float]], state: State) -> list[str]:
+    """Rules whose limit is exceeded by more than it was before; the sums must be those of a new count."""
+    recounted = QuotaBook(state)
+    recounted.rebuild()
+    assert {key: pytest.approx(sums) for key, sums in recounted.used.items()} == state.quotas.used
+    site, ledger, found = Site(state), Ledger(state), []
+    for bucket, sums in state.quotas.used.items():
+        for name, text in rule_of(site, bucket).limits.items():
+            entry = site.entries[name]
+            limit = limit_value(site, ledger, bucket, entry, text) if entry.is_consumable else 1e9
+            if sums.get(name, 0.0) > max(float(limit), before.get(bucket, {}).get(name, 0.0)) + 1e-6:
+                found.append(f"{rule_name(site, bucket)} {name}: {sums[name]} of {limit}")
+    return found
+
+
+@pytest.mark.statement("RQ-9", "RQ-2", "CX-37", "CX-38", "CX-39", "CX-46", "CX-48", "QC-18", "PE-2")
 @SETTINGS
 @given(ACTIONS)
 def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> None:
@@ -159,10 +192,12 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
             perform(cluster, action, value)
             continue
         before = amounts(cluster.state)
+        under = {bucket: dict(sums) for bucket, sums in cluster.state.quotas.used.items()}
         assert cluster.view is not None
         check_orders(cluster.state, schedule(cluster.view, cluster.now))
         orders = cluster.cycle()
         assert overbooked(before, cluster.state) == []
+        assert over_quota(under, cluster.state) == []
         for start in orders.starts:
             job = cluster.state.jobs[start.job_id]
             slots = sum(grant.slots for grant in start.granted)
@@ -184,6 +219,7 @@ def check_orders(state: State, orders: Orders) -> None:
         request = Request(site, state.jobs[start.job_id])
         assert grants_fit(site, ledger, request, start.granted, start.pe)
         ledger.charge(start.granted, request.charged, start.pe)
+        ledger.charge_quotas(uses(site, request, start.granted, start.pe), 1)
 
 
 def obstacle_free(cluster: Cluster, instance: str) -> bool:

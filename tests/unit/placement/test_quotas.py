@@ -130,6 +130,20 @@ def test_hosts_of_a_group_and_the_rest() -> None:
     assert Counter(hosts_of(cluster, [job for job in jobs if job != ended])) == {"h1": 2, "h2": 2, "h3": 1}
 
 
+@pytest.mark.statement("RQ-2", "CX-64")
+def test_what_ends_at_one_host_lets_a_job_run_at_another() -> None:
+    cluster = Cluster()
+    quota(cluster, "set", "hosts h1,h2 to slots=1", "to slots=0")
+    first, waiting = cluster.submit(), cluster.submit()
+    cluster.cycle()
+    assert hosts_of(cluster, [first]) == ["h1"] and not cluster.runs(waiting)
+    cluster.apply(ev.InstanceFlagsChanged(["all.q@h1"], {"disabled": True}))
+    cluster.cycle()
+    cluster.end(first)
+    cluster.cycle()
+    assert hosts_of(cluster, [waiting]) == ["h2"]
+
+
 @pytest.mark.statement("RQ-5")
 def test_dynamic_limits_follow_their_host() -> None:
     cluster = Cluster(slots=20)

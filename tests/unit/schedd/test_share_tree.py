@@ -1,0 +1,156 @@
+"""The share tree policy: which leaf a job belongs to, how tickets are divided, and what comes of it in the long run."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.state import events as ev
+from gridengine.state.jobs import Usage
+from tests.builders import Cluster
+
+PROJECTS = """id=0
+name=Root
+type=0
+shares=1
+childnodes=1,2,5
+id=1
+name=p1
+type=1
+shares=75
+childnodes=NONE
+id=2
+name=p2
+type=1
+shares=25
+childnodes=3,4
+id=3
+name=alice
+type=0
+shares=4
+childnodes=NONE
+id=4
+name=default
+type=0
+shares=1
+childnodes=NONE
+id=5
+name=default
+type=0
+shares=100
+childnodes=NONE"""
+USERS = """id=0
+name=Root
+type=0
+shares=1
+childnodes=1,2
+id=1
+name=alice
+type=0
+shares=30
+childnodes=NONE
+id=2
+name=bob
+type=0
+shares=10
+childnodes=NONE"""
+
+
+def cell(tree: str, slots: int = 0, **scheduler: str) -> Cluster:
+    cluster = Cluster(hosts=1, slots=max(slots, 1))
+    cluster.queue(slots=str(slots))
+    plain = {"weight_ticket": "1", "weight_urgency": "0", "weight_priority": "0", "weight_tickets_share": "1000"}
+    cluster.change("scheduler", "", halftime="0", **{**plain, **scheduler})
+    for user in ("alice", "bob", "carl"):
+        cluster.add("user", user)
+    for project in ("p1", "p2", "p3"):
+        cluster.add("project", project)
+    cluster.apply(ev.ObjectSet("share_tree", "", {"nodes": tree}))
+    return cluster
+
+
+def spend(cluster: Cluster, user: str, project: str, cpu: float) -> None:
+    cluster.apply(ev.UsageCharged([(user, project, Usage(cpu=cpu), cluster.now)]))
+
+
+def shares(cluster: Cluster, *jobs: int) -> list[float]:
+    cluster.cycle()
+    return [round(cluster.state.tickets[job].share, 2) if job in cluster.state.tickets else 0.0 for job in jobs]
+
+
+@pytest.mark.statement("PR-6")
+def test_shares_divide_the_tickets_among_those_who_have_jobs() -> None:
+    cluster = cell(USERS)
+    alice = cluster.submit()
+    assert shares(cluster, alice) == [1000]
+    bob, again = cluster.submit(owner="bob"), cluster.submit()
+    assert shares(cluster, alice, again, bob) == [750, 375, 250]
+    stranger = cluster.submit(owner="carl")
+    assert shares(cluster, stranger) == [0]
+
+
+@pytest.mark.statement("PR-6")
+def test_leaves_of_projects_of_users_in_them_and_of_the_others() -> None:
+    cluster = cell(PROJECTS)
+    in_leaf = cluster.submit(project="p1", owner="bob")
+    own, default = cluster.submit(project="p2"), cluster.submit(project="p2", owner="bob")
+    other = cluster.submit(project="p3", owner="carl")
+    # Root 75:25:100, in p2 4:1
+    assert shares(cluster, in_leaf, own, default, other) == [375, 100, 25, 500]
+    # default is a node of its own for each user
+    another = cluster.submit(owner="bob")
+    assert shares(cluster, in_leaf, other, another) == [250, 333.33, 333.33]
+
+
+@pytest.mark.statement("PR-6")
+@pytest.mark.parametrize(("factor", "expected"), [("1", [714.29, 285.71]), ("2", [555.56, 444.44]), ("5", [500, 500])])
+def test_past_usage_is_compensated_within_the_factor(factor: str, expected: list[float]) -> None:
+    """Shares are 3:1, used is 9:1: alice gets 5/6 of her share, bob 5/2 of his, but not more than `factor` times it."""
+    cluster = cell(USERS, compensation_factor=factor)
+    spend(cluster, "alice", "", 9000)
+    spend(cluster, "bob", "", 1000)
+    alice, bob = cluster.submit(), cluster.submit(owner="bob")
+    assert shares(cluster, alice, bob) == expected
+
+
+@pytest.mark.statement("PR-6", "PR-7")
+def test_usage_is_weighted_by_its_kinds() -> None:
+    cluster = cell(USERS, usage_weight_list="cpu=0.000000,mem=0.000000,io=1.000000")
+    spend(cluster, "alice", "", 1e9)
+    alice, bob = cluster.submit(), cluster.submit(owner="bob")
+    assert shares(cluster, alice, bob) == [750, 250]
+
+
+@pytest.mark.statement("PR-6")
+def test_without_a_tree_or_weight_nobody_gets_any() -> None:
+    cluster = cell(USERS, weight_tickets_share="0")
+    job = cluster.submit()
+    assert shares(cluster, job) == [0]
+    cluster.change("scheduler", "", weight_tickets_share="10")
+    assert shares(cluster, job) == [10]
+    cluster.apply(ev.ObjectRemoved("share_tree", ""))
+    assert shares(cluster, job) == [0]
+
+
+@pytest.mark.statement("PR-14", "PR-6")
+def test_in_the_long_run_usage_follows_the_shares() -> None:
+    """Two projects with shares 3:1, always enough jobs of both, eight slots, jobs of different lengths: their usage is 3:1."""
+    tree = PROJECTS.replace("childnodes=3,4", "childnodes=NONE").replace("childnodes=1,2,5", "childnodes=1,2")
+    cluster = cell(tree.partition("id=3")[0].strip(), slots=8)
+    used = {"p1": 0.0, "p2": 0.0}
+    ends: list[tuple[float, int, str, float]] = []
+    serial = 0
+    for _ in range(150):
+        waiting = [job.project for job in cluster.state.jobs.values() if job.pending]
+        for project in used:
+            for _ in range(waiting.count(project), 8):
+                cluster.submit(project=project)
+        for start in cluster.cycle(cluster.now + 10).starts:
+            serial += 1
+            length = 50.0 + 37 * (serial % 5)
+            ends.append((cluster.now + length, start.job_id, cluster.state.jobs[start.job_id].project, length))
+        for end in [end for end in ends if end[0] <= cluster.now]:
+            ends.remove(end)
+            spend(cluster, "alice", end[2], end[3])
+            cluster.end(end[1])
+            used[end[2]] += end[3]
+    assert used["p1"] / used["p2"] == pytest.approx(3.0, rel=0.1)
