@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from shepherd import process_tree, task_files
-from shepherd.run import shepherd
+from shepherd.guardian import shepherd
 
 
 def main() -> int:

@@ -21,7 +21,8 @@ import sys
 from pathlib import Path
 
 from shepherd import adoption, containment, process_tree, task_files
-from shepherd.run import COMMAND_SIGNAL, shepherd
+from shepherd.guardian import shepherd
+from shepherd.run import COMMAND_SIGNAL
 
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"

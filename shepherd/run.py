@@ -1,6 +1,6 @@
-"""The shepherd of one task: carries the plan out, watches over the processes, writes the `exit` file.
+"""The steps of one task: carries the plan out and watches over the processes.
 
-One process, forked by the launcher, that waits in sigtimedwait(2): for its children, for a command of the execd, for
+In the shepherd's process (`guardian`), which waits in sigtimedwait(2): for its children, for a command of the execd, for
 the next deadline. It does nothing while the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
 """
 
@@ -11,59 +11,23 @@ import signal
 import time
 from pathlib import Path
 
-from shepherd import containment, control, directories, plan, process, process_tree, session, task_files
+from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
-from shepherd.config import ConfigError, TaskConfig, read_config
-from shepherd.identity import Identity, IdentityError, as_user, owner
+from shepherd.config import TaskConfig
+from shepherd.identity import Identity, owner
 from shepherd.methods import MethodError
-from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, BEFORE_PID, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
-_BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
+BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 _PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
 
 
-def shepherd(directory: Path) -> None:
-    """Be the shepherd of the task in `directory`, from the first to the last moment. Returns when all is done.
-
-    Must run in a process of its own. Whatever happens, nothing of the job is left running and `exit` gets written.
-    """
-    for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED)
-    os.setsid()
-    os.umask(0o022)
-    process_tree.become_subreaper()
-    process_tree.set_name("sge_shepherd")
-    try:
-        if not task_files.claim(directory):
-            return  # another launcher has started this task
-        trace = task_files.Trace(directory)
-    except OSError as error:
-        task_files.leave_exit(directory, _record(BEFORE_PID, task_files.stamped(f"can't write into {directory}: {error}")))
-        return
-    trace("shepherd started")
-    try:
-        record = _Task(directory, read_config(directory / task_files.CONFIG), trace).run()
-    except ConfigError as error:
-        record = _record(FAILED_EARLY, task_files.stamped(str(error)))
-    except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
-        process_tree.kill_tree(os.getpid())
-        record = _record(SHEPHERD_ERROR, task_files.stamped(f"shepherd failed: {type(error).__name__}: {error}"))
-    trace(f"failed {record['failed']}, exit status {record['exit_status']}")
-    task_files.leave_exit(directory, record)
-
-
-def _record(failed: int, reason: str) -> dict[str, object]:
-    times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
-    return {"failed": failed, "exit_status": 0, "signal": 0, "reason": reason} | times
-
-
-class _Task:
+class Task:
     """State of one task while its steps are carried out."""
 
     def __init__(self, directory: Path, config: TaskConfig, trace: task_files.Trace) -> None:
@@ -90,11 +54,8 @@ class _Task:
         self._session: session.Session | None = None
 
     def run(self) -> dict[str, object]:
-        """Carry out all steps; returns the content of `exit`."""
-        try:
-            self._owner = owner(self._config)
-        except (IdentityError, OSError) as error:
-            return _record(FAILED_EARLY, task_files.stamped(str(error)))
+        """Carry out all steps; returns the content of `exit`. Raises IdentityError."""
+        self._owner = owner(self._config)
         try:
             for step in plan.plan(self._config):
                 self._carry_out(step)
@@ -114,13 +75,21 @@ class _Task:
         }
 
     def _carry_out(self, step: plan.Step) -> None:
+        assert self._owner is not None
+        try:
+            self._carry_out_as(step, self._owner)
+        except preparation.Unprepared as error:
+            self._fail(plan.PREPARATION, error.failed, str(error))
+
+    def _carry_out_as(self, step: plan.Step, owner: Identity) -> None:
+        """Do a step for the job's owner. Raises Unprepared."""
         match step:
             case plan.Contain():
-                self._contain(step)
+                self._containment = preparation.contain(self._directory, step)
             case plan.Bind():
-                self._bind(step.processors)
+                preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
-                self._make_directory(step.path)
+                preparation.make_directory(owner, step.path)
             case plan.Run():
                 self._run_to_end(step)
             case plan.OpenSession():
@@ -132,44 +101,7 @@ class _Task:
             case plan.Clean():
                 self._clean(step.text)
             case plan.RemoveDirectory():
-                self._remove_directory(step.path)
-
-    def _contain(self, step: plan.Contain) -> None:
-        try:
-            self._containment = containment.establish(self._directory, step.cgroups, step.gid_range)
-            if step.memory is not None:
-                self._containment.limit_memory(step.memory)
-        except (containment.NoGroupLeft, ValueError) as error:
-            self._fail(plan.PREPARATION, ADDING_GROUP, f"can't add a supplementary group: {error}")
-        except OSError as error:  # rather not run the job at all than without its limit
-            self._fail(plan.PREPARATION, BEFORE["job"], f"can't limit the memory of the job by a cgroup: {error.strerror}")
-
-    def _bind(self, processors: list[int]) -> None:
-        """Binding is a wish: without it the job runs all the same (sge_submit(1) -binding)."""
-        try:
-            os.sched_setaffinity(0, processors)
-        except OSError as error:
-            self._trace(f"can't bind to the processors {processors}: {error.strerror}")
-
-    def _make_directory(self, path: str) -> None:
-        assert self._owner is not None
-        try:
-            with as_user(self._owner):
-                directories.make(path)
-        except OSError as error:
-            self._fail(plan.PREPARATION, BEFORE["job"], f"can't make directory {path}: {error.strerror}")
-
-    def _remove_directory(self, path: str) -> None:
-        """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
-        assert self._owner is not None
-        try:
-            with as_user(self._owner):
-                directories.remove(path)
-        except OSError:
-            try:
-                directories.remove(path)
-            except OSError as error:
-                self._trace(f"can't remove directory {path}: {error.strerror}")
+                preparation.remove_directory(owner, step.path, self._trace)
 
     def _fail(self, step: str, failed: int, reason: str) -> None:
         self._trace(reason)
