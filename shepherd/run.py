@@ -11,12 +11,12 @@ import signal
 import time
 from pathlib import Path
 
-from shepherd import containment, control, directories, plan, process, process_tree, session, task_files
+from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
 from shepherd.config import TaskConfig
-from shepherd.identity import Identity, as_user
+from shepherd.identity import Identity
 from shepherd.methods import MethodError
-from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, CLEAN, FAILED_EARLY, Ended, Outcome
+from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -73,13 +73,20 @@ class TaskRun:
         }
 
     def _carry_out(self, step: plan.Step) -> None:
+        try:
+            self._do(step)
+        except preparation.Unprepared as error:
+            self._fail(plan.PREPARATION, error.failed, str(error))
+
+    def _do(self, step: plan.Step) -> None:
+        """Raises Unprepared."""
         match step:
             case plan.Contain():
-                self._contain(step)
+                self._containment = preparation.contain(self._directory, step)
             case plan.Bind():
-                self._bind(step.processors)
+                preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
-                self._make_directory(step.path)
+                preparation.make_directory(self._owner, step.path)
             case plan.Run():
                 self._run_to_end(step)
             case plan.OpenSession():
@@ -91,42 +98,7 @@ class TaskRun:
             case plan.Clean():
                 self._clean(step.text)
             case plan.RemoveDirectory():
-                self._remove_directory(step.path)
-
-    def _contain(self, step: plan.Contain) -> None:
-        try:
-            self._containment = containment.establish(self._directory, step.cgroups, step.gid_range)
-            if step.memory is not None:
-                self._containment.limit_memory(step.memory)
-        except (containment.NoGroupLeft, ValueError) as error:
-            self._fail(plan.PREPARATION, ADDING_GROUP, f"can't add a supplementary group: {error}")
-        except OSError as error:  # rather not run the job at all than without its limit
-            self._fail(plan.PREPARATION, BEFORE["job"], f"can't limit the memory of the job by a cgroup: {error.strerror}")
-
-    def _bind(self, processors: list[int]) -> None:
-        """Binding is a wish: without it the job runs all the same (sge_submit(1) -binding)."""
-        try:
-            os.sched_setaffinity(0, processors)
-        except OSError as error:
-            self._trace(f"can't bind to the processors {processors}: {error.strerror}")
-
-    def _make_directory(self, path: str) -> None:
-        try:
-            with as_user(self._owner):
-                directories.make(path)
-        except OSError as error:
-            self._fail(plan.PREPARATION, BEFORE["job"], f"can't make directory {path}: {error.strerror}")
-
-    def _remove_directory(self, path: str) -> None:
-        """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
-        try:
-            with as_user(self._owner):
-                directories.remove(path)
-        except OSError:
-            try:
-                directories.remove(path)
-            except OSError as error:
-                self._trace(f"can't remove directory {path}: {error.strerror}")
+                preparation.remove_directory(self._owner, step.path, self._trace)
 
     def _fail(self, step: str, failed: int, reason: str) -> None:
         self._trace(reason)
