@@ -1,6 +1,13 @@
+<<<<<<< HEAD
 """The shepherd of one task, a process forked by the launcher: from claiming the task to leaving its `exit` file.
 
 Owns that something is always written there, whatever goes wrong. Called by `launcher`; the task itself is `run`'s.
+=======
+"""The shepherd of one task, from its first to its last moment: one process, forked by the launcher.
+
+Owns what surrounds the steps: signals, the claim on the task, the `exit` file whatever happens. Called by `launcher`
+and by the program `sge_shepherd`.
+>>>>>>> execution
 """
 
 from __future__ import annotations
@@ -12,9 +19,15 @@ from pathlib import Path
 
 from shepherd import process_tree, task_files
 from shepherd.config import ConfigError, read_config
+<<<<<<< HEAD
 from shepherd.identity import IdentityError, owner
 from shepherd.outcome import BEFORE_PID, FAILED_EARLY, SHEPHERD_ERROR
 from shepherd.run import BLOCKED, TaskRun
+=======
+from shepherd.identity import IdentityError
+from shepherd.outcome import BEFORE_PID, FAILED_EARLY, SHEPHERD_ERROR
+from shepherd.run import BLOCKED, Task
+>>>>>>> execution
 from shepherd.usage import JobUsage
 
 
@@ -35,14 +48,28 @@ def shepherd(directory: Path) -> None:
             return  # another launcher has started this task
         trace = task_files.Trace(directory)
     except OSError as error:
+<<<<<<< HEAD
         task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {error}"))
         return
     trace("shepherd started")
     record = _carry_out(directory, trace)
+=======
+        task_files.leave_exit(directory, _record(BEFORE_PID, task_files.stamped(f"can't write into {directory}: {error}")))
+        return
+    trace("shepherd started")
+    try:
+        record = Task(directory, read_config(directory / task_files.CONFIG), trace).run()
+    except (ConfigError, IdentityError) as error:
+        record = _record(FAILED_EARLY, task_files.stamped(str(error)))
+    except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
+        process_tree.kill_tree(os.getpid())
+        record = _record(SHEPHERD_ERROR, task_files.stamped(f"shepherd failed: {type(error).__name__}: {error}"))
+>>>>>>> execution
     trace(f"failed {record['failed']}, exit status {record['exit_status']}")
     task_files.leave_exit(directory, record)
 
 
+<<<<<<< HEAD
 def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
     """The content of `exit`."""
     try:
@@ -60,3 +87,8 @@ def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
 def _unstarted(failed: int, reason: str) -> dict[str, object]:
     times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
     return {"failed": failed, "exit_status": 0, "signal": 0, "reason": task_files.stamped(reason)} | times
+=======
+def _record(failed: int, reason: str) -> dict[str, object]:
+    times = {"start_time": 0.0, "end_time": time.time(), "usage": JobUsage().final(0.0)}
+    return {"failed": failed, "exit_status": 0, "signal": 0, "reason": reason} | times
+>>>>>>> execution

@@ -41,7 +41,10 @@ def owner(config: TaskConfig) -> Identity:
         raise IdentityError(f'group id {config.gid} of "{config.owner}" is below min_gid {config.min_gid}')
     groups = config.groups
     if groups is None:
-        groups = os.getgrouplist(config.owner, config.gid)
+        try:
+            groups = os.getgrouplist(config.owner, config.gid)
+        except OSError as error:
+            raise IdentityError(f'cannot read the groups of user "{config.owner}": {error.strerror}') from error
     return Identity(config.owner, config.uid, config.gid, tuple(groups))
 
 

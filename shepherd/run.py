@@ -1,7 +1,14 @@
+<<<<<<< HEAD
 """One task as its shepherd carries it out: the steps of its plan, watching over the processes, what `exit` will say.
 
 It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. It does nothing while
 the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
+=======
+"""The steps of one task: carries the plan out and watches over the processes.
+
+In the shepherd's process (`guardian`), which waits in sigtimedwait(2): for its children, for a command of the execd, for
+the next deadline. It does nothing while the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
+>>>>>>> execution
 """
 
 from __future__ import annotations
@@ -11,12 +18,18 @@ import signal
 import time
 from pathlib import Path
 
-from shepherd import containment, control, directories, plan, process, process_tree, session, task_files
+from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
 from shepherd.config import TaskConfig
+<<<<<<< HEAD
 from shepherd.identity import Identity, as_user
 from shepherd.methods import MethodError
 from shepherd.outcome import ADDING_GROUP, AFTERWARDS, BEFORE, CLEAN, FAILED_EARLY, Ended, Outcome
+=======
+from shepherd.identity import Identity, owner
+from shepherd.methods import MethodError
+from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, Ended, Outcome
+>>>>>>> execution
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -27,7 +40,11 @@ _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not 
 _PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
 
 
+<<<<<<< HEAD
 class TaskRun:
+=======
+class Task:
+>>>>>>> execution
     """State of one task while its steps are carried out."""
 
     def __init__(self, directory: Path, config: TaskConfig, owner: Identity, trace: task_files.Trace) -> None:
@@ -53,7 +70,12 @@ class TaskRun:
         self._session: session.Session | None = None
 
     def run(self) -> dict[str, object]:
+<<<<<<< HEAD
         """Carry out all steps; returns the content of `exit`."""
+=======
+        """Carry out all steps; returns the content of `exit`. Raises IdentityError."""
+        self._owner = owner(self._config)
+>>>>>>> execution
         try:
             for step in plan.plan(self._config):
                 self._carry_out(step)
@@ -73,13 +95,21 @@ class TaskRun:
         }
 
     def _carry_out(self, step: plan.Step) -> None:
+        assert self._owner is not None
+        try:
+            self._carry_out_as(step, self._owner)
+        except preparation.Unprepared as error:
+            self._fail(plan.PREPARATION, error.failed, str(error))
+
+    def _carry_out_as(self, step: plan.Step, owner: Identity) -> None:
+        """Do a step for the job's owner. Raises Unprepared."""
         match step:
             case plan.Contain():
-                self._contain(step)
+                self._containment = preparation.contain(self._directory, step)
             case plan.Bind():
-                self._bind(step.processors)
+                preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
-                self._make_directory(step.path)
+                preparation.make_directory(owner, step.path)
             case plan.Run():
                 self._run_to_end(step)
             case plan.OpenSession():
@@ -91,6 +121,7 @@ class TaskRun:
             case plan.Clean():
                 self._clean(step.text)
             case plan.RemoveDirectory():
+<<<<<<< HEAD
                 self._remove_directory(step.path)
 
     def _contain(self, step: plan.Contain) -> None:
@@ -127,6 +158,9 @@ class TaskRun:
                 directories.remove(path)
             except OSError as error:
                 self._trace(f"can't remove directory {path}: {error.strerror}")
+=======
+                preparation.remove_directory(owner, step.path, self._trace)
+>>>>>>> execution
 
     def _fail(self, step: str, failed: int, reason: str) -> None:
         self._trace(reason)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from daemons.execd.cgroups import HostCgroups, find_cgroups
 from daemons.execd.site import HostConfiguration
 from gridengine.delivery import Start
-from gridengine.state.jobs import Confinement, TaskKey
+from gridengine.state.jobs import Confinement, TaskKey, try_of
 from gridengine.topology import BindingRequest, Core, Topology, choose
 
 _log = logging.getLogger(__name__)
@@ -72,10 +72,16 @@ class Restraints:
             return Restraint(cgroups=self._cgroups)
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
-        cores = choose(request, self.topology, self.cores_in_use | self._closed, slots)
+        cores = self._of_try(start.key)
+        if cores is None:
+            cores = choose(request, self.topology, self.cores_in_use | self._closed, slots)
         self._given[start.key] = cores
         processors = tuple(self.topology.processors(cores))
         return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "", self._cgroups)
+
+    def _of_try(self, key: TaskKey) -> tuple[Core, ...] | None:
+        """The cores that the job's master or another slave task of it has here: they are for all of its slots."""
+        return next((cores for other, cores in self._given.items() if try_of(other) == try_of(key)), None)
 
     def keep(self, key: TaskKey, cores: Collection[Core]) -> None:
         """A task that an earlier execd started has these cores."""
@@ -83,7 +89,9 @@ class Restraints:
 
     def release(self, key: TaskKey) -> bool:
         """Nothing of the task runs any more; whether that frees a core."""
-        return bool(self._given.pop(key, ()))
+        before = self.cores_in_use
+        self._given.pop(key, None)
+        return self.cores_in_use != before
 
 
 def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:

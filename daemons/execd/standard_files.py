@@ -45,11 +45,9 @@ def expand(path: str, variables: Mapping[str, str], home_of: Callable[[str], str
     return _VARIABLE.sub(lambda match: variables[match[1]], path)
 
 
-def standard_files(
-    job: Job, task_id: int, host: str, home: str, cwd: str, home_of: Callable[[str], str | None]
-) -> StandardFiles:
-    """The files of one task. `home`: of the owner on this host; `home_of(user)`: another's, None when unknown."""
-    variables = {
+def path_variables(job: Job, task_id: int, host: str, home: str) -> dict[str, str]:
+    """The variables of a path. Source: sge_submit(1) -o."""
+    return {
         "HOME": home,
         "USER": job.owner,
         "JOB_ID": str(job.id),
@@ -57,6 +55,13 @@ def standard_files(
         "HOSTNAME": host,
         "TASK_ID": str(task_id) if job.is_array else "0",  # 0 is what 8.1.9 puts there
     }
+
+
+def standard_files(
+    job: Job, task_id: int, host: str, home: str, cwd: str, home_of: Callable[[str], str | None]
+) -> StandardFiles:
+    """The files of one task. `home`: of the owner on this host; `home_of(user)`: another's, None when unknown."""
+    variables = path_variables(job, task_id, host, home)
 
     def place(entries: Sequence[PathOnHost], default: str) -> str:
         chosen = path_for(entries, host)

@@ -11,11 +11,12 @@ import msgspec
 
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPlaces, job_environment
+from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import HostConfiguration, Site, none_as_null
 from daemons.execd.slave_config import slave_config
-from daemons.execd.standard_files import StandardFiles, path_for, standard_files
+from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
 from gridengine.errors import SyntaxFault
 from gridengine.path_aliases import on_host
@@ -43,6 +44,8 @@ def task_config(
     job, queue = start.job, start.queue
     cwd = on_host(job.cwd, job.path_aliases, site.host) or account.home
     files = standard_files(job, start.key[1], site.host, account.home, cwd, home_of)
+    staged = _staged(start, site, configuration, account, home_of)
+    files = redirected(files, staged)
     places = task_places(start, site, cwd, files)
     result: dict[str, Value] = {
         "job_id": job.id,
@@ -66,7 +69,7 @@ def task_config(
         "nice": int(queue.get("priority", "0")),
         "notify_s": parse_time(queue["notify"]) if job.notify else None,
         "queue_notify_s": parse_time(queue["notify"]),
-        "variables": _variables(start, site, places, files),
+        "variables": _variables(start, site, places, files) | staging_variables(staged),
     }
     return (
         result
@@ -81,16 +84,31 @@ def task_config(
     )
 
 
-def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
-    """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
+def _staged(
+    start: Start, site: Site, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
+) -> dict[str, Staged]:
+    """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
+    if configuration.text.get("delegated_file_staging", "false").lower() != "true":
+        return {}
+    variables = path_variables(start.job, start.key[1], site.host, account.home)
+    return staged_streams(start.job, _tmpdir(start), lambda path: expand(path, variables, home_of))
+
+
+def _tmpdir(start: Start) -> str:
+    """The task's scratch directory (QC-19); each slave task has its own."""
     queue = start.granted[0].queue
     own = f"{start.key[0]}.{start.key[1]}.{queue}" + (f".{start.slave.number}" if start.slave is not None else "")
+    return f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{own}"
+
+
+def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
+    """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
     return TaskPlaces(
         directory=str(site.task_directory(start.key)),
         script=str(site.job_scripts / str(start.job.id)),
         cwd=cwd,
         stdin=files.stdin,
-        tmpdir=f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{own}",
+        tmpdir=_tmpdir(start),
         shell=path_for(start.job.shells, site.host) or none_as_null(start.queue.get("shell", "")) or "/bin/sh",
     )
 

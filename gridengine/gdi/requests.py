@@ -87,6 +87,7 @@ class Submit(Request):
     checkpoint_when: str = ""
     context: dict[str, str] = field(default_factory=dict)
     binding: str = ""
+    transfer_files: str = ""
     ar: int = 0
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 

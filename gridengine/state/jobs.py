@@ -139,6 +139,7 @@ class Job(Struct, omit_defaults=True):
     `task_range`: first, last and step as submitted; `array` holds the tasks that come of it.
     `ar`, `ar_time`: its advance reservation and when that was made, 0 without one.
     `allocation_rule`: that of -alloc, before the PE's; without a PE the slots are of none (AR-126).
+    `transfer_files`: letters `i`, `o`, `e` of the streams that prolog and epilog stage (EX-21).
     `predecessors`: all jobs that are waited for; `conditions`: how those of them must end for which it matters (DP-2 and
     ADR 0020). `doomed`: why the job can never run, "" if it can. `unsuccessful`: how many of its tasks did not succeed.
     """
@@ -207,6 +208,7 @@ class Job(Struct, omit_defaults=True):
     checkpoint_when: str = ""
     context: dict[str, str] = field(default_factory=dict)
     binding: str = ""
+    transfer_files: str = ""
     ar: int = 0
     ar_time: float = 0.0
     pending: Ranges = field(default_factory=Ranges)

@@ -24,7 +24,7 @@ from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
 from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
 from gridengine.state import checkpointing
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import Job, PathOnHost
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import is_pattern
 from gridengine.units import INFINITY, parse_time
@@ -33,10 +33,12 @@ COPIED = (
     "account project kind pty script_file binary args cwd path_aliases submit_cwd home login_shell submit_path stdout stderr "
     "stdin merge shells no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
     "task_concurrency start_after deadline priority job_share override_tickets reserve rerun now notify mail_options "
-    "mail_list checkpoint checkpoint_when context binding ar"
+    "mail_list checkpoint checkpoint_when context binding transfer_files ar"
 ).split()
 """Fields that mean the same in `Submit` and in `Job`."""
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
+PATHS = ("stdout", "stderr", "stdin", "shells")
+"""Fields that may name a host each path is for."""
 _OF_RESERVATION = frozenset(("ar", "hard"))
 _CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
 _PATHS = frozenset(("stdout", "stderr", "stdin", "shells"))
@@ -52,6 +54,9 @@ def job_fields(
     one that is changed. Name, tasks, holds and environment are not among them. Raises Refused.
     """
     fields = {name: getattr(wish, name) for name in COPIED if name in said}
+    for name in PATHS:
+        if name in said:
+            fields[name] = _on_known_hosts(getattr(wish, name), world)
     for name in ("hard", "soft"):
         if name in said:
             fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
@@ -85,6 +90,17 @@ def job_fields(
     if not DEPENDENCIES.isdisjoint(said):
         fields |= dependency_fields(state, wish, owner.user, said, world.outcome, job)
     return fields
+
+
+def _on_known_hosts(paths: list[PathOnHost], world: World) -> list[PathOnHost]:
+    """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises Refused."""
+    found = []
+    for name, path in paths:
+        unique = world.resolve_host(name) if name else ""
+        if unique is None:
+            raise Refused(f'can\'t resolve hostname "{name}"')
+        found.append((unique, path))
+    return found
 
 
 def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job: Job | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from daemons.execd.cgroups import HostCgroups
@@ -31,6 +32,17 @@ def test_a_core_is_given_once_and_comes_back() -> None:
     assert host.cores_in_use == set(HOST.cores)
     assert host.release(one.key) and not host.release(one.key) and not host.release(three.key)
     assert host.cores_in_use == {(0, 2), (0, 3)}
+
+
+@pytest.mark.statement("EX-18", "TI-2")
+def test_slave_tasks_share_the_cores_of_their_job() -> None:
+    host = restraints()
+    master = start({"binding": "set linear"}, granted=[Grant("all.q@g1", 2)])
+    cores = host.give(master, CONFIGURATION, "g1").cores
+    slave = msgspec.structs.replace(master, key=(*master.key, 1))
+    assert host.give(slave, CONFIGURATION, "g1").cores == cores == ((0, 0), (0, 1))
+    assert not host.release(master.key), "the slave task still has them"
+    assert host.release(slave.key)
 
 
 @pytest.mark.statement("EX-18", "EX-9")

@@ -163,3 +163,16 @@ def test_an_accepted_job_is_on_disk_with_script_and_environment(cell: Cell) -> N
     payload = cell.master.spool.payload(job)
     assert payload.script == script.encode()
     assert payload.environment == {"A": "1\n2"}
+
+
+@pytest.mark.statement("SO-12")
+def test_hosts_of_paths_must_exist(cell: Cell) -> None:
+    for field in ("stdout", "stderr", "stdin", "shells"):
+        assert refusal(cell, **{field: [("", "/tmp"), ("nowhere", "/x")]}) == (1, 'can\'t resolve hostname "nowhere"')
+    job = cell.submit(stdout=[("h1", "/one"), ("", "/all")])
+    assert cell.state.jobs[job].stdout == [("h1", "/one"), ("", "/all")]
+
+
+@pytest.mark.statement("SB-1")
+def test_an_empty_script_is_refused(cell: Cell) -> None:
+    assert refusal(cell, binary=False, script="") == (1, "job rejected: the script is empty")

@@ -1,0 +1,59 @@
+"""Delegated file staging: prolog and epilog copy a job's files from and to other hosts, told where by `$fs_*` variables.
+
+Pure. Owns which streams are staged and by which paths. Called by `task_config`. Source: sge_conf(5)
+delegated_file_staging, prolog; drmaa_transfer_files (EX-21).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from daemons.execd.standard_files import StandardFiles
+from gridengine.state.jobs import Job
+
+_LETTERS = {"stdin": "i", "stdout": "o", "stderr": "e"}
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One stream: where its file comes from or goes to, and its place on the execution host meanwhile."""
+
+    host: str
+    path: str
+    tmp_path: str
+
+
+def staged_streams(job: Job, tmpdir: str, expand: Callable[[str], str]) -> dict[str, Staged]:
+    """The streams that the job asked for (`transfer_files`) and for which it gave a path; stderr not when merged.
+
+    The host is the one of `host:path`, else the submit host. The files meet in `tmpdir`, which lives from before the
+    prolog until after the epilog.
+    """
+    found = {}
+    for stream, letter in _LETTERS.items():
+        paths = getattr(job, stream)
+        if letter in job.transfer_files and paths and not (stream == "stderr" and job.merge):
+            host, path = paths[0]
+            found[stream] = Staged(host or job.submit_host, expand(path), f"{tmpdir}/{stream}")
+    return found
+
+
+def redirected(files: StandardFiles, staged: dict[str, Staged]) -> StandardFiles:
+    """The files with the staged ones at their temporary places."""
+    return dataclasses.replace(files, **{stream: each.tmp_path for stream, each in staged.items()})
+
+
+def staging_variables(staged: dict[str, Staged]) -> dict[str, str]:
+    """All `$fs_*` variables; those of streams that are not staged are empty, and their flag is 0."""
+    result: dict[str, str] = {}
+    for stream in _LETTERS:
+        each = staged.get(stream, Staged("", "", ""))
+        result |= {
+            f"fs_{stream}_host": each.host,
+            f"fs_{stream}_path": each.path,
+            f"fs_{stream}_tmp_path": each.tmp_path,
+            f"fs_{stream}_file_staging": "1" if stream in staged else "0",
+        }
+    return result

@@ -1,0 +1,69 @@
+"""What is made before the first process of a task and taken away after the last: its cgroup or group id, its processors,
+its scratch directory.
+
+Owns these steps of the plan. Called by `run`. Raises `Unprepared` for what the task cannot do without.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from shepherd import containment, directories, plan
+from shepherd.identity import Identity, as_user
+from shepherd.outcome import ADDING_GROUP, BEFORE
+from shepherd.task_files import Trace
+
+
+class Unprepared(Exception):
+    """The task cannot be run: failed code of sge_status(5) and reason."""
+
+    def __init__(self, failed: int, reason: str) -> None:
+        super().__init__(reason)
+        self.failed = failed
+
+
+def contain(directory: Path, step: plan.Contain) -> containment.Containment:
+    """Take what holds the job's processes together. Rather no job than one without its limit. Raises Unprepared."""
+    try:
+        held = containment.establish(directory, step.cgroups, step.gid_range)
+    except (containment.NoGroupLeft, ValueError) as error:
+        raise Unprepared(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
+    except OSError as error:
+        raise Unprepared(BEFORE["job"], f"can't hold the job's processes together: {error.strerror}") from error
+    if step.memory is not None:
+        try:
+            held.limit_memory(step.memory)
+        except OSError as error:
+            held.release(directory)
+            raise Unprepared(BEFORE["job"], f"can't limit the memory of the job by a cgroup: {error.strerror}") from error
+    return held
+
+
+def bind(processors: list[int], trace: Trace) -> None:
+    """Bind this process, and all that it starts, to processors. A wish: without it the job runs all the same (SO-6)."""
+    try:
+        os.sched_setaffinity(0, processors)
+    except OSError as error:
+        trace(f"can't bind to the processors {processors}: {error.strerror}")
+
+
+def make_directory(owner: Identity, path: str) -> None:
+    """Make the scratch directory. Raises Unprepared."""
+    try:
+        with as_user(owner):
+            directories.make(path)
+    except OSError as error:
+        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}") from error
+
+
+def remove_directory(owner: Identity, path: str, trace: Trace) -> None:
+    """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
+    try:
+        with as_user(owner):
+            directories.remove(path)
+    except OSError:
+        try:
+            directories.remove(path)
+        except OSError as error:
+            trace(f"can't remove directory {path}: {error.strerror}")
