@@ -9,17 +9,24 @@ from gridengine.options import fields as plain
 from gridengine.options import submission as fold
 from gridengine.options.option import Option
 
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from gridengine.options.option import Fold
+
 MAIL_LETTERS = "bea"
 _SWITCH = {"y": True, "yes": True, "n": False, "no": False}
 
 
-def date(target: fold.Submission, field: str, values: fold.Values) -> None:
-    """-a, -e: `[[CC]YY]MMDDhhmm[.SS]` as epoch seconds."""
-    try:
-        fold.date(target, field, values)
-    except SyntaxFault as fault:
-        option = "-a" if field == "start_time" else "-e"
-        raise SyntaxFault(f'Wrong date/time format "{values[0]}" specified to {option} option: {fault}') from None
+def date(option: str) -> "Fold":
+    """A fold function for `[[CC]YY]MMDDhhmm[.SS]` as epoch seconds."""
+
+    def read(target: fold.Submission, field: str, values: fold.Values) -> None:
+        try:
+            fold.date(target, field, values)
+        except SyntaxFault as fault:
+            raise SyntaxFault(f'Wrong date/time format "{values[0]}" specified to {option} option: {fault}') from None
+
+    return read
 
 
 def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
@@ -34,16 +41,16 @@ def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
         raise SyntaxFault("-d: a reservation must have an end")
 
 
-def hard_errors(target: fold.Submission, field: str, values: fold.Values) -> None:
-    """-he y[es]|n[o] (AR-10)."""
-    if values[0] not in _SWITCH:
-        raise SyntaxFault(f'invalid option argument "-he {values[0]}"')
-    target.request[field] = _SWITCH[values[0]]
+def switch(option: str) -> "Fold":
+    """A fold function for y[es] and n[o]; the option alone means yes, where it may stand alone (AR-10, AR-15)."""
 
+    def read(target: fold.Submission, field: str, values: fold.Values) -> None:
+        value = values[0] if values else "y"
+        if value not in _SWITCH:
+            raise SyntaxFault(f'invalid option argument "{option} {value}", it must be y[es] or n[o]')
+        target.request[field] = _SWITCH[value]
 
-def immediate(target: fold.Submission, field: str, values: fold.Values) -> None:
-    """-now [y[es]|n[o]]: interactive queues alone (AR-15)."""
-    fold.switch(target, field, values or ["y"])
+    return read
 
 
 def mail_options(target: fold.Submission, field: str, values: fold.Values) -> None:
@@ -55,16 +62,14 @@ def mail_options(target: fold.Submission, field: str, values: fold.Values) -> No
     target.request[field] = "" if "n" in letters else "".join(x for x in "abe" if x in kept or x in letters)
 
 
-def latest(target: fold.Submission, field: str, values: fold.Values) -> None:
-    """-latest: as -a."""
-    fold.date(target, field, values)
-
-
 def idle(target: fold.Submission, field: str, values: fold.Values) -> None:
     """-idle time."""
     from gridengine.units import INFINITY, parse_time
 
-    seconds = parse_time(values[0])
+    try:
+        seconds = parse_time(values[0])
+    except SyntaxFault:
+        raise SyntaxFault(f'Wrong time format "{values[0]}" specified to -idle option') from None
     target.request[field] = 0.0 if seconds == INFINITY else float(seconds)
 
 
@@ -81,29 +86,29 @@ def validation(target: fold.Submission, field: str, values: fold.Values) -> None
 
 
 RESERVATION_OPTIONS: tuple[Option, ...] = (
-    Option("-a", "date_time", "qrsub qralter", date, "start_time", "start time, now if left out"),
+    Option("-a", "date_time", "qrsub qralter", date("-a"), "start_time", "start time, now if left out"),
     Option("-A", "account_string", "qrsub qralter", fold.text, "account", "account that is named in the records"),
     Option("-alloc", "allocation_rule slot_range", "qrsub qralter", fold.allocation, "allocation_rule", "slots spread by a rule"),
     Option("-ar", "ar_list", "qrstat", plain.names, "reservations", "show everything about these reservations"),
     Option("-ckpt", "ckpt_name", "qrsub qralter", fold.text, "checkpoint", "queues with this checkpointing environment"),
     Option("-d", "time", "qrsub qralter", duration, "duration", "duration, as h:m:s or seconds"),
-    Option("-e", "date_time", "qrsub qralter", date, "end_time", "end time"),
+    Option("-e", "date_time", "qrsub qralter", date("-e"), "end_time", "end time"),
     Option("-explain", "", "qrstat", plain.flag, "explain", "show what is wrong with reservations"),
     Option("-f", "", "qrdel", plain.flag, "force", "delete even if hosts do not answer"),
     Option("-find", "number", "qrsub", fold.number(1, 100, "number of windows"), "find", "list windows that fit, take none"),
     Option("-h", "host", "qrsub qralter", host, "", "on this host, as -l h=host"),
-    Option("-he", "y[es]|n[o]", "qrsub qralter", hard_errors, "hard_errors", "start no jobs while anything is wrong"),
-    Option("-heal", "y[es]|n[o]", "qrsub qralter", fold.switch, "heal", "move what is lost with a host to others"),
+    Option("-he", "y[es]|n[o]", "qrsub qralter", switch("-he"), "hard_errors", "start no jobs while anything is wrong"),
+    Option("-heal", "y[es]|n[o]", "qrsub qralter", switch("-heal"), "heal", "move what is lost with a host to others"),
     Option("-help --help", "", "qrdel qrstat", plain.flag, "help", "print this help"),
     Option("-help --help", "", "qrsub qralter", fold.setting, "help", "print this help"),
     Option("-idle", "time", "qrsub qralter", idle, "idle_limit", "give it back after so long without a job"),
     Option("-json", "", "qrstat", plain.flag, "json", "print JSON"),
     Option("-l", "resource_list", "qrsub qralter", fold.requests, "", "request resources"),
-    Option("-latest", "date_time", "qrsub", latest, "latest", "take the first window that begins by then"),
+    Option("-latest", "date_time", "qrsub", date("-latest"), "latest", "take the first window that begins by then"),
     Option("-m", "mail_options", "qrsub qralter", mail_options, "mail_options", "when to send mail: b e a, or n for never"),
     Option("-M", "mail_list", "qrsub qralter", fold.add_names, "mail_list", "whom to send mail"),
     Option("-masterq", "wc_queue_list", "qrsub qralter", fold.add_names, "master_queues", "queues for the master task"),
-    Option("-now", "[y[es]|n[o]]", "qrsub", immediate, "now", "interactive queues only"),
+    Option("-now", "[y[es]|n[o]]", "qrsub", switch("-now"), "now", "interactive queues only"),
     Option("-N", "ar_name", "qrsub qralter", fold.name, "name", "name of the reservation"),
     Option("-pe", "pe_name slot_range", "qrsub qralter", fold.parallel_environment, "pe", "slots of a parallel environment"),
     Option("-q", "wc_queue_list", "qrsub qralter", fold.queues, "", "queues that may be reserved"),

@@ -70,9 +70,10 @@ def records(number: str) -> list[tuple[str, str]]:
     found = []
     for line in (COMMON / "reporting").read_text().splitlines():
         _, kind, *fields = line.split(":")
-        place = {"new_ar": 1, "acct": 42}.get(kind, 2)
-        if kind.startswith(("new_ar", "ar_")) and fields[place] == number:
-            found.append((kind, {"ar_log": f"{fields[3]} {fields[4]}", "ar_acct": ":".join(fields[3:])}.get(kind, "")[:40]))
+        known = fields[1 if kind == "new_ar" else 2 :]
+        if kind.startswith(("new_ar", "ar_")) and known[0] == number:
+            told = {"ar_log": " ".join(known[1:3]), "ar_acct": ":".join(known[1:])}
+            found.append((kind, told.get(kind, "")))
     return found
 
 
@@ -118,7 +119,7 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
     usage = testbed_cell.on("tm", "qacct", "-ar", soft).stdout
     assert soft in usage, usage
     job = testbed_cell.on("tm", "qacct", "-j", before).stdout
-    assert re.search(rf"^arid\s+{soft}$", job, re.M), job
+    assert re.search(rf"^arid\s+{soft}\s*$", job, re.M), job
 
 
 def check_records(hard: str, soft: str, waiting: str) -> None:

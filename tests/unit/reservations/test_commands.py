@@ -227,6 +227,23 @@ def test_details_follow_the_original(shell: Shell, cell: ReservingCell) -> None:
     ]
 
 
+@pytest.mark.statement("AR-3", "AR-10", "AR-15")
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ("-d 10 -he x", 'qrsub: invalid option argument "-he x", it must be y[es] or n[o]'),
+        ("-d 10 -now x", 'qrsub: invalid option argument "-now x", it must be y[es] or n[o]'),
+        ("-d 10 -heal x", 'qrsub: invalid option argument "-heal x", it must be y[es] or n[o]'),
+        ("-d 10 -idle x", 'qrsub: Wrong time format "x" specified to -idle option'),
+        ("-d 10 -latest 13", 'qrsub: Wrong date/time format "13" specified to -latest option: '),
+        ("-d 10 -e 02301200", 'qrsub: Wrong date/time format "02301200" specified to -e option: '),
+        ("-d 10 -find 0", 'qrsub: invalid number of windows "0", it must be an integer from 1 to 100'),
+    ],
+)
+def test_a_refusal_names_the_option_and_what_it_may_be(shell: Shell, options: str, text: str) -> None:
+    assert refused(shell(f"qrsub {options}")).startswith(text)
+
+
 @pytest.mark.statement("AR-46", "AR-19")
 @pytest.mark.parametrize(("asked", "shown"), [("2", "2"), ("2-3", "2,3"), ("2-4", "2-4"), ("-3", "1-3"), ("4-", "4-9999999")])
 def test_the_range_of_slots_as_the_original_shows_it(shell: Shell, asked: str, shown: str) -> None:
