@@ -14,6 +14,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
+#: lines that a verifier may say about one job; one that floods must not take the qmaster's time and memory
+MOST_LINES = 20_000
 STATES = ("ACCEPT", "CORRECT", "REJECT", "REJECT_WAIT")
 LEVELS = {"INFO": "info", "WARNING": "warning", "ERROR": "error"}
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -44,6 +46,7 @@ class Conversation:
         self._variables: list[tuple[str, str, str]] = []
         self._send_environment = False
         self._begun = False
+        self._lines = 0
 
     def open(self) -> list[str]:
         """The first lines to send."""
@@ -51,6 +54,9 @@ class Conversation:
 
     def receive(self, line: str) -> list[str]:
         """Take a line of the verifier; the lines to send then. Raises VerifierFault."""
+        self._lines += 1
+        if self._lines > MOST_LINES:
+            raise VerifierFault(f"it says more than {MOST_LINES} lines about one job")
         word, _, rest = line.rstrip("\r\n").partition(" ")
         if word == "LOG":
             level, _, text = rest.partition(" ")

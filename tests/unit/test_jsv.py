@@ -8,7 +8,7 @@ import pytest
 
 from gridengine.errors import SyntaxFault
 from gridengine.jsv.bindings import binding_parameters, binding_text
-from gridengine.jsv.conversation import Conversation, VerifierFault, escape, unescape, verifier_path
+from gridengine.jsv.conversation import MOST_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
 from gridengine.jsv.parameters import corrected, parameters
 
 FULL: dict[str, Any] = {
@@ -191,3 +191,12 @@ def test_urls() -> None:
     for bad in ("binary:/x", "", "bob@"):
         with pytest.raises(SyntaxFault):
             verifier_path(bad)
+
+
+@pytest.mark.statement("JV-2", "JV-6")
+def test_a_verifier_that_floods_is_given_up() -> None:
+    talk = Conversation({}, "server", "qmaster", "alice", "users", 1)
+    for _ in range(MOST_LINES):
+        talk.receive("LOG INFO flood")
+    with pytest.raises(VerifierFault, match="more than"):
+        talk.receive("LOG INFO flood")
