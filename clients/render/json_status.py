@@ -93,6 +93,7 @@ def _shares(details: "Fields") -> "Fields":
         "override_tickets": details["override_tickets"],
         "granted_override_tickets": details["tickets"][0],
         "granted_functional_tickets": details["tickets"][1],
+        "granted_share_tickets": details["tickets"][2],
         "ticket_share": details["share"],
         "job_share": details["job_share"],
         "cpu_s": cpu,

@@ -43,7 +43,7 @@ def running(cell: Cell, user: str = "alice", cpu: float = 0.0, **fields: str) ->
     return job
 
 
-@pytest.mark.statement("PR-6", "QF-33")
+@pytest.mark.statement("PR-6", "PR-12", "QF-33")
 def test_usage_is_kept_of_users_and_projects_and_decays(here: Cell) -> None:
     run(here)
     run(here, project="P")
