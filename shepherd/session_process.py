@@ -95,7 +95,7 @@ class SessionProcess:
             data = os.read(self._control, session.LONGEST)
             if not data:
                 return DESERTED  # without a shepherd there is no task
-            self._outcome = data.strip()
+            self._finish(json.loads(data))
         if self._outcome is not None and not self._exit_sent:
             self._drain()
         connection = self._connection
@@ -105,6 +105,12 @@ class SessionProcess:
             self._accept()
         self._send()
         return None
+
+    def _finish(self, last_word: dict[str, Any]) -> None:
+        self._outcome = json.dumps(last_word["outcome"]).encode()
+        if not last_word["linger"]:
+            self._grace_s = 0
+            self._deadline = time.monotonic()
 
     # --- the job --------------------------------------------------------------------------------------------------
 
