@@ -198,9 +198,15 @@ class SessionProcess:
         if greeting.get("size") and self._streams.terminal:
             set_window_size(self._streams.input, tuple(greeting["size"]))
         if self._opener is not None:
-            os.write(self._opener, b".")
-            os.close(self._opener)
-            self._opener = None
+            self._open_gate(self._opener)
+
+    def _open_gate(self, opener: int) -> None:
+        try:
+            os.write(opener, b".")
+        except BrokenPipeError:
+            pass  # the job could not start; the client will hear it
+        os.close(opener)
+        self._opener = None
 
     def _greeted(self, greeting: dict[str, Any]) -> dict[str, Any]:
         """The answer to a greeting: a client that comes anew gets a number of its own, and the one before is dismissed."""
