@@ -1,6 +1,6 @@
 """Interactive jobs as the user's side has them: submit, wait for the start, connect, and exit as the job does.
 
-Owns the course of qrsh and qlogin, and what they say. Source: sge_submit(1) qrsh, qlogin; statements IA, SO-22, SO-24, SO-29;
+Owns the course of qrsh, qlogin and qsh, and what they say. Source: sge_submit(1) qrsh, qlogin; IA, SO-22, SO-24, SO-29;
 texts and exit codes as other programs parse them (O).
 """
 
@@ -70,23 +70,27 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
         return submitted
     job_id, name = submitted
     if verbose:
-        print(f'Your job {job_id} ("{name}") has been submitted', flush=True)
-        program.complain("waiting for interactive job to be scheduled ...")
+        report_submission(job_id, name)
     session = Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
     try:
-        if not _wait_for_start(job_id):
-            program.complain(f'Your "{command}" request could not be scheduled, try again later.')
-            return _FAILED
-        if verbose:
-            program.complain(f"Your interactive job {job_id} has been successfully scheduled.")
-        return session.run()
+        return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
     except Interrupted as interruption:
         return session.interrupted(interruption.number)
 
 
-def _wait_for_start(job_id: int) -> bool:
-    """Wait until the job has its place; whether it ever gets one."""
-    return next((not record.get("deleted") for record in records_of(job_id)), False)
+def report_submission(job_id: int, name: str) -> None:
+    print(f'Your job {job_id} ("{name}") has been submitted', flush=True)
+    program.complain("waiting for interactive job to be scheduled ...")
+
+
+def wait_for_start(command: str, job_id: int, verbose: bool) -> bool:
+    """Wait until the job has its place; whether it ever gets one (IA-4)."""
+    started = next((not record.get("deleted") for record in records_of(job_id)), False)
+    if not started:
+        program.complain(f'Your "{command}" request could not be scheduled, try again later.')
+    elif verbose:
+        program.complain(f"Your interactive job {job_id} has been successfully scheduled.")
+    return started
 
 
 def _attach(target: str) -> int:

@@ -250,7 +250,8 @@ class TaskRun:
         if self._session is None:
             return
         self._job_over = True
-        self._session.finish(self._outcome.exit_status, self._outcome.failed, self._outcome.reason)
+        outcome = self._outcome
+        self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.why)
         if self._config.slave and self._control.why:
             self._session.kill()  # its client is of the same job, and ends with it
         while not self._session.over:

@@ -51,11 +51,14 @@ class Session:
         self._streams.close_job_ends()
         os.close(self._gate)
 
-    def finish(self, exit_status: int, failed: int, reason: str) -> None:
-        """Tell the client how the job has ended, behind all of its output; the process ends when the client has it."""
+    def finish(self, exit_status: int, failed: int, reason: str, linger: bool) -> None:
+        """Tell the client how the job has ended, behind all of its output; the process ends when the client has it.
+
+        `linger`: it is waited for if it is not connected now. For a job that was deleted nobody waits.
+        """
         outcome = {"exit_status": exit_status, "failed": failed, "reason": reason}
         try:
-            os.write(self._control, json.dumps(outcome).encode() + b"\n")
+            os.write(self._control, json.dumps({"outcome": outcome, "linger": linger}).encode() + b"\n")
         except OSError:
             pass  # it has ended
         os.close(self._control)

@@ -95,7 +95,7 @@ class SessionProcess:
             data = os.read(self._control, session.LONGEST)
             if not data:
                 return DESERTED  # without a shepherd there is no task
-            self._outcome = data.strip()
+            self._finish(json.loads(data))
         if self._outcome is not None and not self._exit_sent:
             self._drain()
         connection = self._connection
@@ -105,6 +105,12 @@ class SessionProcess:
             self._accept()
         self._send()
         return None
+
+    def _finish(self, last_word: dict[str, Any]) -> None:
+        self._outcome = json.dumps(last_word["outcome"]).encode()
+        if not last_word["linger"]:
+            self._grace_s = 0
+            self._deadline = time.monotonic()
 
     # --- the job --------------------------------------------------------------------------------------------------
 
@@ -192,9 +198,15 @@ class SessionProcess:
         if greeting.get("size") and self._streams.terminal:
             set_window_size(self._streams.input, tuple(greeting["size"]))
         if self._opener is not None:
-            os.write(self._opener, b".")
-            os.close(self._opener)
-            self._opener = None
+            self._open_gate(self._opener)
+
+    def _open_gate(self, opener: int) -> None:
+        try:
+            os.write(opener, b".")
+        except BrokenPipeError:
+            pass  # the job could not start; the client will hear it
+        os.close(opener)
+        self._opener = None
 
     def _greeted(self, greeting: dict[str, Any]) -> dict[str, Any]:
         """The answer to a greeting: a client that comes anew gets a number of its own, and the one before is dismissed."""

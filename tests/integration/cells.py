@@ -143,6 +143,13 @@ class TestbedCell:
         """Run a command as an ordinary user, in the user's home."""
         return run(self._cell("as", user, host, *command), **{"env": self.environment, **options})
 
+    def start_as(self, user: str, host: str, *command: str) -> subprocess.Popen[bytes]:
+        """Start a command as an ordinary user, with pipes for its streams."""
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            self._cell("as", user, host, *command), env=self.environment, stdin=pipe, stdout=pipe, stderr=pipe
+        )
+
     def power(self, action: str, host: str) -> None:
         """`kill`, `boot`, `cut` or `mend` a host."""
         done = run([str(TESTBED / "hosts"), action, host])

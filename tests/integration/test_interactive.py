@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -229,3 +230,31 @@ def test_a_session_outlives_the_daemon_of_its_host(demo_cell: DemoCell) -> None:
 def test_nobody_connects_without_a_ticket(demo_cell: DemoCell) -> None:
     done = demo_cell.command("qrsh", "-attach", "999999")
     assert done.returncode == 1 and "job 999999 does not exist" in done.stderr
+
+
+@pytest.fixture
+def display() -> Iterator[str]:
+    """An X server without a screen that listens at a port, with xterm beside it."""
+    if not (shutil.which("Xvfb") and shutil.which("xterm")):
+        subprocess.run(["apt-get", "install", "-y", "-qq", "xvfb", "xterm"], capture_output=True, check=True)
+    reading, writing = os.pipe()
+    command = ["Xvfb", "-displayfd", str(writing), "-listen", "tcp", "-ac", "-nolisten", "unix"]
+    server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
+    os.close(writing)
+    try:
+        yield f"localhost:{os.read(reading, 16).decode().strip()}"
+    finally:
+        server.terminate()
+        server.wait()
+        os.close(reading)
+
+
+@pytest.mark.statement("IA-3", "SO-10")
+def test_qsh_opens_a_window_on_the_display(demo_cell: DemoCell, display: str) -> None:
+    there = demo_cell.work / "in-the-window"
+    demo_cell.must("qsh", "-display", display, "--", "-e", "sh", "-c", f"echo $DISPLAY >{there}; sleep 1000")
+    job = the_job(demo_cell)
+    assert jobs(demo_cell)[0][2] == "INTERACTIV"
+    eventually("the window is there", there.exists)
+    assert there.read_text().startswith("localhost:")
+    demo_cell.must("qdel", job)

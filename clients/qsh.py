@@ -1,0 +1,37 @@
+"""qsh: an xterm on an exec host, on the display of the user. Source: sge_submit(1) qsh, -display; IA-3, SO-10.
+
+The window is the job's own: this command ends when the job has its place.
+"""
+
+import os
+
+from clients import program
+from clients.interactive import report_submission, submit_interactive, wait_for_start
+from clients.program import Failure
+from clients.submission import Job, read_submission
+
+
+def qsh(arguments: list[str]) -> int:
+    """The exit status: 0 when the window was started."""
+    job = read_submission("qsh", arguments)
+    if not (job.settings.get("help") or job.settings.get("verify")):
+        _check_display(job)
+    submitted = submit_interactive("qsh", "qsh", job)
+    if isinstance(submitted, int):
+        return submitted
+    report_submission(*submitted)
+    return 0 if wait_for_start("qsh", submitted[0], verbose=True) else 1
+
+
+def _check_display(job: Job) -> None:
+    """There must be a display that the exec host can reach: one with a host's name. Raises Failure."""
+    environment = job.target.request.setdefault("environment", {})
+    display = environment.setdefault("DISPLAY", os.environ.get("DISPLAY", ""))
+    if not display:
+        raise Failure("error: no DISPLAY variable found with interactive job", 1)
+    if display.startswith(("unix:", ":")):
+        raise Failure(f'error: the display "{display}" is a local one: -display needs the name of a host, as in host:0', 1)
+
+
+def main() -> int:
+    return program.run("qsh", qsh)

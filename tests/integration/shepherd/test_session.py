@@ -1,0 +1,118 @@
+"""The session process of an interactive task, by its socket: who gets in, and what its end does to the job."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any
+
+import pytest
+
+from gridengine import session
+from tests.integration.shepherd.cell import Cell, Task, wait_for
+
+
+def interactive(cell: Cell, command: str, **config: Any) -> Task:
+    settings = {"login": True, "login_shell": "/bin/sh", "command": command, "session": "pipes", "stdout": "/dev/null"}
+    task = cell.task(None, **{**settings, "merge": True, "attempt": 1, **config})
+    task.start()
+    return task
+
+
+def greet(task: Task, **greeting: Any) -> tuple[socket.socket, dict[str, Any]]:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(30)
+    wait_for(lambda: connection.connect_ex(str(task.directory / "session")) == 0, "the session's socket")
+    connection.sendall(json.dumps({"attempt": 1, "client": None, "received": None, **greeting}).encode() + b"\n")
+    line = b""
+    while not line.endswith(b"\n"):
+        line += connection.recv(1)
+    return connection, json.loads(line)
+
+
+def outcome(connection: socket.socket, received: int = 0) -> tuple[bytes, dict[str, Any]]:
+    """Standard output and how the job ended. `received`: frames that came over an earlier connection."""
+    inbox, output = session.Inbox(), b""
+    inbox.connected(received)
+    while data := connection.recv(65536):
+        for kind, content in inbox.feed(data):
+            if kind == session.OUTPUT:
+                output += content
+            elif kind == session.EXIT:
+                connection.sendall(session.taken(inbox.count))
+                return output, json.loads(content)
+    raise AssertionError(f"the session ended without an outcome behind {output!r}")
+
+
+@pytest.mark.statement("IA-1", "EX-1")
+def test_prolog_and_epilog_are_around_a_job_whose_outcome_the_client_hears(cell: Cell) -> None:
+    log = cell.home / "log"
+    hook = cell.file("hook", f'#!/bin/sh\necho "$1" >>{log}\n')
+    hook.chmod(0o755)
+    task = interactive(cell, f"echo job >>{log}; echo said; exit 3", prolog=f"{hook} prolog", epilog=f"{hook} epilog")
+    connection, answer = greet(task)
+    assert answer["received"] == answer["first"] == 0
+    output, ended = outcome(connection)
+    assert (output, ended["exit_status"], ended["failed"]) == (b"said\n", 3, 0)
+    task.wait()
+    assert log.read_text().split() == ["prolog", "job", "epilog"]
+
+
+@pytest.mark.statement("IA-1", "EX-4")
+def test_a_job_that_cannot_start_tells_its_client_why(cell: Cell) -> None:
+    task = interactive(cell, "true", no_shell=True, cwd="/nowhere")
+    connection, _ = greet(task)
+    _, ended = outcome(connection)
+    assert ended["failed"] == 28 and "/nowhere" in ended["reason"]
+    task.wait()
+
+
+@pytest.mark.statement("IA-8")
+@pytest.mark.parametrize("status", [99, 100])
+def test_no_exit_status_of_an_interactive_job_runs_it_again(cell: Cell, status: int) -> None:
+    task = interactive(cell, f"exit {status}")
+    assert outcome(greet(task)[0])[1]["exit_status"] == status
+    task.wait()
+    assert task.exit["failed"] == 0
+
+
+@pytest.mark.statement("IA-6")
+def test_a_job_to_which_nobody_comes_ends(cell: Cell) -> None:
+    task = interactive(cell, "sleep 1000", session_grace_s=0.2)
+    task.wait()
+    assert task.exit["exit_status"] in (129, 137)
+    assert "nobody was connected" in task.trace
+
+
+@pytest.mark.statement("IA-6")
+def test_the_client_can_end_the_job(cell: Cell) -> None:
+    task = interactive(cell, "sleep 1000")
+    connection, _ = greet(task)
+    task.job_pid()
+    connection.sendall(session.frame(session.END))
+    task.wait()
+    assert task.exit["exit_status"] == 137 and "the client ended" in task.exit["reason"]
+
+
+@pytest.mark.statement("IA-6")
+def test_a_deleted_job_does_not_wait_for_a_client_that_is_gone(cell: Cell) -> None:
+    task = interactive(cell, "sleep 1000")
+    greet(task)[0].close()
+    task.job_pid()
+    task.command("kill")
+    task.wait()
+    assert task.exit["exit_status"] == 137
+
+
+@pytest.mark.statement("IA-9", "IA-10")
+def test_who_is_let_in_again(cell: Cell) -> None:
+    task = interactive(cell, "echo one; read line; echo two")
+    first, answer = greet(task)
+    assert first.recv(65536) == session.frame(session.OUTPUT, b"one\n")
+    assert "refused" in greet(task, attempt=2)[1]
+    assert "refused" in greet(task, client=answer["client"] + 1, received=0)[1]
+    again, resumed = greet(task, client=answer["client"], received=1)
+    assert (resumed["client"], resumed["first"]) == (answer["client"], 1)
+    again.sendall(session.frame(session.INPUT, b"go\n"))
+    assert outcome(again, received=1)[0] == b"two\n"
+    task.wait()

@@ -1,0 +1,78 @@
+"""qrsh, qlogin and qsh up to the point where a connection is made."""
+
+from __future__ import annotations
+
+import pytest
+
+from clients.remote_command import arguments
+from clients.terminal import Terminal
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def no_signals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signals of the test's own process stay as they are."""
+    monkeypatch.setattr(Terminal, "watch_signals", lambda self: None)
+    monkeypatch.setenv("TERM", "vt100")
+    monkeypatch.delenv("DISPLAY", raising=False)
+
+
+@pytest.mark.statement("IA-4", "SO-22", "IA-7", "SB-9")
+def test_what_is_submitted(shell: Shell) -> None:
+    shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
+    said = shell("qrsh -pty y -l arch=* /bin/hostname -f")
+    assert (said.status, said.out, said.err) == (1, "", 'Your "qrsh" request could not be scheduled, try again later.\n')
+    request = next(body for name, body in shell.asked if name == "submit")
+    wanted = {"kind": "qrsh", "now": True, "binary": True, "script_file": "/bin/hostname", "args": ["-f"], "pty": True}
+    assert {name: request[name] for name in wanted} == wanted
+    assert request["environment"]["TERM"] == "vt100"
+
+
+@pytest.mark.statement("SO-22", "SO-24", "IA-2")
+def test_a_login_and_its_texts(shell: Shell) -> None:
+    shell.streamed = [{"task_id": 1, "deleted": True}, {"done": True}]
+    said = shell("qlogin -now n")
+    assert said.out.startswith("Your job 1 (\"QLOGIN\") has been submitted")
+    assert said.err.startswith("waiting for interactive job to be scheduled ...\n")
+    assert [(body["kind"], body["now"]) for name, body in shell.asked if name == "submit"] == [("qlogin", False)]
+    assert shell("qlogin hostname").status == 2
+
+
+@pytest.mark.parametrize(
+    "line", ["qrsh -q nowhere true", "qrsh -t 1-2 true", "qrsh -sync y true", "qlogin -noshell", "qrsh -attach x"]
+)
+def test_what_is_refused(shell: Shell, line: str) -> None:
+    said = shell(line)
+    assert said.status != 0 and said.out == "" and said.err
+
+
+@pytest.mark.statement("IA-3", "SO-10")
+def test_qsh_needs_a_display_with_a_host(shell: Shell) -> None:
+    assert shell("qsh").err == "error: no DISPLAY variable found with interactive job\n"
+    assert shell("qsh -display :1").status == 1
+    shell.streamed = [{"task_id": 1, "started": True}]
+    said = shell("qsh -display desk:1 -- -bg red")
+    assert said.status == 0 and said.err.endswith("has been successfully scheduled.\n")
+    request = next(body for name, body in shell.asked if name == "submit")
+    assert (request["kind"], request["args"], request["environment"]["DISPLAY"]) == ("qsh", ["-bg", "red"], "desk:1")
+
+
+@pytest.mark.statement("AR-98")
+@pytest.mark.parametrize("command", ["qrsh -ar 1 true", "qlogin -ar 1", "qsh -display desk:1 -ar 1"])
+def test_interactive_jobs_run_in_reservations(shell: Shell, cell: Cell, command: str) -> None:
+    assert shell.as_root("qrsub -u alice -d 1:0:0 -l h=h2").status == 0
+    shell.streamed = [{"task_id": 1, "deleted": True}]
+    for _ in range(2):
+        shell(command)
+    cell.cycle()
+    assert cell.placed(1) == [("all.q@h2", 1)]
+    assert 2 not in cell.state.jobs, "the one slot is taken, and it was now or never"
+
+
+@pytest.mark.statement("IA-5")
+def test_how_the_configured_command_is_called() -> None:
+    assert arguments("qlogin", "h1", "4711", "", False) == ["h1", "4711"]
+    assert arguments("rlogin", "h1", "4711", "", False) == ["-p", "4711", "h1"]
+    assert arguments("rsh", "h1", "4711", "/s/remote", False) == ["-p", "4711", "h1", "exec", "/s/remote"]
+    assert arguments("rsh", "h1", "4711", "/s/remote", True)[0] == "-n"
