@@ -42,8 +42,9 @@ def _slave_command_applied(state: State, event: ev.SlaveCommandApplied) -> None:
 
 
 def _slave_ended(state: State, event: ev.SlaveEnded) -> None:
-    task = state.jobs[event.job_id].tasks[event.task_id]
-    slave = task.slaves[event.number]
+    task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
+    if task is None or slave is None:
+        return  # the end of the whole try came with the same reports
     slave.over = True
     slave.exit_status, slave.failed, slave.reason = event.exit_status, event.failed, event.reason
     slave.environment = {}

@@ -138,3 +138,30 @@ def test_a_user_who_is_deleted_and_comes_back(testbed_cell: TestbedCell, gate: s
     finally:
         cell.on("tm", "qdel", "-u", "gecarol")
         run(["userdel", "-r", "-f", "gecarol"])
+
+
+@pytest.mark.statement("CK-5", "CK-4", "QF-34")
+def test_a_checkpointing_job_leaves_a_host_whose_daemon_is_shut_down(testbed_cell: TestbedCell, gate: str) -> None:
+    cell = testbed_cell
+    with TemporaryDirectory(dir="/var/tmp") as directory:
+        (Path(directory) / "save").write_text(
+            "ckpt_name save\ninterface userdefined\nckpt_command none\nmigr_command none\nrestart_command none\n"
+            "clean_command none\nckpt_dir /tmp\nsignal none\nwhen s\n"
+        )
+        assert cell.on("tm", "qconf", "-Ackpt", f"{directory}/save").returncode == 0
+    cell.on("tm", "qconf", "-aattr", "queue", "ckpt_list", "save", "all.q")
+    try:
+        places = ("-q", "all.q@t3,all.q@t2", "-soft", "-q", "all.q@t3", "-hard")
+        moves = submit(cell, "-ckpt", "save", *places, "sh", "-c", gate)
+        ends = submit(cell, *places, "sleep", "1000")
+        eventually("both run", lambda: running_on(cell, moves) == running_on(cell, ends) == "t3")
+        assert cell.on("tm", "qconf", "-kej", "t3").returncode == 0
+        eventually("it goes on elsewhere", lambda: running_on(cell, moves) == "t2")
+        eventually("the other was killed", lambda: record(cell, ends).get("exit_status", "").startswith("137"))
+        cell.start("t3")
+        run(["touch", GO])
+        eventually("it ends", lambda: record(cell, moves).get("exit_status") == "5")
+        eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+    finally:
+        cell.on("tm", "qconf", "-dattr", "queue", "ckpt_list", "save", "all.q")
+        cell.on("tm", "qconf", "-dckpt", "save")

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from daemons.qmaster.effects import pending_effects
 from gridengine.delivery import Load
 from gridengine.state import apply as apply_module
 from gridengine.state import events as ev
 from gridengine.state.bookings import Bookings
+from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.state import State
 from tests.harness import LOAD, Cell
 from tests.simulation.simulated_host import SimulatedHost
@@ -31,6 +33,8 @@ class Simulation:
         self.random = random.Random(seed)
         self.cell = Cell(directory, hosts=3, slots=3)
         self.hosts = {name: SimulatedHost(name) for name in self.cell.names}
+        self.cell.configure("parallel_environment", "mpi", control_slaves="TRUE")
+        self.cell.configure("configuration", "global", reschedule_unknown="0:0:3")
         self.accepted: dict[int, int] = {}
         self.deleted: set[int] = set()
 
@@ -38,6 +42,7 @@ class Simulation:
         actions = [
             (self.submit, 6), (self.place, 8), (self.deliver, 10), (self.report, 10), (self.finish, 8),
             (self.delete, 2), (self.suspend, 2), (self.kill_master, 2), (self.power_off, 1), (self.toggle_queue, 1),
+            (self.inherit, 6), (self.lose, 1),
         ]  # fmt: skip
         choices, weights = zip(*actions, strict=True)
         for _ in range(steps):
@@ -97,6 +102,20 @@ class Simulation:
             assert self.cell.ask("delete_jobs", targets=[str(job)]).status == 0
             self.deleted.add(job)
 
+    def inherit(self) -> None:
+        """The master of a parallel job starts a task on one of its hosts, as far as it may."""
+        parallel = [job for job in self.cell.state.jobs.values() if any(task.pe for task in job.tasks.values())]
+        if parallel:
+            job = self.random.choice(sorted(parallel, key=lambda job: job.id))
+            task = self.random.choice([task for task in job.tasks.values() if task.pe])
+            host = self.random.choice(task.granted).host
+            self.cell.ask("start_slave", job_id=job.id, task_id=task.id, host=host, command="work")
+
+    def lose(self) -> None:
+        """The qmaster thinks that a host is gone, and after a while gives up what ran there."""
+        self.cell.master.lose_host(self.random.choice(list(self.hosts)))
+        self.cell.pass_time(self.random.choice((0.0, 4.0)))
+
     def suspend(self) -> None:
         if self.cell.state.jobs:
             job = self.random.choice(sorted(self.cell.state.jobs))
@@ -146,6 +165,7 @@ class Simulation:
                 self.cell.master.acknowledgements(host.name, instructions, host.obey(instructions, self.cell.now))
                 self.cell.master.flush()
                 for key in sorted(host.running):
+                    assert self.known(key), f"{key} was left behind on {host.name}"
                     host.end(key, 0, self.cell.now)
             self.cell.place()
             self.check()
@@ -153,8 +173,14 @@ class Simulation:
                 break
         assert self.cell.state.jobs == {}
         for job, tasks in self.accepted.items():
-            ended = {record[35] for record in self.cell.records(job)}
+            ended = {record[35] for record in self.cell.records(job) if record[41] == "NONE"}
             assert len(ended) == tasks or job in self.deleted, f"job {job}: {len(ended)} of {tasks} tasks accounted for"
+
+
+    def known(self, key: TaskKey) -> bool:
+        """Whether the master knows of what a host runs."""
+        state = self.cell.state
+        return (state.task(*try_of(key)) if len(key) < SLAVE_KEY else live_slave(state, key)) is not None
 
 
 def assert_bookings(state: State) -> None:
@@ -167,7 +193,7 @@ def assert_bookings(state: State) -> None:
     assert state.bookings.cluster == fresh.cluster
 
 
-@pytest.mark.statement("SP-3", "EX-9", "EX-10", "CX-46")
+@pytest.mark.statement("SP-3", "EX-9", "EX-10", "EX-11", "CX-46", "TI-5")
 @pytest.mark.parametrize("seed", range(25))
 def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path, seed: int) -> None:
     Simulation(tmp_path, seed).run()
@@ -183,4 +209,16 @@ def test_the_simulation_catches_a_planted_bug(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setitem(apply_module.HANDLERS, ev.TaskRequeued, leak)
     with pytest.raises(AssertionError):
         for seed in range(10):
+            Simulation(tmp_path / str(seed), seed).run()
+
+
+def test_the_simulation_sees_what_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An end of a try that forgets its slave tasks leaves them running on their hosts."""
+
+    def forget(state: State, job: Job, task: Task) -> None:
+        task.slaves = {}
+
+    monkeypatch.setattr(apply_module, "abandon_slaves", forget)
+    with pytest.raises(AssertionError, match="left behind"):
+        for seed in (0, 17, *range(100, 120)):
             Simulation(tmp_path / str(seed), seed).run()

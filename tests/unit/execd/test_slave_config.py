@@ -1,0 +1,78 @@
+"""What a slave task's shepherd is told, and how its directory is found again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemons.execd import active_jobs
+from daemons.execd.site import Site, offer_programs
+from daemons.execd.task_config import task_config
+from gridengine.delivery import Start
+from gridengine.state.jobs import Grant
+from gridengine.state.slaves import SlaveTask
+from shepherd.command_line import job_command_line
+from shepherd.config import parse_config
+from shepherd.plan import Run, plan
+from tests.unit.execd.instructions import ALICE, SITE, configuration, start
+
+SLAVE = SlaveTask(3, "all.q@g1", "orted", ["-mca", "x"], "/work", {"PATH": "/mpi", "OMPI": "1", "JOB_ID": "99"})
+
+
+def slave_start(**changes: Any) -> Start:
+    granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 4)]
+    made = start(granted=granted, slave=SLAVE, pe_name="mpi", environment={"OMPI": "0", "MORE": "2"}, **changes)
+    made.key = (*made.key, SLAVE.number)
+    return made
+
+
+def config(**changes: Any) -> dict[str, Any]:
+    return task_config(slave_start(**changes), SITE, configuration(prolog="/p", epilog="/e"), ALICE, lambda user: None)
+
+
+@pytest.mark.statement("TI-2", "RL-8", "QC-28")
+def test_limits_of_its_queue_and_no_methods() -> None:
+    made = config(queue={"h_rt": "0:1:0", "priority": "5"}, pe={"start_proc_args": "/s", "stop_proc_args": "/t"})
+    assert (made["limits"]["h_rt"], made["slots"], made["nice"]) == (60, 2, 5)
+    steps = [step.name for step in plan(parse_config(made)) if isinstance(step, Run)]
+    assert steps == ["job"]
+
+
+@pytest.mark.statement("TI-2", "QC-19", "EN-1")
+def test_environment_scratch_directory_and_command() -> None:
+    made = config()
+    environment = made["environment"]
+    assert made["tmpdir"] == environment["TMPDIR"] == "/tmp/12.1.all.q.3"
+    assert environment["PATH"] == "/tmp/12.1.all.q.3:/mpi"
+    assert (environment["OMPI"], environment["MORE"], environment["JOB_ID"], environment["PE"]) == ("1", "2", "12", "mpi")
+    assert (made["session"], made["slave"], made["cwd"]) == ("pipes", 3, "/work")
+    assert job_command_line(parse_config(made)).argv == ["bash", "-c", "orted -mca x"]
+
+
+@pytest.mark.statement("TI-5", "EX-9")
+def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
+    site = Site("g1", "/opt/ge", "default", tmp_path)
+    for key in ((12, 1, 3), (12, 1, 3, 7)):
+        directory = site.task_directory(key)
+        directory.mkdir(parents=True)
+        identity = {"job_id": 12, "task_id": 1, "attempt": 3} | ({"slave": 7} if len(key) == 4 else {})
+        (directory / "config").write_text(json.dumps(identity))
+    assert sorted(active_jobs.tasks_on_disk(site)) == [(12, 1, 3), (12, 1, 3, 7)]
+    assert sorted(path.name for path in site.active_jobs.iterdir()) == ["12.1", "12.1.7"]
+
+
+@pytest.mark.statement("TI-1")
+def test_programs_are_offered_where_launchers_look(tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    offer_programs(tmp_path, "")
+    assert not (tmp_path / "bin").exists()
+    offer_programs(tmp_path, "/nowhere")
+    offer_programs(tmp_path, str(programs))
+    [link] = (tmp_path / "bin").iterdir()
+    assert link.resolve() == programs
+    offer_programs(tmp_path, "/elsewhere")
+    assert link.resolve() == programs, "what leads somewhere stays"
