@@ -1,0 +1,80 @@
+"""A branch of the state, on which changes of the configuration are tried, and what the state keeps of its configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gridengine.placement.site import Site
+from gridengine.state import events as ev
+from gridengine.state.apply import apply
+from gridengine.state.jobs import Grant
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from tests.builders import NOW, Cluster
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Hosts with a job, a reservation, and a value that the sensor of another host gave."""
+    cluster = Cluster(3)
+    cluster.submit()
+    cluster.cycle()
+    reservation = AdvanceReservation(1, "a", "g", NOW, NOW, NOW + 100, granted=[Grant("all.q@h2", 1)])
+    cluster.apply(ev.ReservationGranted(reservation))
+    cluster.apply(ev.HostHeard("h1", NOW, {"lic": "3"}, by="h3"))
+    return cluster
+
+
+def derived(state: State) -> dict[str, Any]:
+    """Everything that the state says, and what it has derived."""
+    return {
+        "primary": state.snapshot(),
+        "configs": dict(state.configs),
+        "ambiguous": dict(state.ambiguous),
+        "groups": {name: state.groups.groups_of(name) for name in state.hosts},
+        "instances": {name: sorted(found) for name, found in state.instances_of.items()},
+        "tasks": {name: sorted(found) for name, found in state.tasks_in.items()},
+    }
+
+
+def changes(state: State) -> list[ev.AnyEvent]:
+    queue, group = state.objects["cluster_queue"]["all.q"], state.objects["host_group"]["@allhosts"]
+    return [
+        ev.ObjectSet("cluster_queue", "all.q", {**queue, "slots": "9,[h1=2]"}),
+        ev.ObjectSet("cluster_queue", "new.q", {**queue, "qname": "new.q"}),
+        ev.ObjectSet("host_group", "@allhosts", {**group, "hostlist": "h1"}),
+        ev.GroupMembersSet({"@allhosts": ["h3"]}),
+        ev.ObjectRemoved("exec_host", "h3"),
+        ev.ObjectRemoved("cluster_queue", "all.q"),
+    ]
+
+
+def test_what_happens_on_a_branch_stays_there(cluster: Cluster) -> None:
+    before = derived(cluster.state)
+    branch = cluster.state.branch()
+    for event in changes(cluster.state):
+        apply(branch, event)
+    assert derived(cluster.state) == before
+    assert "new.q@h1" in branch.instances and branch.instances["all.q@h2"].orphaned
+
+
+def test_a_branch_becomes_what_the_state_would(cluster: Cluster) -> None:
+    branch, events = cluster.state.branch(), changes(cluster.state)
+    for event in events:
+        apply(branch, event)
+        apply(cluster.state, event)
+    assert derived(branch) == derived(cluster.state)
+
+
+def test_the_site_is_kept_until_the_configuration_changes(cluster: Cluster) -> None:
+    state = cluster.state
+    kept = Site.of(state)
+    cluster.heard("h1", load_avg="1")
+    cluster.submit()
+    assert Site.of(state) is kept
+    for event in changes(state):
+        apply(state, event)
+        assert Site.of(state) is not kept
+        kept = Site.of(state)
