@@ -83,7 +83,7 @@ def test_every_field_is_one_of_submit() -> None:
         "-P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
     )
     origin = "script script_encoding script_file args kind path_aliases submit_cwd home login_shell submit_path".split()
-    assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty"}
+    assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty", "transfer_files"}
 
 
 @pytest.mark.statement("SO-14")
