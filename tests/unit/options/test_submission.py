@@ -82,8 +82,8 @@ def test_every_field_is_one_of_submit() -> None:
         "-masterq m -notify -now y -N n -o /o "
         "-P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
     )
-    origin = "script script_encoding script_file args kind path_aliases submit_cwd home login_shell submit_path".split()
-    assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty"}
+    origin = "script script_encoding script_file args kind path_aliases transfer_files submit_cwd home login_shell submit_path"
+    assert fold(line).request.keys() == fields - {*origin.split(), "override_tickets", "pty"}
 
 
 @pytest.mark.statement("SO-14")
