@@ -41,7 +41,6 @@ PATHS = ("stdout", "stderr", "stdin", "shells")
 """Fields that may name a host each path is for."""
 _OF_RESERVATION = frozenset(("ar", "hard"))
 _CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
-_PATHS = frozenset(("stdout", "stderr", "stdin", "shells"))
 _KEYWORDS = frozenset(("NONE", "ALL", "TEMPLATE"))
 _QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
@@ -60,9 +59,6 @@ def job_fields(
     for name in ("hard", "soft"):
         if name in said:
             fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
-    for name in _PATHS.intersection(said):
-        for host, _ in getattr(wish, name):
-            check_host(state, world, host)
     if "account" in said:
         check_object_name(wish.account)
     if any(char.isspace() or ord(char) < 32 for address in wish.mail_list for char in address):
