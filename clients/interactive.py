@@ -120,6 +120,7 @@ class Session:
         self._stdin = stdin
         self._remote: RemoteCommand | None = None
         self._is_terminal = False
+        self._last_place: dict[str, Any] | None = None
 
     def run(self, attached: bool = False) -> int:
         """Connect, pump, connect again if need be; the exit status of the job."""
@@ -178,7 +179,12 @@ class Session:
         """Where the session is; None when the job is over. Without a qmaster the last place that is known."""
         begin = time.monotonic()
         while True:
-            answer = gdi.call("session", self._request)
+            try:
+                answer = gdi.call("session", self._request)
+            except gdi.Unreachable:
+                if self._last_place is None:
+                    raise
+                return self._last_place
             if answer.status:
                 if attached:
                     program.show_answers(answer)
@@ -189,6 +195,7 @@ class Session:
                 if self._verbose:
                     program.complain(f"Establishing {place['command']} session to host {place['host']} ...")
                     self._verbose = False
+                self._last_place = place
                 return place
             if time.monotonic() - begin > PATIENCE_S:
                 raise program.Failure(f"job {self._job_id} has no session that could be connected to", _FAILED)
@@ -196,6 +203,8 @@ class Session:
 
     def _outcome_from_qmaster(self) -> int:
         """The end of a job to which no connection could be made (any more)."""
+        if self._pump.has_been_connected:
+            program.complain(f"job {self._job_id} ended while there was no connection to it: some of its output may be lost")
         for record in records_of(self._job_id):
             if "exit_status" in record:
                 return self._exit_status({"reason": "", **record})

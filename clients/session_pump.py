@@ -47,6 +47,10 @@ class SessionPump:
         self._printed = 0  # bytes since the last acknowledgement
         self._outcome: dict[str, Any] | None = None
 
+    @property
+    def has_been_connected(self) -> bool:
+        return self._client is not None
+
     def greeting(self) -> "dict[str, Any]":
         """This client's part of the first line."""
         received = None if self._client is None else self._inbox.count

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from clients import gdi
+from clients.interactive import Session
 from clients.remote_command import arguments
 from clients.terminal import Terminal
 from tests.harness import Cell
@@ -68,6 +70,20 @@ def test_interactive_jobs_run_in_reservations(shell: Shell, cell: Cell, command:
     cell.cycle()
     assert cell.placed(1) == [("all.q@h2", 1)]
     assert 2 not in cell.state.jobs, "the one slot is taken, and it was now or never"
+
+
+@pytest.mark.statement("IA-9")
+def test_a_client_that_comes_again_does_without_the_qmaster(monkeypatch: pytest.MonkeyPatch) -> None:
+    place = {"host": "h2", "port": 4711, "command": "builtin"}
+    monkeypatch.setattr(gdi, "call", lambda name, body: gdi.Answer(0, [], place))
+    session = Session(7, Terminal(), verbose=False, stdin=False)
+    assert session._place(attached=False) == place
+
+    def away(name: str, body: object) -> gdi.Answer:
+        raise gdi.Unreachable("no qmaster")
+
+    monkeypatch.setattr(gdi, "call", away)
+    assert session._place(attached=False) == place
 
 
 @pytest.mark.statement("IA-5")
