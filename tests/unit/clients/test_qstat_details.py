@@ -145,7 +145,7 @@ def test_the_users_file_comes_before_the_cells(shell: Shell) -> None:
     assert shell("qstat -u bob").out == ""
 
 
-@pytest.mark.statement("ST-26")
+@pytest.mark.statement("ST-26", "TI-3")
 def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> None:
     cell.add("parallel_environment", "tight", allocation_rule="2", slots="99", control_slaves="TRUE")
     cell.configure("cluster_queue", "all.q", pe_list="tight")
