@@ -187,25 +187,36 @@ def call(name: str, body: object) -> Answer:
     text = b"".join(pieces)
     connection.close()
     try:
-        answer = json_text.decode(text)
+        answer = _decoded(name, text)
         return Answer(answer["status"], answer["answers"], answer.get("data"))
-    except (ValueError, KeyError, TypeError):
+    except (KeyError, TypeError):
         raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
 
 
-def stream(name: str, body: object) -> "Iterator[dict[str, Any]]":
-    """Send a request and yield the objects of its answer, one JSON line each, as they come. Raises Unreachable.
+def _decoded(name: str, text: bytes) -> "Any":
+    try:
+        return json_text.decode(text)
+    except ValueError:
+        raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
 
-    A broken connection is not mended here: whoever waits for a job asks again.
+
+def stream(name: str, body: object, patience: float | None = None) -> "Iterator[Any]":
+    """Send a request and yield the values of its answer, one JSON line each, as they come. Raises Unreachable.
+
+    `patience`: s to wait for the next piece, for ever if None. A broken connection is not mended here: whoever waits for a
+    job asks again.
     """
     connection, pieces = _patiently(name, json_text.encode(body))
-    connection.settimeout(None)
+    connection.settimeout(patience)
     held = b""
     try:
         for piece in pieces:
             *lines, held = (held + piece).split(b"\n")
             for line in lines:
                 if line.strip():
-                    yield json_text.decode(line)
+                    yield _decoded(name, line)
+        if held.strip():
+            # an answer that is no stream: the qmaster says why
+            raise Unreachable("; ".join(text for _, text in _decoded(name, held)["answers"]))
     finally:
         connection.close()

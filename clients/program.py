@@ -13,7 +13,7 @@ from gridengine.options.option import Option, OptionError, options_of, read_opti
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     Command = Callable[[list[str]], int]
@@ -107,6 +107,21 @@ def read(name: str, body: object) -> "Any":
         sys.stdout.flush()
         raise Ended(answer.status)
     return answer.data
+
+
+def read_lines(name: str, body: object) -> "tuple[Any, Iterator[Any]]":
+    """A reading request that is answered in lines: the data of the first, and the others as they come.
+
+    Errors of the qmaster are printed and end the command.
+    """
+    lines = gdi.stream(name, body, gdi.ANSWER_S)
+    first = next(lines, None)
+    if first is None:
+        raise gdi.Unreachable(f"the qmaster gave no readable answer to the request {name}")
+    answer = gdi.Answer(first["status"], first["answers"], first["data"])
+    if show_answers(answer):
+        raise Ended(answer.status)
+    return answer.data, lines
 
 
 def print_json(value: object) -> None:

@@ -65,6 +65,9 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     elif select:
         # whether the criteria select anything decides on the exit status
         body["queues"] = {"select": select}
+    slot_lines = "t" in group or "task_usage" in fields
+    if not full and not any(name in fields for name in ("json", "xml", "dump_jobs")):
+        return _job_list(body, fields, slot_lines)
     data = program.read("status", body)
     if "queues" in fields and not data["queues"]:
         return 1
@@ -75,26 +78,30 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
         return 0
     if "dump_jobs" in fields or "dump_queues" in fields:
         return _dump(data, fields)
-    slot_lines = "t" in group or "task_usage" in fields
     if "xml" in fields:
         from clients.render.xml_jobs import job_list
 
         sys.stdout.writelines(job_list(data, fields, full, slot_lines))
         return 0
-    rows = data["jobs"]["running"]
+    from clients.render.instances import full_format
+
+    width = _queue_width(data["jobs"]["running"])
+    table = _table(fields, slot_lines, 0)
+    sys.stdout.writelines(full_format(data["queues"], data["jobs"], table, width, "not_empty" in fields))
+    return 0
+
+
+def _queue_width(running: "list[Any]") -> int:
     setting = os.environ.get("SGE_LONG_QNAMES", "")
-    width = queue_width(setting, rows) if setting else QUEUE_WIDTH
-    table = JobTable(
+    return queue_width(setting, running) if setting else QUEUE_WIDTH
+
+
+def _table(fields: "Fields", slot_lines: bool, width: int) -> JobTable:
+    return JobTable(
         *("ext" in fields, "urg" in fields, "pri" in fields, slot_lines, "task_usage" in fields, "requested" in fields),
-        queue=0 if full else width,
+        queue=width,
         binding="no_binding" not in fields,
     )
-    if full:
-        from clients.render.instances import full_format
-
-        sys.stdout.writelines(full_format(data["queues"], data["jobs"], table, width, "not_empty" in fields))
-        return 0
-    return _job_list(data["jobs"], table, slot_lines)
 
 
 def _dump(data: "Fields", fields: "Fields") -> int:
@@ -106,13 +113,18 @@ def _dump(data: "Fields", fields: "Fields") -> int:
     return 0
 
 
-def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
-    """The reduced format: a header only if there is a job."""
-    running, waiting = jobs["running"], jobs["pending"] + jobs["finished"] + jobs["inconsistent"]
-    if not running and not waiting:
-        return 0
+def _job_list(body: "Fields", fields: "Fields", slot_lines: bool) -> int:
+    """The reduced format, printed while it comes: a header only if there is a job."""
+    data, further = program.read_lines("job_list", body)
+    if "queues" in fields and not data["queues"]:
+        return 1
+    running = data["jobs"]["running"]
+    table = _table(fields, slot_lines, _queue_width(running))
     write = sys.stdout.write
-    write(table.header())
+    header = table.header()
+    if running:
+        write(header)
+        header = ""
     if slot_lines:
         from clients.render.instances import jobs_by_instance
 
@@ -121,7 +133,9 @@ def _job_list(jobs: "Fields", table: JobTable, slot_lines: bool) -> int:
                 write("".join(table.grant_lines(row, grants)))
     else:
         write("".join(table.lines(running)))
-    write("".join(table.lines(waiting)))
+    for rows in further:
+        write(header + "".join(table.lines(rows)))
+        header = ""
     return 0
 
 

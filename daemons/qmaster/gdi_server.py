@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import grp
 import hmac
-import json
 import logging
 import pwd
 import socket
@@ -123,4 +122,4 @@ def _reply(answer: Answer) -> web.Response:
 
 async def stream_line(response: web.StreamResponse, value: object) -> None:
     """One JSON line of a stream."""
-    await response.write(json.dumps(value).encode() + b"\n")
+    await response.write(_encoder.encode(value) + b"\n")

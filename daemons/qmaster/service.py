@@ -31,6 +31,7 @@ from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.spool import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
+from daemons.qmaster.views.jobs import in_lines
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import (
     REQUESTS,
@@ -85,7 +86,7 @@ class Service:
         master.subscribers.append(self._committed)
 
     async def start(self, socket: Path, host: str, key: str, port: int = 0, tls: Any = None) -> None:
-        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events}, host, key)
+        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events, "job_list": self._job_list}, host, key)
         self._sessions = Sessions(key)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
@@ -241,6 +242,18 @@ class Service:
 
     async def _events(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
         return await self.event_clients.stream(request, body, caller, self.durable)
+
+    async def _job_list(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+        """`status` in lines, so that a client can print a long list of jobs while it comes."""
+        answer = await self.answer("status", body, caller)
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        try:
+            await response.prepare(request)
+            for value in in_lines(answer):
+                await stream_line(response, value)
+        except ConnectionError:
+            pass  # the reader has seen enough
+        return response
 
     # --- clients that wait for a job -----------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ the master's first; [] while pending. `tasks`: task id or ranges of array jobs, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing, users_wanted
-from gridengine.gdi.requests import Caller
+from gridengine.gdi.requests import Answer, Caller
 from gridengine.placement.urgency import (
     assumed_slots,
     deadline_urgency,
@@ -30,6 +30,8 @@ from gridengine.state.letters import pending_groups, running_letters
 from gridengine.state.state import State
 
 Row = list[object]
+#: rows in one line of a `job_list`: few enough to be held by a client, enough that their number costs nothing
+ROWS_A_LINE = 500
 _NO_PRIORITY = (0.0, 0.0, 0.0, 0.0)
 _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
 
@@ -72,6 +74,23 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     if inconsistent:
         running = [row for row in running if _placed(state, row)]
     return {"running": running, "pending": pending, "finished": finished, "inconsistent": inconsistent}
+
+
+def in_lines(answer: Answer) -> Iterator[object]:
+    """An answer of `status` with part `jobs` as the request `job_list` gives it, each value a line of its own.
+
+    First the answer with the rows of running tasks alone; then lists of the other rows, in the order of the phases.
+    """
+    data: Any = answer.data
+    if not isinstance(data, dict) or "jobs" not in data:
+        yield answer
+        return
+    phases = data["jobs"]
+    first = {**data, "jobs": {**dict.fromkeys(phases, []), "running": phases["running"]}}
+    yield Answer(answer.status, answer.answers, first)
+    for name, rows in phases.items():
+        for position in range(0, 0 if name == "running" else len(rows), ROWS_A_LINE):
+            yield rows[position : position + ROWS_A_LINE]
 
 
 def _placed(state: State, row: Row) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from clients import gdi
+from clients import gdi, json_text
 
 ROOT = Path(__file__).parents[3]
 OK = b'{"status":0,"answers":[["info","done"]],"data":{"x":[1]}}'
@@ -111,12 +111,44 @@ def test_without_a_cell(name: str, tmp_path: Path) -> None:
         assert "Traceback" not in outcome.stderr
 
 
-def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
-    rows = [[number, 0.5, "n", "alice", "qw", 1.0, [], 1, ""] for number in range(1, 20_000)]
-    data = {"jobs": {"running": [], "pending": rows, "finished": []}}
-    from clients import json_text
+NO_JOB_RUNS = b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":[]}}}\n'
 
-    serve(lambda request, body: plain(json_text.encode({"status": 0, "answers": [], "data": data})))
+
+def pending_rows(*numbers: int) -> bytes:
+    """A line of rows of pending jobs."""
+    return json_text.encode([[number, 0.5, "n", "alice", "qw", 1.0, [], 1, ""] for number in numbers]) + b"\n"
+
+
+@pytest.mark.statement("ST-1")
+def test_a_list_of_jobs_is_printed_while_it_comes(serve) -> None:  # type: ignore[no-untyped-def]
+    """What came before the connection broke is there, and the fault is said."""
+    serve(lambda request, body: chunked(NO_JOB_RUNS, pending_rows(1, 2), pending_rows(3), pending_rows(4))[:-9])
+    outcome = command("qstat")
+    assert [line.split()[0] for line in outcome.stdout.splitlines()[2:]] == ["1", "2", "3"]
+    assert (outcome.stderr.count("\n"), "closed the connection before" in outcome.stderr) == (1, True)
+    assert outcome.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (plain(b'{"status":1,"answers":[["error","denied: who are you"]],"data":null}'), "error: denied: who are you"),
+        (chunked(b'{"status":1,"answers":[["error","no such"]],"data":null}\n'), "no such"),
+        (chunked(), "no readable answer"),
+        (chunked(b"what\n"), "no readable answer"),
+        (plain(b"what"), "no readable answer"),
+    ],
+)
+def test_a_refused_list_of_jobs_is_one_clear_line(serve, answer: bytes, reason: str) -> None:  # type: ignore[no-untyped-def]
+    serve(lambda request, body: answer)
+    outcome = command("qstat")
+    assert (outcome.stdout, outcome.returncode, outcome.stderr.count("\n")) == ("", 1, 1)
+    assert reason in outcome.stderr
+
+
+def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
+    rows = pending_rows(*range(1, 20_000))
+    serve(lambda request, body: chunked(NO_JOB_RUNS, rows))
     start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qstat import main\nsys.exit(main())"
     process = subprocess.Popen([sys.executable, "-IS", "-c", start], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None and process.stderr is not None
@@ -141,8 +173,8 @@ def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # typ
 
     server = serve(respond)
     outcome = command("qsub", "-sync", "y", "-t", "1-2", "-b", "y", "true")
-    assert outcome.stdout == 'Your job-array 7.1-2:1 ("true") has been submitted\n'
-    assert outcome.stderr == "Job 7.1 exited with exit code 0.\nJob 7.2 exited with exit code 3.\n"
+    assert outcome.stdout == 'Your job-array 7.1-2:1 ("true") has been submitted\nJob 7.1 exited with exit code 0.\n'
+    assert outcome.stderr == "Job 7.2 exited with exit code 3.\n"
     assert outcome.returncode == 3
     assert [name for name, _ in server.requests] == ["submit", "wait", "wait"]
 

@@ -1,4 +1,4 @@
-"""The stream of events over the real socket: registered, followed, listed and ended from outside."""
+"""Streams over the real socket: events that are followed and ended from outside, and lists of jobs in lines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from clients import gdi
 from daemons.qmaster.service import Service
+from daemons.qmaster.views.jobs import ROWS_A_LINE
 from gridengine.gdi.requests import Answer
 from tests.harness import Cell
 
@@ -97,3 +98,23 @@ def test_a_client_that_goes_is_forgotten(running: Running) -> None:
         running.do(lambda: running.cell.configure("configuration", "global", finished_jobs="1"))
         running.do(lambda: running.cell.add("calendar", f"c{time.monotonic()}"))
     assert running.service.event_clients.clients == {}
+
+
+@pytest.mark.statement("ST-1")
+def test_a_list_of_jobs_comes_in_lines(running: Running) -> None:
+    def submit() -> None:
+        running.cell.submit("alice")
+        running.cell.cycle()
+        for _ in range(ROWS_A_LINE + 1):
+            running.cell.submit("alice", hard=["arch=none"])
+
+    running.do(submit)
+    body = {"jobs": {"users": ["*"]}}
+    first, *further = gdi.stream("job_list", body, gdi.ANSWER_S)
+    whole = gdi.call("status", body).data["jobs"]
+    assert first["data"]["jobs"] == {**whole, "pending": []}
+    assert len(first["data"]["jobs"]["running"]) == 1
+    assert [len(rows) for rows in further] == [ROWS_A_LINE, 1]
+    assert sum(further, []) == whole["pending"]
+    (refused,) = gdi.stream("job_list", {"jobs": {"select": {"requests": ["nosuch=1"]}}}, gdi.ANSWER_S)
+    assert refused["status"] == 1

@@ -17,6 +17,7 @@ import pytest
 from clients import gdi, json_text, program
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.reading import READERS
+from daemons.qmaster.views.jobs import in_lines
 from gridengine.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from tests.harness import MASTER, USERS, Cell
 
@@ -88,24 +89,26 @@ class Shell:
         return next(body for name, body in reversed(self.asked) if name == "submit")
 
     def _call(self, name: str, body: object) -> gdi.Answer:
+        data = json_text.decode(msgspec.json.encode(self._answer(name, body)))
+        return gdi.Answer(data["status"], data["answers"], data["data"])
+
+    def _answer(self, name: str, body: object) -> Answer:
         fields = json_text.decode(json_text.encode(body))
         self.asked.append((name, fields))
         host = MASTER if self.user == "root" else "h1"
         caller = Caller(self.user, USERS[self.user], "users", USERS[self.user], host)
         if name == "event_clients":
-            answer = self.event_clients.listed()
-        elif name == "kill_event_clients":
-            answer = self.event_clients.kill(KillEventClients(**fields), caller)
-        elif name in REQUESTS:
-            answer = self.cell.ask(name, self.user, host, **fields)
-        else:
-            answer = READERS[name](self.cell.master, fields, caller)
-        return self._received(answer)
+            return self.event_clients.listed()
+        if name == "kill_event_clients":
+            return self.event_clients.kill(KillEventClients(**fields), caller)
+        if name in REQUESTS:
+            return self.cell.ask(name, self.user, host, **fields)
+        return READERS[name](self.cell.master, fields, caller)
 
-    def _received(self, answer: Answer) -> gdi.Answer:
-        data = json_text.decode(msgspec.json.encode(answer))
-        return gdi.Answer(data["status"], data["answers"], data["data"])
-
-    def _stream(self, name: str, body: object) -> Any:
+    def _stream(self, name: str, body: object, patience: float | None = None) -> Any:
+        if name == "job_list":
+            answer = self._answer("status", body)
+            yield from (json_text.decode(msgspec.json.encode(value)) for value in in_lines(answer))
+            return
         self.asked.append((name, body))
         yield from self.streamed
