@@ -6,6 +6,7 @@ Ray. It may be killed and restarted at any moment: it then asks for a snapshot.
 
 from __future__ import annotations
 
+import gc
 import time
 
 import msgspec
@@ -22,6 +23,8 @@ class ScheddActor:
 
     def __init__(self) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
+        # Counting references frees nearly all; looking through the mirror for cycles would lengthen cycles of the scheduler.
+        gc.set_threshold(100_000, 50, 100)
         self._mirror = Mirror()
         self._zone = tzlocal()
         self._encoder = msgspec.json.Encoder()

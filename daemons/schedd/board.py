@@ -71,8 +71,8 @@ class Group(NamedTuple):
 class Board:
     """All places. `by_seq_no`: queue_sort_method is seqno. `adjustments`: job_load_adjustments.
 
-    parameters: the scheduler's own. has_calendars: any place follows a calendar. `windows`: the calendars of the cycle if it
-    looks ahead, else None.
+    thresholds: names of the places with suspend thresholds. parameters: the scheduler's own. has_calendars: any place
+    follows a calendar. `windows`: the calendars of the cycle if it looks ahead, else None.
     """
 
     def __init__(self, site: Site) -> None:
@@ -85,6 +85,7 @@ class Board:
         self.hosts: dict[str, HostFigures] = {}
         self.places: dict[str, Place] = {}
         self.groups: list[Group] = []
+        self.thresholds: list[str] = []
         self.has_calendars = False
         self.windows: CalendarWindows | None = None
         groups: dict[tuple[str, int], Group] = {}
@@ -101,6 +102,8 @@ class Board:
             place = self.places[name] = Place(name, host, config, level, index)
             host.places.append(place)
             self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"
+            if config.suspend_thresholds:
+                self.thresholds.append(name)
             thresholds = (site.entry(threshold) for threshold in config.load_thresholds)
             host.watched = host.watched or any(entry is not None and entry.is_consumable for entry in thresholds)
             key = (instance.queue, id(level))

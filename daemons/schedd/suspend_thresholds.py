@@ -15,22 +15,12 @@ from gridengine.units import parse_time
 
 def suspend_orders(view: View, ledger: Ledger, orders: Orders, now: float) -> None:
     """Add the suspensions and resumptions that are due, and when the next step is."""
-    for name, place in view.board.places.items():
-        tasks = view.state.tasks_in.get(name)
-        if not tasks:
+    places = view.board.places
+    for name in sorted(view.thresholds_matter(), key=lambda name: places[name].index):
+        if view.state.tasks_in.get(name):
+            _step(view, ledger, orders, now, name)
+        else:
             view.suspended_at.pop(name, None)
-            continue
-        if not place.config.suspend_thresholds and not _any_suspended(view, tasks):
-            continue
-        _step(view, ledger, orders, now, name)
-
-
-def _any_suspended(view: View, tasks: set[tuple[int, int]]) -> bool:
-    jobs = view.state.jobs
-    for job_id, task_id in tasks:  # a plain loop: every running task is looked at in every cycle
-        if jobs[job_id].tasks[task_id].threshold_suspended:
-            return True
-    return False
 
 
 def _step(view: View, ledger: Ledger, orders: Orders, now: float, name: str) -> None:

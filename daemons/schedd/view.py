@@ -34,6 +34,7 @@ class View:
         self.state = state
         self.cached = cached
         self.suspended_at: dict[str, float] = {}
+        self._suspended_in = set(state.tasks_in)  # more than there are: the first look takes out those that are not
         self._derive()
 
     def _derive(self) -> None:
@@ -68,6 +69,10 @@ class View:
             if task is not None:
                 self._changed.update(grant.host for grant in task.granted)
                 self._released = True
+        elif isinstance(event, ev.TaskSuspensionChanged):
+            task = self.state.task(event.job_id, event.task_id)
+            if task is not None and event.by == "threshold":
+                self._suspended_in.update(grant.instance for grant in task.granted)
         elif isinstance(event, ev.ReservationEnding | ev.ReservationRemoved):
             self._changed.update(grant.host for grant in self.state.reservations[event.ar_id].granted)
             self._released = True
@@ -150,6 +155,15 @@ class View:
         if job.ar in self.state.reservations:
             return ReservedCategory(self.site, job)
         return Category(self.site, self.board, job, self.pools)
+
+    def thresholds_matter(self) -> set[str]:
+        """The instances on the board that have suspend thresholds, or tasks that one has suspended."""
+        state = self.state
+        for name in list(self._suspended_in):
+            tasks = (state.jobs[job_id].tasks[task_id] for job_id, task_id in state.tasks_in.get(name, ()))
+            if not any(task.threshold_suspended for task in tasks):
+                self._suspended_in.remove(name)
+        return {*self.board.thresholds, *(name for name in self._suspended_in if name in self.board.places)}
 
     def touched(self, hosts: set[str]) -> None:
         """The cycle gave away something there: take the figures from the state next time."""

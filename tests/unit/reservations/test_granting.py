@@ -65,6 +65,25 @@ def test_running_jobs_block_reservations_for_as_long_as_they_may_run(tmp_path: P
     cell.refused(at=10_000_000, duration=10)
 
 
+@pytest.mark.statement("AR-127", "AR-40")
+def test_a_reservation_stops_no_running_job_and_names_the_one_that_keeps_it(tmp_path: Path) -> None:
+    """The decision about AR-127, adr/0081: reservations keep away from jobs without limit; they do not preempt them."""
+    cell = ReservingCell(tmp_path, hosts=1, slots=1)
+    job = cell.submit(rerun=True)
+    cell.cycle()
+    before = cell.placed(job)
+    assert before
+    assert cell.refused(at=60, duration=10) == "advance_reservation: no suitable queues"
+    answer = cell.request(at=60, duration=10, verify="v")
+    said = [text for _, text in answer.answers]
+    assert f'queue instance "all.q@h1" is held by job {job} for ever: it has no run time limit' in said
+    assert answer.status == 1
+    cell.wait(120)
+    cell.cycle()
+    assert cell.placed(job) == before and cell.state.jobs[job].tasks[1].attempt == 1
+    assert cell.signals == [], "nothing was sent to the job"
+
+
 @pytest.mark.statement("AR-41", "AR-42")
 def test_jobs_keep_away_from_what_is_reserved_later(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=1, slots=1)

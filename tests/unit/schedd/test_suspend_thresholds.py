@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.schedd.view import View
 from gridengine.orders import Orders
 from gridengine.state import events as ev
 from tests.builders import NOW, Cluster
@@ -45,6 +46,18 @@ def test_taking_the_thresholds_away_resumes() -> None:
     cluster.queue(suspend_thresholds="np_load_avg=0.01", suspend_interval="0:0:4")
     assert carry_out(cluster, cluster.cycle(NOW + 10)) == [(job, True)]
     cluster.queue(suspend_thresholds="NONE")
+    assert carry_out(cluster, cluster.cycle(NOW + 20)) == [(job, False)]
+
+
+@pytest.mark.statement("QC-8")
+def test_a_scheduler_that_starts_anew_resumes_what_another_had_suspended() -> None:
+    cluster = Cluster(1)
+    job = cluster.submit()
+    cluster.cycle()
+    cluster.queue(suspend_thresholds="np_load_avg=0.01")
+    assert carry_out(cluster, cluster.cycle(NOW + 10)) == [(job, True)]
+    cluster.queue(suspend_thresholds="NONE")
+    cluster.view = View(cluster.state)
     assert carry_out(cluster, cluster.cycle(NOW + 20)) == [(job, False)]
 
 
