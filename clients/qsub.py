@@ -63,14 +63,14 @@ def _submitted(job: Job, data: "dict[str, Any]") -> int:
         return 0
     sys.stdout.flush()
     try:
-        return _wait(job_id, bool(tasks), sync, immediate)
+        return _wait(job_id, bool(tasks), sync, immediate, terse=bool(job.settings.get("terse")))
     except KeyboardInterrupt:
         program.complain("\nInterrupted!")
         program.request("delete_jobs", {"targets": [str(job_id)]})
         return program.EXIT_INTERRUPTED
 
 
-def _wait(job_id: int, array: bool, sync: bool, immediate: bool) -> int:
+def _wait(job_id: int, array: bool, sync: bool, immediate: bool, terse: bool) -> int:
     """Follow the job to its end, or with -now alone to its start; the exit status of -sync (SO-34)."""
     if immediate:
         program.complain("Waiting for immediate job to be scheduled.")
@@ -84,19 +84,19 @@ def _wait(job_id: int, array: bool, sync: bool, immediate: bool) -> int:
             if not sync:
                 return 0
         if "exit_status" in record or record.get("deleted"):
-            outcome = _report(f"{job_id}.{record['task_id']}" if array else str(job_id), record)
+            outcome = _report(f"{job_id}.{record['task_id']}" if array else str(job_id), record, terse)
             status, ended = status or outcome, True
     if immediate:
         # also when it was given up before this command began to listen
         program.complain('Your "qsub" request could not be scheduled, try again later.')
         return 1
     if not ended:
-        status = _report(str(job_id), {"deleted": True})
+        status = _report(str(job_id), {"deleted": True}, terse)
     return status
 
 
-def _report(label: str, record: "dict[str, Any]") -> int:
-    """Report the end of a task on stderr; what it makes of the exit status."""
+def _report(label: str, record: "dict[str, Any]", terse: bool) -> int:
+    """Report the end of a task: a success on stdout, where -terse leaves it out, all else on stderr; the exit status for it."""
     if record.get("deleted"):
         program.complain(f"Job {label} never ran.")
         return EXIT_SYNC_FAILED
@@ -108,8 +108,10 @@ def _report(label: str, record: "dict[str, Any]") -> int:
     if failed:
         program.complain(f"Job {label} failed before it could run (failed {failed}).")
         return EXIT_SYNC_FAILED
-    # as in the original: a success is told on stdout
-    print(f"Job {label} exited with exit code {code}.", file=sys.stderr if code else sys.stdout, flush=True)
+    if code:
+        program.complain(f"Job {label} exited with exit code {code}.")
+    elif not terse:
+        print(f"Job {label} exited with exit code 0.", flush=True)
     return int(code)
 
 

@@ -37,7 +37,7 @@ def test_a_script_with_embedded_options_and_its_environment(demo_cell: DemoCell)
     script.write_text('#!/bin/sh\n#$ -N probe -j y -cwd -v GREETING="a b"\nenv\nls -d "$TMPDIR"\necho "pwd=$(pwd)"\n')
     said = demo_cell.must("qsub", "-sync", "y", str(script))
     job = said.split()[2]
-    assert said == f'Your job {job} ("probe") has been submitted\n'
+    assert said == f'Your job {job} ("probe") has been submitted\nJob {job} exited with exit code 0.\n'
     output = (demo_cell.work / f"probe.o{job}").read_text().splitlines()
     found = dict(line.split("=", 1) for line in output if "=" in line)
     expected = {

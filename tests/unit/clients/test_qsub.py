@@ -233,6 +233,12 @@ def test_sync_waits_and_hands_on_the_exit_status(shell: Shell, records: list[dic
     assert (outcome.err, outcome.status) == (text if status else "", status)
 
 
+@pytest.mark.statement("SO-34", "SB-6")
+def test_terse_leaves_out_what_went_well(shell: Shell) -> None:
+    shell.streamed = [{"task_id": 1, "exit_status": 0, "failed": 0}, {"done": True}]
+    assert shell("qsub -terse -sync y -b y true").out == "1\n"
+
+
 @pytest.mark.statement("SO-34")
 def test_sync_of_an_array_ends_with_the_first_failure(shell: Shell) -> None:
     ends = ((2, 0), (1, 4), (3, 5))
