@@ -14,6 +14,8 @@ from gridengine.state.state import State
 #: METHOD_command and METHOD_daemon of sge_conf(5) say how its client gets to a job. Source: remote_startup(5) (IA-5)
 _METHODS = {"qrsh": "rsh", "qrlogin": "rlogin", "qlogin": "qlogin"}
 
+BUILTIN = "builtin"
+
 
 class Sessions:
     """`key`: the cell's, which tickets are made with."""
@@ -52,7 +54,7 @@ class Sessions:
                 "port": self._ports.get(task.host, 0),
                 "ticket": session_ticket(self._key, key),
                 "method": method,
-                "command": state.configuration(caller.host).get(f"{method}_command", "builtin"),
+                "command": state.configuration(caller.host).get(f"{method}_command", BUILTIN),
             }
         )
 
@@ -66,4 +68,14 @@ class Sessions:
             return Answer(1, [("error", f"task {slave.number} of job {job.id} is over")], outcome)
         key = (job.id, task.id, task.attempt, slave.number)
         ticket = session_ticket(self._key, key)
-        return Answer(data={"task": key, "host": slave.host, "port": self._ports.get(slave.host, 0), "ticket": ticket})
+        return Answer(
+            data={
+                "task": key,
+                "host": slave.host,
+                "port": self._ports.get(slave.host, 0),
+                "ticket": ticket,
+                # whatever is configured for sessions of users: what it starts could not be held together
+                "method": "rsh",
+                "command": BUILTIN,
+            }
+        )
