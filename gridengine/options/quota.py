@@ -9,6 +9,7 @@ from gridengine.options.option import Option
 QUOTA_OPTIONS: tuple[Option, ...] = (
     Option("-h", "wc_host|wc_hostgroup,...", "qquota", fold.names, "hosts", "rules for these hosts"),
     Option("-help --help", "", "qquota", fold.flag, "help", "print this help"),
+    Option("-json", "", "qquota", fold.flag, "json", "print JSON"),
     Option("-l", "resource_name,...", "qquota", fold.names, "resources", "limits of these resources"),
     Option("-P", "wc_project,...", "qquota", fold.names, "projects", "rules for these projects"),
     Option("-pe", "wc_pe_name,...", "qquota", fold.names, "pes", "rules for these parallel environments"),
