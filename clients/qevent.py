@@ -5,9 +5,9 @@ A stream that breaks is taken up again; what ended meanwhile is found by compari
 """
 
 import os
-import sys
 
 from clients import gdi, json_text, program
+from gridengine.options.events import EVENT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -17,36 +17,16 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
 
 PID_FILE = "qevent.pid"
-USAGE = """usage: qevent [options]
-   [-help]                                  print this help
-   [-sm | -subscribe]                       print the events of the system
-   [-json]                                  with -sm: print each event as a line of JSON
-   [-ts | -testsuite]                       the same, for test suites
-   [-trigger event script]...               run the script with event, job id and task id when the event comes:
-                                            JB_END, the end of a job; JB_TASK_END, the end of a task
-"""
 #: type and action of the notice that each trigger waits for
 _TRIGGERS = {"JB_END": ("JOB", "DEL"), "JB_TASK_END": ("JATASK", "DEL")}
 
 
 def qevent(arguments: list[str]) -> int:
     """Follow the events until the qmaster or the user ends it."""
-    triggers: list[tuple[str, str]] = []
-    subscribe = as_json = False
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word in ("-h", "-help", "--help"):
-            sys.stdout.write(USAGE)
-            return 0
-        if word in ("-sm", "-subscribe", "-ts", "-testsuite"):
-            subscribe = True
-        elif word == "-json":
-            as_json = True
-        elif word == "-trigger" and len(rest) >= 2 and rest[0] in _TRIGGERS:
-            triggers.append((rest.pop(0), rest.pop(0)))
-        else:
-            return _misused(f'"{word}" is not understood')
+    fields, operands = program.simple_options("qevent", EVENT_OPTIONS, arguments)
+    subscribe, as_json, triggers = "subscribe" in fields, "json" in fields, fields.get("triggers", [])
+    if operands:
+        return _misused(f'"{operands[0]}" is not understood')
     if as_json and not subscribe:
         return _misused("-json goes with -sm")
     if subscribe == bool(triggers):
@@ -61,9 +41,7 @@ def qevent(arguments: list[str]) -> int:
 
 
 def _misused(reason: str) -> int:
-    sys.stderr.write(USAGE)
-    program.complain(f"qevent: {reason}")
-    return 1
+    return program.misused("qevent", EVENT_OPTIONS, "", f"qevent: {reason}")
 
 
 def _records(types: list[str]) -> "Iterator[Record]":

@@ -3,6 +3,7 @@
 import sys
 
 from clients import program
+from clients.render.printable import printable
 from clients.render.quantities import long_date
 from gridengine.options.explain import EXPLAIN_OPTIONS
 
@@ -26,7 +27,7 @@ def qexplain(arguments: list[str]) -> int:
 
         program.print_json(json_records.explanations(data))
     else:
-        sys.stdout.writelines(f"{line}\n" for job in data["jobs"] for line in explained(job))
+        sys.stdout.writelines(f"{line}\n" for job in printable(data["jobs"]) for line in explained(job))
     for target in data["unknown"]:
         program.complain(f'job "{target}" does not exist')
     return 1 if data["unknown"] else 0

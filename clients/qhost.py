@@ -34,6 +34,10 @@ def qhost(arguments: list[str]) -> int:
 
         program.print_json(json_status.hosts(data))
         return 0
+    if "xml" not in fields:
+        from clients.render.printable import printable
+
+        data = printable(data)
     queues = _by_host(data["queues"], lambda row: row["name"]) if "queues" in fields else None
     jobs = None
     if "jobs" in fields:

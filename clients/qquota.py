@@ -21,9 +21,14 @@ def qquota(arguments: list[str]) -> int:
     for option, values, place in default_settings("sge_qquota", options_of("qquota", QUOTA_OPTIONS)):
         option.apply(fields, values, place)
     fields.update(given)
-    xml = fields.pop("xml", False)
+    xml, as_json = fields.pop("xml", False), fields.pop("json", False)
     fields.pop("help", None)
     rows = program.read("status", {"quotas": fields})["quotas"]
+    if as_json:
+        from clients.render import json_records
+
+        program.print_json(json_records.quotas(rows))
+        return 0
     from clients.render import quotas as render
 
     sys.stdout.writelines(render.xml_rules(rows) if xml else render.table(rows))

@@ -4,6 +4,7 @@ import sys
 
 from clients import program
 from clients.render import reservations as render
+from clients.render.printable import printable
 from clients.request_files import default_settings
 from gridengine.options.option import options_of
 from gridengine.options.reservation import RESERVATION_OPTIONS
@@ -35,9 +36,9 @@ def qrstat(arguments: list[str]) -> int:
 
         program.print_json(json_records.reservations(data))
     elif detailed:
-        sys.stdout.writelines(render.details(found))
+        sys.stdout.writelines(render.details(printable(found)))
     elif found:
-        sys.stdout.writelines(render.summary(found, "explain" in fields))
+        sys.stdout.writelines(render.summary(printable(found), "explain" in fields))
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following advance reservations do not exist:")

@@ -84,7 +84,9 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
         sys.stdout.writelines(job_list(data, fields, full, slot_lines))
         return 0
     from clients.render.instances import full_format
+    from clients.render.printable import printable
 
+    data = printable(data)
     width = _queue_width(data["jobs"]["running"])
     table = _table(fields, slot_lines, 0)
     sys.stdout.writelines(full_format(data["queues"], data["jobs"], table, width, "not_empty" in fields))
@@ -119,6 +121,11 @@ def _job_list(body: "Fields", fields: "Fields", slot_lines: bool) -> int:
     if "queues" in fields and not data["queues"]:
         return 1
     running = data["jobs"]["running"]
+    if "requested" in fields:
+        # all that stands in the lines themselves is a name
+        from clients.render.printable import printable
+
+        running, further = printable(running), map(printable, further)
     table = _table(fields, slot_lines, _queue_width(running))
     write = sys.stdout.write
     header = table.header()

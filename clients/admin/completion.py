@@ -41,11 +41,14 @@ _KIND_OF = {
     "calendar_list": "calendar",
     "pe_name": "pe",
     "pe_list": "pe",
+    "wc_pe_list": "pe",
     "project": "project",
     "project_name": "project",
     "project_list": "project",
+    "wc_project_list": "project",
     "host": "host",
     "host_list": "host",
+    "wc_host_list": "host",
     "listname": "userset",
     "listname_list": "userset",
     "rqs_list": "quota",
@@ -66,6 +69,7 @@ _KIND_OF = {
     "queue_list": "queue",
     "wc_queue": "queue",
     "wc_queue_list": "queue",
+    "wc_cqueue_list": "queue",
 }
 
 

@@ -4,6 +4,7 @@ Owns which showing options have this form and its names, which docs/schemas publ
 """
 
 from clients import gdi, program
+from clients.configure import daemons
 from clients.configure import show as text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -20,7 +21,7 @@ def show(actions: "list[Action]") -> int:
     """Print one object for all options: `shown`, an entry an option; the exit status."""
     for verb, _, _ in actions:
         if verb not in _SHOWN:
-            program.complain("error: -json goes with options that show objects, lists, share trees and event clients")
+            program.complain("error: -json goes with options that show something")
             return 1
     if not actions:
         program.complain("error: -json needs an option that says what to show")
@@ -50,7 +51,7 @@ def _objects(kind: str, values: list[str]) -> "tuple[Fields, int]":
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
     found = text.with_load(answer.data or []) if kind == "exec_host" else answer.data or []
     objects = [{"name": each["name"], "attributes": each["attributes"]} for each in found]
-    return {"kind": kind, "objects": objects}, program.show_answers(answer)
+    return {"kind": kind, "objects": objects}, text.status_of(kind, answer)
 
 
 def _names(kind: str, values: list[str]) -> "tuple[Fields, int]":
@@ -59,6 +60,30 @@ def _names(kind: str, values: list[str]) -> "tuple[Fields, int]":
 
 def _hosts_of_group(kind: str, values: list[str]) -> "tuple[Fields, int]":
     return {"kind": "host_group", "names": text.hosts_of_group(values[0])}, 0
+
+
+def _tree_of_group(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    return {"kind": "host_group", "tree": _branch(values[0], text.group_members(values[0]))}, 0
+
+
+def _branch(name: str, members: dict[str, list[str]]) -> "Fields":
+    """A host, or a group with what is in it."""
+    if not name.startswith("@"):
+        return {"name": name}
+    return {"name": name, "members": [_branch(member, members) for member in members.get(name, ())]}
+
+
+def _detached(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    answer = gdi.call("config_detached", {})
+    rows = answer.data or ()
+    # the answer's texts say the same for people
+    names = ("queue", "attribute", "identifier", "partly")
+    return {"kind": kind, "detached": [dict(zip(names, row, strict=True)) for row in rows]}, answer.status
+
+
+def _scheduler(kind: str, values: list[str]) -> "tuple[Fields, int]":
+    host = daemons.scheduler_host()
+    return {"kind": "scheduler", "host": host or None}, 0 if host else daemons.no_scheduler()
 
 
 def _found(kind: str, values: list[str]) -> "tuple[Fields, int]":
@@ -82,6 +107,9 @@ _SHOWN: "dict[str, Callable[[str, list[str]], tuple[Fields, int]]]" = {
     "show": _objects,
     "list": _names,
     "resolved": _hosts_of_group,
+    "tree": _tree_of_group,
+    "detached": _detached,
+    "scheduler_host": _scheduler,
     "search": _found,
     "nodes": _share_tree,
     "drawn": _share_tree,

@@ -26,15 +26,21 @@ def end_event_clients(kind: str, values: list[str]) -> int:
 
 def show_scheduler_host(kind: str, values: list[str]) -> int:
     """-sss: where the scheduler works."""
-    host = _scheduler_host()
+    host = scheduler_host()
     if not host:
-        program.complain("no scheduler is registered at the qmaster")
-        return 1
+        return no_scheduler()
     print(host)
     return 0
 
 
-def _scheduler_host() -> str:
+def no_scheduler() -> int:
+    """Say that there is none; the exit status."""
+    program.complain("no scheduler is registered at the qmaster")
+    return 1
+
+
+def scheduler_host() -> str:
+    """The host where the scheduler works, "" when there is none."""
     return next((str(host) for _, name, host in program.read("event_clients", {}) if name == "scheduler"), "")
 
 
@@ -57,7 +63,7 @@ def _shut_down(kind: str, values: list[str], kill_jobs: bool) -> int:
 def start_thread(kind: str, values: list[str]) -> int:
     """-at scheduler: it starts with the qmaster, and is there as long as that one is."""
     _thread(values[0])
-    if not _scheduler_host():
+    if not scheduler_host():
         program.complain("the scheduler is started by the qmaster alone")
         return 1
     program.complain("scheduler thread is already running")

@@ -56,8 +56,13 @@ def show(kind: str, values: list[str]) -> int:
     found: Shown = answer.data or []
     sys.stdout.write(objects_text(kind, with_load(found) if kind == "exec_host" else found))
     sys.stdout.flush()
+    return status_of(kind, answer)
+
+
+def status_of(kind: str, answer: gdi.Answer) -> int:
+    """Print the texts of a `config_show`; the exit status, which is 1 when all objects are meant and there is none."""
     status = program.show_answers(answer)
-    if not found and not status and kind in _ALL_AT_ONCE:
+    if not answer.data and not status and kind in _ALL_AT_ONCE:
         program.complain("no sharetree element" if kind == "share_tree" else "No resource quota set found")
         return 1
     return status
@@ -150,7 +155,7 @@ def show_detached(kind: str, values: list[str]) -> int:
 
 def show_group_tree(kind: str, values: list[str]) -> int:
     """-shgrp_tree: the group, and indented what is in it."""
-    members = _group_members(values[0])
+    members = group_members(values[0])
     sys.stdout.writelines(_tree(values[0], members, ""))
     return 0
 
@@ -163,10 +168,10 @@ def show_group_hosts(kind: str, values: list[str]) -> int:
 
 def hosts_of_group(group: str) -> list[str]:
     """All hosts of a group, each once. Raises Failure for an unknown group."""
-    return _resolved(group, _group_members(group))
+    return _resolved(group, group_members(group))
 
 
-def _group_members(group: str) -> dict[str, list[str]]:
+def group_members(group: str) -> dict[str, list[str]]:
     """Members of all groups: hosts and groups as configured, and what a rule found (HG-5, HG-12)."""
     found = program.read("config_show", {"kind": "host_group", "names": None})
     members = {

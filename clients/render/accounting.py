@@ -3,6 +3,7 @@
 Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, AC-2; O for labels and widths.
 """
 
+from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
 from gridengine.accounting import POSITION
 
@@ -95,7 +96,8 @@ _LINES = (
 
 def full_record(record: list[str]) -> str:
     """A record as -j prints it, its rule in front."""
-    lines = [f"{label:<12} {_value(record[POSITION[field]], kind)}\n" for label, field, kind in _LINES]
+    fields = printable(record)
+    lines = [f"{label:<12} {_value(fields[POSITION[field]], kind)}\n" for label, field, kind in _LINES]
     return _RULE + "".join(lines)
 
 

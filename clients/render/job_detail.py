@@ -3,6 +3,7 @@
 Owns the lines and their order. Called by qstat and qsub. Source: ST-18 … ST-20, DP-6, SO-40; O for labels and order.
 """
 
+from clients.render.printable import printable
 from clients.render.quantities import clock_text, long_date, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -34,7 +35,7 @@ def _pairs(pairs: "Any") -> str:
 
 def job_details(jobs: "list[Detail]", binding: bool) -> "Iterator[str]":
     """The text of qstat -j for jobs that were found; `binding` with the lines about core binding."""
-    for job in jobs:
+    for job in printable(jobs):
         yield _RULE
         yield from _lines(job, binding)
 
@@ -154,7 +155,7 @@ def reason_lines(reasons: list[str]) -> "Iterator[str]":
 
 def pending_reasons(reasons: "list[list[Any]]") -> "Iterator[str]":
     """`qstat -j` without jobs: each reason with the jobs that it concerns."""
-    for text, ids in reasons:
+    for text, ids in printable(reasons):
         yield f"{text[:1].upper()}{text[1:]}\n\t{',	'.join(map(str, ids))}\n"
 
 
@@ -190,7 +191,7 @@ def would_be_job(request: "Detail") -> str:
     }
     for label in ("uid", "group", "gid"):
         job[label] = ""
-    return "".join(_lines(job, binding=True))
+    return "".join(_lines(printable(job), binding=True))
 
 
 def _requests(items: list[str]) -> dict[str, str]:

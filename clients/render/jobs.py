@@ -134,13 +134,13 @@ class JobTable:
         details = row[9] if len(row) > 9 else {}
         if not self.task_usage or details.get("slaves") is None:
             return [""] * len(kinds)
-        names = iter([name for where, name in details["slaves"] if where == instance])
+        living = iter([(name, usage) for where, name, usage in details["slaves"] if where == instance])
         tails = []
         for kind in kinds:
-            name = "" if kind == "MASTER" else next(names, None)
+            name, usage = ("", details["usage"]) if kind == "MASTER" else next(living, (None, None))
             used = f"{'NA':<10} {'NA':<7} {'NA':<7} "
-            if kind == "MASTER" and details["usage"]:
-                cpu, memory, io = details["usage"]
+            if usage:
+                cpu, memory, io = usage
                 used = f"{clock_text(cpu)} {memory:<7.5f} {io:<7.5f} "
             tails.append("" if name is None else f"   {name:<12} {row[4]:<5.5} {used}")
         return tails

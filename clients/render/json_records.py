@@ -1,4 +1,4 @@
-"""-json of qstat -j, qacct, qrstat and qexplain: everything about jobs, accounting records, reservations, explanations.
+"""-json of qstat -j, qacct, qrstat, qquota and qexplain: everything about jobs, accounting records, reservations and more.
 
 Owns the names, which docs/schemas publishes and which therefore stay: units last (`_s`, `_bytes`), null for what is not
 there. Called by the commands. Shapes of what comes in: docs/gdi.md.
@@ -136,4 +136,18 @@ def _explanation(job: "Fields") -> "Fields":
         "causes": causes,
         "change": change,
         "expected_start_s": job.get("expected_start") or None,
+    }
+
+
+def quotas(rows: "list[Fields]") -> "Fields":
+    """Limits of resource quotas, with what is in use under them."""
+    names = ("scope", "expanded", "included", "excluded")
+    return {
+        "limits": [
+            {
+                **{name: row[name] for name in ("rule", "resource", "limit", "used")},
+                "filters": [dict(zip(names, each, strict=True)) for each in row["filters"]],
+            }
+            for row in rows
+        ]
     }

@@ -69,10 +69,15 @@ def job(row: "Row", phase: str) -> "Fields":
     if "nurg" in details:
         found["shares"] = _shares(details)
     if details.get("slaves"):
-        found["slave_tasks"] = [{"task_id": name, "queue_instance": where} for where, name in details["slaves"]]
+        found["slave_tasks"] = [_slave(*slave) for slave in details["slaves"]]
     if "hard" in details:
         found["requests"] = _requests(details)
     return found
+
+
+def _slave(where: str, name: str, usage: list[float]) -> "Fields":
+    cpu, memory, io = usage or (None, None, None)
+    return {"task_id": name, "queue_instance": where, "cpu_s": cpu, "mem_gb_s": memory, "io_gb": io}
 
 
 def _shares(details: "Fields") -> "Fields":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DECLARATION = "<?xml version='1.0'?>\n"
 SCHEMAS = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas"
-_ENTITIES = {code: "?" for code in range(32) if code not in b"\n\t"}
+_ENTITIES = {code: "?" for code in range(32) if code not in b"\n\t"} | {0xFFFE: "?", 0xFFFF: "?"}
 _ENTITIES |= {ord(letter): f"&{name};" for letter, name in zip("&<>\"'", ("amp", "lt", "gt", "quot", "apos"), strict=True)}
 _REASONS = {
     "a": "load-alarm-reason",

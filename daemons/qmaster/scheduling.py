@@ -27,6 +27,7 @@ IRRELEVANT = (
     ev.PrioritiesSet,
     ev.JobReservationsSet,
     ev.TaskUsageReported,
+    ev.SlaveUsageReported,
     ev.TaskStarted,
     ev.CommandApplied,
     ev.TaskDispatched,

@@ -6,8 +6,10 @@ Owns names, purposes and operands. Called by `gridengine completion` and `tools/
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.control import CONTROL_OPTIONS
+from gridengine.options.events import EVENT_OPTIONS
 from gridengine.options.explain import EXPLAIN_OPTIONS
 from gridengine.options.option import Option, options_of
+from gridengine.options.quota import QUOTA_OPTIONS
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
@@ -34,10 +36,15 @@ COMMANDS: tuple[Command, ...] = (
     Command("qhold", "job_task_list", "keep jobs from being started", CONTROL_OPTIONS),
     Command("qrls", "job_task_list", "release jobs from holds", CONTROL_OPTIONS),
     Command("qmod", "", "change the state of jobs and queues", CONTROL_OPTIONS),
+    Command("qrsh", "[command [arguments]]", "run a command or a login shell on an exec host, in this terminal", SUBMIT_OPTIONS),
+    Command("qlogin", "", "open a login shell on an exec host, in this terminal", SUBMIT_OPTIONS),
+    Command("qsh", "", "open an xterm on an exec host", SUBMIT_OPTIONS),
     Command("qstat", "", "show jobs and queues", STATUS_OPTIONS),
     Command("qhost", "", "show hosts", STATUS_OPTIONS),
     Command("qselect", "", "list the queue instances that meet criteria", STATUS_OPTIONS),
     Command("qexplain", "job_list", "say why jobs are pending", EXPLAIN_OPTIONS),
+    Command("qquota", "", "show what is in use under resource quotas", QUOTA_OPTIONS),
+    Command("qevent", "", "print the events of the system, or run programs when jobs and tasks end", EVENT_OPTIONS),
     Command("qacct", "", "show what ended jobs have used", ACCOUNTING_OPTIONS),
     Command("qrsub", "", "make an advance reservation", RESERVATION_OPTIONS),
     Command("qralter", "ar_list", "change advance reservations", RESERVATION_OPTIONS),

@@ -41,6 +41,12 @@ def _slave_command_applied(state: State, event: ev.SlaveCommandApplied) -> None:
         slave.applied = event.command  # type: ignore[assignment]
 
 
+def _slave_usage(state: State, event: ev.SlaveUsageReported) -> None:
+    slave = _slave(state, event)
+    if slave is not None:
+        slave.usage = event.usage
+
+
 def _slave_ended(state: State, event: ev.SlaveEnded) -> None:
     task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
     if task is None or slave is None:
@@ -69,6 +75,7 @@ def _slaves_forgotten(state: State, event: ev.SlavesForgotten) -> None:
 SLAVE_HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.SlaveRequested: _slave_requested,
     ev.SlaveCommandApplied: _slave_command_applied,
+    ev.SlaveUsageReported: _slave_usage,
     ev.SlaveEnded: _slave_ended,
     ev.MasterEnded: _master_ended,
     ev.SlavesForgotten: _slaves_forgotten,

@@ -207,6 +207,7 @@ class CommandApplied(Event, frozen=True, tag=True):
 
 SlaveRequested = slave_events.SlaveRequested
 SlaveCommandApplied = slave_events.SlaveCommandApplied
+SlaveUsageReported = slave_events.SlaveUsageReported
 SlaveEnded = slave_events.SlaveEnded
 MasterEnded = slave_events.MasterEnded
 SlavesForgotten = slave_events.SlavesForgotten
@@ -331,6 +332,7 @@ AnyEvent = (
     | CommandApplied
     | SlaveRequested
     | SlaveCommandApplied
+    | SlaveUsageReported
     | SlaveEnded
     | MasterEnded
     | SlavesForgotten

@@ -5,6 +5,8 @@ Source: statements TI-1 … TI-5.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from gridengine.state.event_base import Event
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
@@ -26,6 +28,17 @@ class SlaveCommandApplied(Event, frozen=True, tag=True):
     attempt: int
     number: int
     command: str
+
+
+class SlaveUsageReported(Event, frozen=True, tag=True):
+    """What a slave task has used so far; `usage` as in `SlaveTask`."""
+
+    durable: ClassVar[bool] = False
+    job_id: int
+    task_id: int
+    attempt: int
+    number: int
+    usage: list[float]
 
 
 class SlaveEnded(Event, frozen=True, tag=True):

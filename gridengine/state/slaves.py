@@ -18,7 +18,7 @@ class SlaveTask(Struct, omit_defaults=True):
     """One slave task. `number`: counts from 1 in each try of its job's task. `instance`: the granted one whose limits it has.
 
     `command` "" for a login shell. `environment`: what it has beyond that of the job. `applied`: as in `Task`.
-    `over`: it has ended, as `exit_status` and `failed` say.
+    `over`: it has ended, as `exit_status` and `failed` say. `usage`: cpu s, mem GB s, io GB so far; empty while unknown.
     """
 
     number: int
@@ -34,6 +34,7 @@ class SlaveTask(Struct, omit_defaults=True):
     exit_status: int = 0
     failed: int = 0
     reason: str = ""
+    usage: list[float] = field(default_factory=list)
 
     @property
     def host(self) -> str:

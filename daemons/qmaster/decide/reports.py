@@ -62,8 +62,7 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
             ended.add(report.key)
             verdict.forget.append(report.key)
         elif isinstance(report, UsageReport):
-            if len(report.key) < SLAVE_KEY and _live(state, report.key):
-                outcome.events.append(ev.TaskUsageReported(*try_of(report.key), report.usage))
+            outcome.events += _usage(state, report)
         elif isinstance(report, Checkpointed):
             _checkpointed(state, report.key, report.pid, outcome)
         elif isinstance(report, HostFaults):
@@ -72,6 +71,15 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
             _inventory(state, host, report, now, outcome, verdict, ended)
         outcome.verdicts.append(verdict)
     return outcome
+
+
+def _usage(state: State, report: UsageReport) -> list[ev.AnyEvent]:
+    if len(report.key) < SLAVE_KEY:
+        return [ev.TaskUsageReported(*try_of(report.key), report.usage)] if _live(state, report.key) else []
+    if live_slave(state, report.key) is None:
+        return []
+    used = report.usage
+    return [ev.SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io])]
 
 
 def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:

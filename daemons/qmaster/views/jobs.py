@@ -233,7 +233,7 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
         pe = state.typed("parallel_environment", task.pe)
         living = [slave for _, slave in sorted(task.slaves.items()) if not slave.over]
         found |= {
-            "slaves": [[s.instance, f"{s.number}.{s.host}"] for s in living] if pe and pe.control_slaves else None,
+            "slaves": [[s.instance, f"{s.number}.{s.host}", s.usage] for s in living] if pe and pe.control_slaves else None,
             "usage": [task.usage.cpu, task.usage.mem, task.usage.io] if task.usage is not None else None,
         }
     if "requests" in details:

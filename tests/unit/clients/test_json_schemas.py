@@ -145,6 +145,42 @@ def test_qconf(shell: Shell, cell: Cell) -> None:
     assert shell("qconf -sql").out == "all.q\n"
 
 
+def test_groups_share_tree_scheduler_and_detached_settings(shell: Shell, cell: Cell) -> None:
+    nothing = shell("qconf -sstree -json")
+    assert (nothing.out, nothing.status) == ('{"shown":[{"kind":"share_tree","objects":[]}]}\n', 1)
+    cell.add("share_tree", "share_tree")
+    cell.add("host_group", "@most", hostlist="@allhosts h9")
+    tree, hosts, stree, clients, scheduler, none = data_of(
+        "qconf", shell, "qconf -shgrp_tree @most -shgrp_resolved @most -sstree -secl -sss -sds -json"
+    )["shown"]
+    inner = {"name": "@allhosts", "members": [{"name": "h1"}, {"name": "h2"}, {"name": "h3"}]}
+    assert tree == {"kind": "host_group", "tree": {"name": "@most", "members": [inner, {"name": "h9"}]}}
+    assert hosts["names"] == ["h1", "h2", "h3", "h9"]
+    assert stree["objects"][0]["attributes"]
+    assert (clients["event_clients"][0]["name"], scheduler["host"]) == ("scheduler", "master")
+    assert none == {"kind": "cluster_queue", "detached": []}
+    assert shell("qconf -shgrp_tree @nosuch -json").status == 1
+    cell.configure("cluster_queue", "all.q", seq_no="0,[@most=3],[h9=4]", hostlist="h1")
+    found = shell("qconf -sds -json")
+    (entry,) = valid("qconf", found.out)["shown"]
+    assert (found.status, found.err) == (shell("qconf -sds").status, "")
+    assert {(each["attribute"], each["identifier"]) for each in entry["detached"]} >= {("seq_no", "h9")}
+
+
+def test_qquota(shell: Shell, cell: Cell) -> None:
+    assert data_of("qquota", shell, "qquota -json") == {"limits": []}
+    rule = "limit users {*} hosts !h2 to slots=5,h_rt=3600"
+    (shell.cwd / "set").write_text(f"{{\n name one\n description NONE\n enabled TRUE\n {rule}\n}}\n")
+    assert shell.as_root("qconf -Arqs set").status == 0
+    cell.submit("alice", hard=["h=h1"])
+    cell.cycle()
+    used, plain = data_of("qquota", shell, "qquota -json")["limits"]
+    assert (used["rule"], used["resource"], used["limit"], used["used"]) == ("one/1", "slots", "5", "1")
+    assert used["filters"][0] == {"scope": "users", "expanded": False, "included": ["alice"], "excluded": []}
+    assert (plain["resource"], plain["used"]) == ("h_rt", None)
+    assert {"scope": "hosts", "expanded": False, "included": [], "excluded": ["h2"]} in plain["filters"]
+
+
 def test_qevent(shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def stream(name: str, body: object) -> Any:
         yield {"id": 11}

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from gridengine.delivery import UsageReport
 from gridengine.state.jobs import Grant, Usage
 from gridengine.state.slaves import SlaveTask
 from tests.harness import Cell
@@ -153,14 +154,15 @@ def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> Non
     cell.cycle()
     task = cell.state.task(1, 1)
     task.slaves = {1: SlaveTask(1, "all.q@h2"), 2: SlaveTask(2, "all.q@h1", over=True), 3: SlaveTask(3, "all.q@h2")}
+    cell.report("h2", UsageReport((1, 1, task.attempt, 3), Usage(cpu=62.0, mem=0.125, io=1.5)))
     task.usage = Usage(cpu=3661.0, mem=0.5, io=0.25)
     lines = [line[line.index("all.q") :].rstrip() for line in shell("qstat -t").lines[2:]]
     assert lines == [
         f"all.q@h1{' ' * 23}MASTER{' ' * 24}r     01:01:01 0.50000 0.25000",
         f"all.q@h1{' ' * 23}SLAVE",
         f"all.q@h2{' ' * 23}SLAVE{' ' * 12}1.h2         r     NA         NA      NA",
-        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}3.h2         r     NA         NA      NA",
+        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}3.h2         r     00:01:02 0.12500 1.50000",
     ]
     (job,) = json.loads(shell("qstat -t -json").out)["jobs"]
-    assert [slave["task_id"] for slave in job["slave_tasks"]] == ["1.h2", "3.h2"]
+    assert [(slave["task_id"], slave["cpu_s"]) for slave in job["slave_tasks"]] == [("1.h2", None), ("3.h2", 62.0)]
     assert shell("qstat -t -xml").status == 0

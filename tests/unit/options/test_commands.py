@@ -1,17 +1,24 @@
 """The registry of commands, the pages made of it, and what completes the arguments of options."""
 
 import re
+from importlib.util import find_spec
 
 import pytest
 
 from clients.admin.completion import bash_completion, kind_of, zsh_completion
 from gridengine.options.commands import COMMANDS
+from tools import launchers
 from tools.command_pages import PAGES, pages
 
 
 def test_the_pages_are_those_of_the_option_table() -> None:
     there = {path.name: path.read_text() for path in PAGES.glob("*.md")}
     assert there == pages(), "run: make pages"
+
+
+def test_every_command_that_is_installed_is_in_the_registry() -> None:
+    installed = {name for name in launchers.COMMANDS if find_spec(f"clients.{name}")}
+    assert {command.name for command in COMMANDS} == installed
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)

@@ -1,0 +1,56 @@
+"""Control characters in the texts of users: one line a field in listings for people, unchanged for programs."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from clients.render.printable import printable
+from tests.harness import Cell
+from tests.unit.clients.shell import Shell
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\nb\tc\r", "a\\nb\\tc\\r"),
+        ("\x1b[2J\x7f\x9b", "\\x1b[2J\\x7f\\x9b"),
+        ("\u2028", "\\u2028"),
+        ("Grün \\n", "Grün \\n"),
+    ],
+)
+def test_escapes(text: str, shown: str) -> None:
+    assert printable({text: [text, 1, None]}) == {shown: [shown, 1, None]}
+
+
+@pytest.mark.statement("ST-18", "ST-28")
+def test_everything_about_a_job_is_one_line_a_field(shell: Shell, cell: Cell) -> None:
+    plain = "qsub -h -b y -N odd -ac note=ab -o /tmp/ab -v V=ab true ab"
+    for line in (plain, plain.replace("ab", "'a\nowner  root\x1b[1m'")):
+        submitted = shell(line)
+        assert submitted.status == 0, submitted
+    usual, odd = (shell(f"qstat -j {job}").lines for job in (1, 2))
+    assert [line.partition(":")[0] for line in odd] == [line.partition(":")[0] for line in usual]
+    assert sum("a\\nowner  root\\x1b[1m" in line for line in odd) >= 3
+    (job,) = json.loads(shell("qstat -j 2 -json").out)["jobs"]
+    assert job["context"] == {"note": "a\nowner  root\x1b[1m"}
+    found = ET.fromstring(shell("qstat -j 2 -xml").out)
+    assert "a\nowner  root?[1m" in [each.text for each in found.iter()], "XML has no such character at all"
+
+
+@pytest.mark.statement("SO-40")
+def test_a_job_that_is_not_submitted(shell: Shell) -> None:
+    assert "note=a\\nb\n" in shell("qsub -verify -b y -ac 'note=a\nb' true").out
+
+
+def test_messages_and_values_of_hosts(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N bad -q all.q@h3 sleep 9")
+    cell.cycle()
+    cell.end(1, failed=28, reason="no\ndirectory")
+    assert "no\\ndirectory\n" in shell("qstat -j bad").out
+    cell.state.hosts["h1"].load["arch"] = "lx\nqueue"
+    for command in ("qhost -F arch", "qstat -F arch"):
+        assert "lx\\nqueue\n" in shell(command).out
+        ET.fromstring(shell(f"{command} -xml").out)
