@@ -13,6 +13,7 @@ import fcntl
 import gc
 import json
 import os
+import pwd
 import re
 import select
 import signal
@@ -343,6 +344,7 @@ def main(arguments: list[str]) -> int:
         process_tree.become_subreaper()
         process_tree.set_name("sge_launcher")
         launcher = Launcher(spool)
+        os.getgrouplist(pwd.getpwuid(os.geteuid()).pw_name, os.getegid())  # loads what names users, once for all shepherds
     except OSError as error:
         print(f"launcher: can't use {spool}: {error}", file=sys.stderr)
         return 1

@@ -30,8 +30,8 @@ from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
 
 # An ignored signal stays ignored over exec: neither what Python ignores nor what the daemon was started with (nohup,
-# a background job of a shell) may reach the job.
-_RESET = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+# a background job of a shell) may reach the job. Nothing is ignored later than this; exec itself takes handlers away.
+_IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
 _REPORT_BYTES = 4096
 
 
@@ -99,7 +99,7 @@ def _report(descriptor: int, failed: int, reason: str) -> None:
 def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None:
     is_job = run.name == "job"
     os.setsid()
-    for number in _RESET:
+    for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     if is_job:

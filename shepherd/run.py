@@ -119,7 +119,7 @@ class TaskRun:
             return
         self._current, self._current_status = step, None
         is_job = step.name == "job"
-        if is_job:
+        if is_job and self._reap():
             self._not_job.update(process_tree.children(os.getpid()))  # daemons of pe_start outlive the job
         self._started = self._start(step)
         if self._started is None:
@@ -203,15 +203,15 @@ class TaskRun:
         if deadline is not None and self._current_status is None:
             self._act(self._control.due(time.monotonic()))
 
-    def _reap(self) -> None:
-        """Collect all ended children; what a process of the job used is added up."""
+    def _reap(self) -> bool:
+        """Collect all ended children; what a process of the job used is added up. False: no child is left, ended or not."""
         while True:
             try:
                 ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             except ChildProcessError:
-                return
+                return False
             if ended is None:
-                return
+                return True
             io = 0 if ended.si_pid in self._not_job else io_bytes(ended.si_pid)
             pid, status, rusage = os.wait4(ended.si_pid, 0)
             if self._session is not None and pid == self._session.pid:
@@ -365,8 +365,7 @@ class TaskRun:
     def _end_all(self) -> None:
         """Kill all processes but those of `_not_job`, and wait until they are gone, though not for ever."""
         for _ in range(_PATIENCE):
-            self._reap()
-            if all(pid in self._not_job for pid in process_tree.children(os.getpid())):
+            if not self._reap() or all(pid in self._not_job for pid in process_tree.children(os.getpid())):
                 return
             process_tree.kill_tree(os.getpid(), self._not_job)
             signal.sigtimedwait({signal.SIGCHLD}, 1.0)

@@ -13,11 +13,11 @@ _FILES = frozenset(
     for stream in ("stdin", "stdout", "stderr")
     for part in ("host", "path", "tmp_path", "file_staging")
 )
-#: prolog and epilog
+#: prolog and epilog, which run while the job has no process
 PROCEDURE_VARIABLES = (
     JOB_VARIABLES | _FILES | {"processors", "stdin_path", "stdout_path", "stderr_path", "merge_stderr"}
-)
+) - {"job_pid"}
 #: start_proc_args and stop_proc_args
-PE_VARIABLES = (PROCEDURE_VARIABLES | {"pe_hostfile", "pe", "pe_slots"}) - {"job_pid"}
+PE_VARIABLES = PROCEDURE_VARIABLES | {"pe_hostfile", "pe", "pe_slots"}
 #: the four commands of a checkpointing interface
 CKPT_VARIABLES = JOB_VARIABLES | {"ckpt_dir", "ckpt_signal"}

@@ -99,9 +99,10 @@ class Cell:
         self._next_id = 0
 
     def start_launcher(self) -> None:
+        """Below nohup, as an administrator may start it: SIGHUP is ignored there, and must not be by jobs."""
         change_user = os.geteuid() == 0 and not self.as_root
         self.launcher = subprocess.Popen(
-            [sys.executable, "-m", "shepherd.launcher", str(self.spool)],
+            ["nohup", sys.executable, "-m", "shepherd.launcher", str(self.spool)],
             env={"PYTHONPATH": str(PROJECT), "TZ": "UTC"},
             user=self.user.pw_uid if change_user else None,
             group=self.user.pw_gid if change_user else None,

@@ -180,6 +180,8 @@ def test_values_that_are_accepted(attribute: str, text: str, printed: str) -> No
         ("starter_method", "foo"),
         ("prolog", "relative"),
         ("prolog", "/bin/x $foo"),
+        ("prolog", "/bin/x $job_pid"),
+        ("epilog", "/bin/x $job_pid"),
         ("processors", "foo"),
         ("subordinate_list", "x.q"),
         ("subordinate_list", "slots=2(x.q)"),

@@ -183,6 +183,8 @@ def test_configuration_values_that_are_accepted(attribute: str, text: str, print
         ("mailer", "mail"),
         ("prolog", "foo"),
         ("prolog", "/bin/x $foo"),
+        ("prolog", "/bin/x $job_pid"),
+        ("epilog", "/bin/x $job_pid"),
         ("max_unheard", "abc"),
         ("load_report_time", "INFINITY"),
         ("jsv_url", "foo"),

@@ -54,5 +54,5 @@ def test_merged_output_has_no_file_of_its_own() -> None:
 @pytest.mark.statement("EX-21", "QC-25")
 def test_every_variable_that_a_prolog_may_name_has_a_value() -> None:
     variables = made()["variables"]
-    names = sorted(PROCEDURE_VARIABLES - {"job_pid"})
+    names = sorted(PROCEDURE_VARIABLES)
     assert len(expand([f"${name}" for name in names], variables)) == len(names)
