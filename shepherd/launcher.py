@@ -19,6 +19,7 @@ import select
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from shepherd import adoption, containment, process_tree, task_files
@@ -344,7 +345,8 @@ def main(arguments: list[str]) -> int:
         process_tree.become_subreaper()
         process_tree.set_name("sge_launcher")
         launcher = Launcher(spool)
-        os.getgrouplist(pwd.getpwuid(os.geteuid()).pw_name, os.getegid())  # loads what names users, once for all shepherds
+        with suppress(KeyError):  # the first look loads what names users, once for all shepherds
+            os.getgrouplist(pwd.getpwuid(os.geteuid()).pw_name, os.getegid())
     except OSError as error:
         print(f"launcher: can't use {spool}: {error}", file=sys.stderr)
         return 1

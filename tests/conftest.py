@@ -6,6 +6,7 @@ A unit test must not wait, start a process or start Ray: what needs that is an i
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -28,6 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
         suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
     )
     settings.load_profile("project")
+    # a shell's background job, as this session may be one, ignores interrupts, and so would all commands that tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "statement(*ids): the statements of docs/statements.md that the test proves")
 
 

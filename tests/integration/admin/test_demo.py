@@ -51,8 +51,6 @@ def test_an_interrupted_demo_leaves_nothing(number):
         stderr=subprocess.STDOUT,
         text=True,
         env=environment,
-        # a shell's background job, as this test may be one, ignores the interrupt
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as demo:
         assert demo.stdout is not None
         for line in demo.stdout:

@@ -191,7 +191,6 @@ def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
         [sys.executable, "-IS", "-c", start, "-sync", "y", "-b", "y", "true"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     submit, _ = listener.accept()
     submit.recv(65536)
