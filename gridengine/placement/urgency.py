@@ -12,11 +12,12 @@ from gridengine.ranges import MAX_SLOTS
 from gridengine.state.state import State
 
 
-def assumed_slots(state: State, request: Request) -> float:
-    """Slots that a pending job is expected to get: 1, or as urgency_slots of its PE says. Source: sge_pe(5), PE-11."""
-    if not request.parallel or (request.pe and not request.pes):
-        return 1
-    if not request.pe:
+def assumed_slots(state: State, request: Request) -> int:
+    """Slots that a pending job is expected to get: 1, or as urgency_slots of its PE says; the least without a PE.
+
+    Source: sge_pe(5), PE-11; O for an average, of which the whole part counts.
+    """
+    if not request.pes:
         return request.slot_ranges[0][0]
     pe = state.typed("parallel_environment", request.pes[0])
     low, high = request.slot_ranges[0][0], request.slot_ranges[-1][1]
@@ -27,7 +28,7 @@ def assumed_slots(state: State, request: Request) -> float:
     if pe.urgency_slots == "avg":
         pairs = [(first, min(last, high)) for first, last in request.slot_ranges]
         count = sum(last - first + 1 for first, last in pairs)
-        return sum((first + last) * (last - first + 1) / 2 for first, last in pairs) / count
+        return sum((first + last) * (last - first + 1) // 2 for first, last in pairs) // count
     return int(pe.urgency_slots) if pe.urgency_slots.isdigit() else low
 
 

@@ -11,7 +11,6 @@ the master's first; [] while pending. `tasks`: task id or ranges of array jobs, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing, users_wanted
@@ -23,7 +22,7 @@ from gridengine.placement.urgency import (
     resource_urgency,
     waiting_urgency,
 )
-from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.ranges import Ranges
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
 from gridengine.state.letters import pending_groups, running_letters
@@ -171,7 +170,7 @@ def _pending_rows(
     if "p" not in states:
         groups = _held_so(state, job, groups, states, now)
     priority = state.priorities.get(job.id, _NO_PRIORITY)[0]
-    slots = requested_slots(job.pe_range) if job.pe_range else 1
+    slots = assumed_slots(state, listing.request(job)) if job.pe_range else 1
     rows: list[Row] = []
     for letters, tasks in groups:
         labels: list[object] = [""] if not job.is_array else list(tasks) if single else [str(tasks)]
@@ -196,12 +195,6 @@ def _held_so(
     if "hd" in states and job.array_predecessors:
         kept = kept | blocked_tasks(state, job)
     return [(letters, part) for letters, tasks in groups if (part := tasks & kept)]
-
-
-@lru_cache(maxsize=1024)
-def requested_slots(pe_range: str) -> int:
-    """The slots that a pending parallel job is shown with: the smallest count that it would take."""
-    return parse_slot_ranges(pe_range)[0][0]
 
 
 def _finished_row(job: FinishedJob) -> Row:

@@ -9,11 +9,12 @@ import pytest
 
 from daemons.qmaster.views.hosts import hosts
 from daemons.qmaster.views.job_detail import job_detail
-from daemons.qmaster.views.jobs import jobs, requested_slots
+from daemons.qmaster.views.jobs import jobs
 from daemons.qmaster.views.queues import cluster_queues, queue_configurations, queues
 from daemons.qmaster.views.selection import Listing
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
+from gridengine.placement.urgency import resource_urgency
 from gridengine.ranges import Ranges
 from gridengine.state import events as ev
 from tests.builders import NOW, Cluster
@@ -52,9 +53,24 @@ def test_slots_of_a_parallel_task(first_task: str, slaves: list[int]) -> None:
     assert (row[7], [grant[2] for grant in row[6]]) == (6, slaves)
 
 
-@pytest.mark.parametrize(("text", "slots"), [("4", 4), ("2-8", 2), ("-8", 1), ("4-", 4), ("16,2-3", 2)])
-def test_slots_of_a_pending_parallel_job(text: str, slots: int) -> None:
-    assert requested_slots(text) == slots
+@pytest.mark.statement("PE-11", "ST-16")
+@pytest.mark.parametrize(
+    ("urgency_slots", "text", "slots"),
+    [
+        *[("min", "4", 4), ("min", "2-8", 2), ("min", "-8", 1), ("min", "4-", 4), ("min", "16,2-3", 2)],
+        *[("max", "2-6,9", 9), ("max", "4-", 10), ("avg", "2-6,9", 4), ("avg", "3-6,9", 5), ("avg", "4-", 7)],
+        *[("3", "2-6,9", 3), ("3", "4-", 3)],
+    ],
+)
+def test_a_pending_parallel_job_is_shown_with_the_slots_that_its_urgency_counts(
+    urgency_slots: str, text: str, slots: int
+) -> None:
+    """The figures are those of the original, for a PE of 10 slots."""
+    cluster = Cluster()
+    cluster.change("parallel_environment", "mpi", urgency_slots=urgency_slots, slots="10")
+    job = cluster.submit(pe="mpi", pe_range=text, hard={"arch": "none"})
+    assert [row[7] for row in ask(cluster, jobs)["pending"]] == [slots]
+    assert resource_urgency(cluster.state, Listing(cluster.state).request(cluster.state.jobs[job])) == 1000 * slots
 
 
 @pytest.mark.statement("ST-34")
