@@ -16,12 +16,12 @@ from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
 
-_TYPED = ("complex_values", "load_thresholds", "suspend_thresholds")
 _LISTS: dict[str, tuple[str, ...]] = {
-    "cluster_queue": _TYPED,
+    "cluster_queue": ("complex_values", "load_thresholds", "suspend_thresholds"),
     "exec_host": ("complex_values", "load_scaling"),
     "scheduler": ("job_load_adjustments",),
 }
+_TYPED = (*_LISTS["cluster_queue"], "job_load_adjustments")
 Table = Mapping[str, tuple[str, str]]
 """Full name and type of a complex by its name or shortcut."""
 

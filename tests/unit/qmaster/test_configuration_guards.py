@@ -226,3 +226,15 @@ def test_a_thousand_objects_take_no_more_than_their_number(cell: Cell) -> None:
         cell.admin("config_delete", kind="project", name="one")
         attribute(cell, "modify", "cluster_queue", "all.q", "slots", "7")
     assert made < 10
+
+
+@pytest.mark.statement("LS-6", "CX-4")
+@pytest.mark.parametrize("value", ["np_load_avg=x", "la=0.5,mem_free=much"])
+def test_load_adjustments_are_values_of_their_types_so_that_the_scheduler_can_go_on(cell: Cell, value: str) -> None:
+    answer = cell.configure("scheduler", "", job_load_adjustments=value)
+    assert answer.status == 1 and "is of the type" in texts(answer)[0]
+    assert cell.configure("scheduler", "", job_load_adjustments="la=0.5,mem_free=1G").status == 0
+    assert cell.state.scheduler["job_load_adjustments"] == "load_avg=0.5,mem_free=1G"
+    job = cell.submit()
+    cell.cycle()
+    assert cell.placed(job)
