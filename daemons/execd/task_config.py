@@ -47,6 +47,7 @@ def task_config(
     staged = _staged(start, site, configuration, account, home_of)
     files = redirected(files, staged)
     places = task_places(start, site, cwd, files)
+    bounds = limits(start, configuration)
     result: dict[str, Value] = {
         "job_id": job.id,
         "task_id": start.key[1],
@@ -63,7 +64,7 @@ def task_config(
         "cwd": cwd,
         "environment": job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
         "tmpdir": places.tmpdir,
-        "limits": limits(start, configuration),
+        "limits": bounds,
         "per_job_limits": list(start.per_job_limits),
         "slots": sum(grant.slots for grant in start.granted if grant.host == site.host),
         "nice": int(queue.get("priority", "0")),
@@ -78,7 +79,7 @@ def task_config(
         | _methods(start, configuration)
         | _checkpointing(start)
         | _rules(configuration)
-        | _restrained(restraint, limits(start, configuration))
+        | _restrained(restraint, bounds)
         | (interactive_config(start, configuration, account) if job.kind != "batch" else {})
         | (slave_config(start, start.slave, account) if start.slave is not None else {})
     )

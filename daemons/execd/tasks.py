@@ -109,7 +109,8 @@ class Tasks:
             raise
         self.directories[start.key] = directory
         self._by_path[str(directory)] = start.key
-        self._confinements[start.key] = confinement(restraint, limits(start, configuration))
+        limited = limits(start, configuration) if restraint.cgroups is not None else {}
+        self._confinements[start.key] = confinement(restraint, limited)
         if restraint.cores:
             self._cores_changed()
 
