@@ -72,6 +72,7 @@ class Service:
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._waiters: dict[int, list[asyncio.Queue[dict[str, Any]]]] = {}
+        self._over: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
         self._host_joined = host_joined
         self._session = session
         self._shut_down = shut_down
@@ -312,13 +313,19 @@ class Service:
             elif isinstance(event, ev.PendingTasksDeleted):
                 for task_id in event.tasks if event.job_id in self._waiters else ():
                     self._tell(event.job_id, {"task_id": task_id, "deleted": True})
+        for job_id in [job_id for job_id, last in self._over.items() if last <= revision]:
+            del self._over[job_id]
+            for queue in self._waiters.pop(job_id):
+                queue.put_nowait({"done": True})
 
     def _tell(self, job_id: int, record: dict[str, Any]) -> None:
-        for queue in self._waiters.get(job_id, ()):
+        if job_id not in self._waiters:
+            return
+        for queue in self._waiters[job_id]:
             queue.put_nowait(record)
         if job_id not in self.master.state.jobs:
-            for queue in self._waiters.pop(job_id, []):
-                queue.put_nowait({"done": True})
+            # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
+            self._over.setdefault(job_id, self.master.state.revision)
 
     # --- hosts -----------------------------------------------------------------------------------------------
 

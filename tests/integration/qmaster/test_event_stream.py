@@ -14,6 +14,7 @@ import pytest
 from clients import gdi
 from daemons.qmaster.service import Service
 from daemons.qmaster.views.jobs import ROWS_A_LINE
+from gridengine.delivery import Ended
 from gridengine.gdi.requests import Answer
 from tests.harness import Cell
 
@@ -118,3 +119,27 @@ def test_a_list_of_jobs_comes_in_lines(running: Running) -> None:
     assert sum(further, []) == whole["pending"]
     (refused,) = gdi.stream("job_list", {"jobs": {"select": {"requests": ["nosuch=1"]}}}, gdi.ANSWER_S)
     assert refused["status"] == 1
+
+
+@pytest.mark.statement("SO-34", "SO-36")
+def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
+    def submit() -> int:
+        running.cell.submit("alice", tasks="1-3")
+        running.cell.cycle()
+        return max(running.cell.state.jobs)
+
+    job_id = running.do(submit)
+    stream = gdi.stream("wait", {"job_id": job_id})
+    assert sorted(next(stream)["task_id"] for _ in range(3)) == [1, 2, 3]
+
+    def end() -> None:
+        cell = running.cell
+        for (job, task, attempt), host in sorted(cell.running.items()):
+            report = Ended((job, task, attempt), 0, task, 0, "", cell.now, cell.now, {"ru_wallclock": 1.0, "cpu": 0.5})
+            cell.master.reports(host, [report])
+        cell.running.clear()
+        running.service.flush()
+
+    running.do(end)
+    told = list(stream)
+    assert [(one["task_id"], one["exit_status"]) for one in told[:-1]] == [(1, 1), (2, 2), (3, 3)] and told[-1] == {"done": True}
