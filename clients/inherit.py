@@ -11,10 +11,6 @@ from clients.submission import Job
 from clients.terminal import Interrupted, Terminal
 from gridengine.options.option import OptionError
 
-TYPE_CHECKING = False  # as typing has it: clients pay for every import
-if TYPE_CHECKING:
-    pass
-
 _FAILED = 1
 
 

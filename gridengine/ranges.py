@@ -273,7 +273,6 @@ def _union(left: tuple[Run, ...], right: tuple[Run, ...]) -> tuple[Run, ...]:
             clusters[-1].append(run)
         else:
             clusters.append([run])
-            end = run[-1]
         end = max(end, run[-1])
     return _compact(run for cluster in clusters for run in (cluster if len(cluster) == 1 else _unite(cluster)))
 

@@ -17,7 +17,7 @@ from typing import NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-FENCED_DIRECTORIES = {"unit", "property", "scenarios", "simulation"}
+FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 
 
 def pytest_configure(config: pytest.Config) -> None:

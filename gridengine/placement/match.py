@@ -15,14 +15,11 @@ from gridengine.placement.quotas import claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Level, Site
-from gridengine.placement.values import Value, format_value
+from gridengine.placement.values import Value, format_value, slots_in
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.units import format_time
-
-ROUNDING = 1e-9
-"""Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
 
 KIND_OF = {"g": "cluster", "h": "host", "q": "queue"}
 
@@ -136,9 +133,7 @@ def room(
             load = ledger.load(where, ledger.state.typed("complex", name))
             if load is not None and not isinstance(load[0], str):
                 left = min(left, load[0])
-        fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
-        if once:
-            fitting = MAX_SLOTS if fitting >= 1 else 0
+        fitting = slots_in(left, amount, once)
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting

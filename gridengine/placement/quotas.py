@@ -15,14 +15,13 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import host_available
 from gridengine.placement.site import Site
-from gridengine.placement.values import Value, format_value, typed_value
+from gridengine.placement.values import Value, format_value, slots_in, typed_value
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, QuotaUse, is_everywhere, use_of
 from gridengine.syntax.rqs import Rule
 
-ROUNDING = 1e-9
 MISSING = 1e9
 """What a value counts in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
 
@@ -146,9 +145,7 @@ class Claim:
                 continue
             left = float(limit_value(site, ledger, bucket, entry, text))
             left -= ledger.of_quota(bucket, name) + ledger.quota_ahead(bucket, name, request.duration)
-            fitting = int((left + ROUNDING) // amount) if left != float("inf") else MAX_SLOTS
-            if once:
-                fitting = MAX_SLOTS if fitting >= 1 else 0
+            fitting = slots_in(left, amount, once)
             if fitting < slots:
                 slots, limiting = max(0, fitting), name
         return slots, limiting

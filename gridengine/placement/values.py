@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from gridengine.errors import SyntaxFault
+from gridengine.ranges import MAX_SLOTS
 from gridengine.state.compiled import ComplexEntry
 from gridengine.units import (
     format_double,
@@ -24,6 +25,9 @@ from gridengine.units import (
 
 Value = float | str
 """Numbers for INT DOUBLE TIME (s) MEMORY (bytes) BOOL (0 or 1); text for STRING CSTRING RESTRING HOST."""
+
+ROUNDING = 1e-9
+"""Amounts are sums of decimal fractions: three times 0.1 must fit into 0.3."""
 
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
 CASELESS_TYPES = frozenset(("CSTRING", "HOST"))
@@ -110,3 +114,11 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
     if kind == "INT" and whole and float(value).is_integer():
         return str(int(value))
     return format_double(value)
+
+
+def slots_in(left: float, amount: float, once: bool) -> int:
+    """How many slots have room in what is left of a consumable, of which each takes `amount`, or all of them `once`."""
+    if left == float("inf"):
+        return MAX_SLOTS
+    fitting = int((left + ROUNDING) // amount)
+    return fitting if not once else MAX_SLOTS if fitting >= 1 else 0

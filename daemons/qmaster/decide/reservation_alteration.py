@@ -19,9 +19,9 @@ from daemons.qmaster.permissions import is_operator
 from gridengine.gdi.requests import AlterReservations, Caller, Reserve
 from gridengine.placement.charges import charges
 from gridengine.placement.granting import Granting, as_job
-from gridengine.placement.match import ROUNDING
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.values import ROUNDING
 from gridengine.state.bookings import Bookings
 from gridengine.state.events import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation

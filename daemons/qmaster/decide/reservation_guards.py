@@ -14,10 +14,10 @@ from daemons.qmaster.decide.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
 from daemons.qmaster.memberships import membership_changes
 from gridengine.placement.granting import Granting, as_job, sets_of_users, users_of
-from gridengine.placement.match import ROUNDING
 from gridengine.placement.requests import category_key
 from gridengine.placement.site import Level, Site
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
 from gridengine.state.bookings import GLOBAL, pe_key
 from gridengine.state.reservations import AdvanceReservation, Span
