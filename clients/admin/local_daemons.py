@@ -92,13 +92,21 @@ def daemons_of_this_machine(cell: Cell) -> list[LocalDaemon]:
     return [*found, qmaster_of(cell)] if is_master_here(cell) else found
 
 
+def is_ending(daemon: LocalDaemon) -> bool:
+    """Say whether the daemon has been told to end: a new one may be started, which waits until it has."""
+    try:
+        return "ending" in daemon.pid_file.read_text().split()[2:]
+    except OSError:
+        return False
+
+
 def process_of(daemon: LocalDaemon) -> psutil.Process | None:
     """Return the living process that the pid file names, or None.
 
     The file's second word, the start time in clock ticks, tells it from a later process of the same number.
     """
     try:
-        pid, start_ticks = (int(word) for word in daemon.pid_file.read_text().split())
+        pid, start_ticks = (int(word) for word in daemon.pid_file.read_text().split()[:2])
         process = psutil.Process(pid)
         stat = Path(f"/proc/{pid}/stat").read_text()
         alive = process.status() != psutil.STATUS_ZOMBIE

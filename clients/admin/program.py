@@ -26,6 +26,7 @@ from clients.admin.local_daemons import (
     daemons_of_this_machine,
     exec_hosts_to_start,
     execd_of,
+    is_ending,
     is_master_here,
     process_of,
     qmaster_of,
@@ -135,7 +136,8 @@ def status(root: Root = None, cell: CellName = "default") -> None:
     for daemon in daemons:
         process = process_of(daemon)
         missing += process is None
-        state = f"runs, pid {process.pid}" if process else "does not run"
+        verb = "is ending" if is_ending(daemon) else "runs"
+        state = f"{verb}, pid {process.pid}" if process else "does not run"
         typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
     if not daemons:
         typer.echo("no daemon of this cell has run on this machine")
@@ -176,7 +178,7 @@ def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The
 
 
 def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:
-    if process := process_of(daemon):
+    if (process := process_of(daemon)) and not is_ending(daemon):
         typer.echo(f"{daemon} runs already, pid {process.pid}")
         return
     with progress.step(f"starting {daemon}"):

@@ -47,7 +47,7 @@ def serve(
         open_messages(spool / "messages", "main", host, "log_info")
         save_inherited(spool, os.environ, _binary_path())
         offer_programs(cell.root, _binary_path())
-        run_until_stopped(lambda stop: _serve(cell, host, stop, startup))
+        run_until_stopped(lambda stop: _serve(cell, host, stop, startup), pid_file)
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:  # of the last kind: the disk is full
         startup.failed(f"{PROGRAM}: {fault}")

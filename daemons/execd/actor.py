@@ -25,7 +25,7 @@ from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.runtime.cell import read_cell
-from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
 from daemons.runtime.ray_session import NAMESPACE
 from gridengine.delivery import (
@@ -109,9 +109,12 @@ class ExecdActor:
         Their ends are still reported, so far as they come soon; nothing else is said or done any more.
         """
         self._closing = True
+        pid = announce_end(self._site.spool / PID_FILE)
         if kill_jobs:
-            await self._tasks.end_all(_LAST_ENDS_S)
-        pid = int((self._site.spool / PID_FILE).read_text().split()[0])
+            try:
+                await self._tasks.end_all(_LAST_ENDS_S)
+            except NotNow as reason:
+                _log.error("jobs go on: %s", reason)
         asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
 
     async def _carry_out(self, instruction: Instruction) -> Acknowledgement:

@@ -5,7 +5,6 @@ Owns the command line and the order of starting up; the rest is the supervisor's
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from daemons.qmaster.supervisor import Supervisor
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, become_daemon
+from daemons.runtime.daemon import DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.messages import open_messages
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
@@ -40,7 +39,7 @@ def start(
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
-    status = asyncio.run(Supervisor(cell, host, startup).run())
+    status = run_until_stopped(Supervisor(cell, host, startup).run, pid_file)
     pid_file.release()
     raise SystemExit(status)
 

@@ -10,6 +10,7 @@ import asyncio
 import gc
 import logging
 import os
+import signal
 import threading
 import time
 from collections.abc import Coroutine
@@ -25,7 +26,7 @@ from daemons.qmaster.names import HostNames
 from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Spool
 from daemons.runtime.cell import read_cell
-from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import gdi_key, server_context
 from daemons.runtime.messages import open_messages
 from daemons.runtime.ray_session import NAMESPACE, actor_class
@@ -174,7 +175,8 @@ class QmasterActor:
         answer = Answer()
         if request.what == "qmaster":
             answer.info("qmaster is going down")
-            self._loop.call_later(0.2, os.kill, self._supervisor(), 15)
+            pid = announce_end(self._cell.qmaster_spool_dir / "qmaster.pid")
+            self._loop.call_later(0.2, os.kill, pid, signal.SIGTERM)
         elif request.what == "execd":
             for host in request.hosts:
                 await self._stop_execd(host, request.kill_jobs, answer)
@@ -193,8 +195,5 @@ class QmasterActor:
             answer.info(f"sent shutdown notification to host {host}")
         except Exception:  # noqa: BLE001 - dead, restarting or unknown: the same to the administrator
             answer.error(f'denied: execution host "{host}" does not answer')
-
-    def _supervisor(self) -> int:
-        return int((self._cell.qmaster_spool_dir / "qmaster.pid").read_text().split()[0])
 
 

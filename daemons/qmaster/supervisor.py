@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 import sys
 from collections.abc import Awaitable
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.daemon import Startup, notify
+from daemons.runtime.daemon import Startup
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
 
 _log = logging.getLogger(__name__)
@@ -23,17 +22,16 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 
 class Supervisor:
-    """Keeps the master's node and actors. `run` returns the exit code of the daemon."""
+    """Keeps the master's node and actors."""
 
     def __init__(self, cell: Cell, host: str, startup: Startup) -> None:
         self._cell, self._host, self._startup = cell, host, startup
         self._ending = asyncio.Event()
         self._served = False
 
-    async def run(self) -> int:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._ending.set)
+    async def run(self, stop: asyncio.Event) -> int:
+        """Serve until `stop` is set and return the exit code of the daemon."""
+        self._ending = stop
         _log.info("starting up sge_qmaster on %s", self._host)
         pause = _FIRST_PAUSE_S
         while not self._ending.is_set():
@@ -52,7 +50,6 @@ class Supervisor:
                 _log.error("the master's node ended; it is started again")
                 await self._until_ending(asyncio.sleep(pause))
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
-        notify("STOPPING=1")
         _log.info("sge_qmaster ends; running jobs go on")
         return 0
 

@@ -7,6 +7,7 @@ Owns pid files, detaching, readiness and the end by signal. Knows nothing of wha
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -14,12 +15,20 @@ import signal
 import socket
 import sys
 import sysconfig
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
+_Result = TypeVar("_Result")
+
+_ENDING = "ending"
+#: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
+ENDING_S = 30.0
+_POLL_S = 0.05
 
 
 class DaemonFault(Exception):
@@ -29,28 +38,63 @@ class DaemonFault(Exception):
 class PidFile:
     """The file that names the running daemon: `PID START_TICKS`, locked for as long as the daemon lives.
 
-    The start time in clock ticks tells the daemon from a later process of the same number.
+    The start time in clock ticks tells the daemon from a later process of the same number. A third word, `ending`,
+    says that the daemon has been told to end: a new one may be started, which waits for this one's end.
     """
 
-    def __init__(self, path: Path, program: str) -> None:
-        """Take the lock. DaemonFault: another process has it, or the file cannot be written."""
+    def __init__(self, path: Path, program: str, patience_s: float = ENDING_S) -> None:
+        """Take the lock, from a daemon that ends as soon as it has ended.
+
+        DaemonFault: another process has it for good or for longer than `patience_s`, or the file cannot be written.
+        """
+        self.path = path
         try:
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
+        until = time.monotonic() + patience_s
+        while not self._locked():
+            pid, ending = _read_pid_file(path)
+            if not ending or time.monotonic() > until:
+                os.close(self._descriptor)
+                state = "has not ended yet" if ending else "runs already"
+                raise DaemonFault(f"{program} {state}, as process {pid or '?'} ({path})")
+            time.sleep(_POLL_S)
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode(), 0)
+
+    def _locked(self) -> bool:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            pid = (os.read(self._descriptor, 64).split() or [b"?"])[0].decode(errors="replace")
-            os.close(self._descriptor)
-            raise DaemonFault(f"{program} runs already, as process {pid} ({path})") from None
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode(), 0)
+            return False
+        return True
 
     def release(self) -> None:
         """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""
         os.ftruncate(self._descriptor, 0)
         os.close(self._descriptor)
+
+
+def announce_end(path: Path) -> int:
+    """Say in the pid file that its daemon is about to end, and return the daemon's process number.
+
+    Raises OSError, ValueError: no daemon. A full disk keeps nobody from ending.
+    """
+    pid, ticks = path.read_text().split()[:2]
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, f"{pid} {ticks} {_ENDING}\n".encode(), 0)
+        finally:
+            os.close(descriptor)
+    return int(pid)
+
+
+def _read_pid_file(path: Path) -> tuple[int, bool]:
+    """Process number, 0 for none, and whether the daemon is ending; a daemon that just starts has none for a moment."""
+    words = path.read_text(errors="replace").split()
+    return int(words[0]) if words and words[0].isdecimal() else 0, _ENDING in words[2:] or not words
 
 
 def start_ticks(pid: int) -> int:
@@ -137,18 +181,27 @@ def notify(state: str) -> None:
                 pass  # a manager that does not listen is no reason to end
 
 
-def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[None]]) -> None:
-    """Run `main(stop)` on a new event loop; SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns."""
+def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile) -> _Result:
+    """Run `main(stop)` on a new event loop and return what it returns.
 
-    async def run() -> None:
+    SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file says so at once.
+    """
+
+    async def run() -> _Result:
         stop = asyncio.Event()
+
+        def told_to_end() -> None:
+            stop.set()
+            with contextlib.suppress(OSError, ValueError):  # a removed spool must not keep it alive
+                announce_end(pid_file.path)
+            notify("STOPPING=1")
+
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop.set)
-        await main(stop)
-        notify("STOPPING=1")
+            loop.add_signal_handler(number, told_to_end)
+        return await main(stop)
 
-    asyncio.run(run())
+    return asyncio.run(run())
 
 
 def module_command(module: str) -> list[str]:

@@ -31,9 +31,15 @@ def demo_cell(launchers: Path) -> Iterator[DemoCell]:
         cell.remove()
 
 
-@pytest.fixture(scope="session")
-def testbed_cell() -> Iterator[TestbedCell]:
+@pytest.fixture
+def testbed_cell(session_cell: TestbedCell) -> TestbedCell:
     """A running cell of a master and three exec hosts, installed for all users."""
+    session_cell.mend()
+    return session_cell
+
+
+@pytest.fixture(scope="session")
+def session_cell() -> Iterator[TestbedCell]:
     reason = why_no_testbed()
     if reason:
         pytest.skip(reason)

@@ -165,3 +165,19 @@ def test_a_checkpointing_job_leaves_a_host_whose_daemon_is_shut_down(testbed_cel
     finally:
         cell.on("tm", "qconf", "-dattr", "queue", "ckpt_list", "save", "all.q")
         cell.on("tm", "qconf", "-dckpt", "save")
+
+
+@pytest.mark.statement("QF-34")
+@pytest.mark.parametrize("option", ["-ke", "-kej"])
+def test_a_daemon_may_be_started_as_soon_as_the_old_one_was_told_to_end(testbed_cell: TestbedCell, option: str) -> None:
+    cell = testbed_cell
+    job = submit(cell, "-l", "h=t3", "sleep", "1000")
+    eventually("it runs", lambda: running_on(cell, job) == "t3")
+    first = cell.on("t3", "cat", f"{SPOOL}/execd.pid").stdout
+    assert cell.on("tm", "qconf", option, "t3").returncode == 0
+    cell.start("t3")
+    assert cell.on("t3", "cat", f"{SPOOL}/execd.pid").stdout != first
+    eventually("t3 is back", lambda: letters(cell)["t3"] == "")
+    if option == "-ke":
+        cell.on("tm", "qdel", job)
+    eventually("the job is gone", lambda: record(cell, job).get("exit_status", "").startswith("137"))

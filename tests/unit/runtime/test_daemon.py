@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, module_environment, start_ticks
+from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, module_environment, start_ticks
 from daemons.runtime.ray_node import RayNodeFault, head_spec, ray_environment, worker_spec
 
 TOP = Path(__file__).parents[3]
@@ -23,6 +23,18 @@ def test_one_daemon_only(tmp_path: Path) -> None:
     first.release()
     assert path.read_text() == ""
     PidFile(path, "sge_x").release()
+
+
+def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.pid"
+    first = PidFile(path, "sge_x")
+    assert announce_end(path) == os.getpid()
+    with pytest.raises(DaemonFault, match=f"sge_x has not ended yet, as process {os.getpid()} "):
+        PidFile(path, "sge_x", patience_s=-1)
+    monkeypatch.setattr("daemons.runtime.daemon.time.sleep", lambda _: first.release())
+    second = PidFile(path, "sge_x")
+    assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())}\n"
+    second.release()
 
 
 def test_children_find_our_modules() -> None:
