@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from daemons.qmaster.decide.proposal import Attributes, Proposal
-from gridengine.config.complexes import value_of
+from gridengine.config.complexes import STRING_TYPES, value_of
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
+from gridengine.syntax.load_formula import parse_load_formula
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
 
@@ -55,6 +56,8 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
     if kind == "exec_host" and not is_none(attributes.get("report_variables", "NONE")):
         variables = split_names(attributes["report_variables"])
         changed["report_variables"] = join_names((table.get(item, (item, ""))[0] for item in variables), ",")
+    if kind == "scheduler":
+        _check_load_formula(table, attributes)
     if kind == "host_group" and attributes.get("rule"):
         _check_rule(table, name, HostRule(attributes["rule"]))
     if kind == "resource_quota":
@@ -88,6 +91,14 @@ def _check_value(name: str, kind_of_value: str, value: str) -> None:
         value_of(kind_of_value, value)
     except SyntaxFault as fault:
         raise SyntaxFault(f'"{name}" is of the type {kind_of_value}: {fault}') from None
+
+
+def _check_load_formula(table: Table, attributes: Attributes) -> None:
+    """Only what is a number can be weighed (LS-7)."""
+    for name in parse_load_formula(attributes.get("load_formula", "np_load_avg")).names():
+        if table.get(name, ("", ""))[1] in STRING_TYPES:
+            fault = f'"{name}" is of the type {table[name][1]} and has no weight, only numbers have'
+            raise ConfigError("scheduler", "", "load_formula", fault)
 
 
 def _check_rule(table: Table, name: str, rule: HostRule) -> None:

@@ -238,3 +238,10 @@ def test_load_adjustments_are_values_of_their_types_so_that_the_scheduler_can_go
     job = cell.submit()
     cell.cycle()
     assert cell.placed(job)
+
+
+@pytest.mark.statement("LS-7")
+def test_a_load_formula_weighs_numbers_only(cell: Cell) -> None:
+    answer = cell.configure("scheduler", "", load_formula="slots+arch")
+    assert answer.status == 1 and '"arch" is of the type STRING' in texts(answer)[0]
+    assert cell.configure("scheduler", "", load_formula="-slots").status == 0

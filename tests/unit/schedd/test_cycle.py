@@ -109,7 +109,7 @@ def test_load_formula_weighs_load_and_consumables() -> None:
     first = cluster.submit()
     cluster.cycle()
     assert hosts(cluster, [first]) == ["h2"]
-    cluster.change("scheduler", "", load_formula="1000*np_load_avg-rank*2")
+    cluster.change("scheduler", "", load_formula="-rank*2+np_load_avg*1000")
     second = cluster.submit()
     cluster.cycle()
     assert hosts(cluster, [second]) == ["h1"]
