@@ -150,6 +150,8 @@ class Ledger:
         config = self.state.typed("exec_host", host)
         if config is not None and entry.name in config.load_scaling:
             value, letter = value * float(config.load_scaling[entry.name]), "L"
+            if entry.type == "INT":
+                value = float(int(value))
         jobs = self.corrections.get(host, 0.0)
         if jobs and entry.name in self.adjustments:
             change = jobs * self.adjustments[entry.name] / self._processors(host, entry.name)

@@ -121,9 +121,12 @@ def test_a_threshold_on_a_consumable_stops_dispatch_within_a_cycle() -> None:
 @pytest.mark.statement("LS-5", "CX-35")
 def test_load_scaling_changes_the_value_and_its_letter() -> None:
     cluster = Cluster(1)
-    cluster.change("exec_host", "h1", load_scaling="mem_free=0.5")
+    cluster.complex("lic INT <= YES NO 0 0")
+    cluster.apply(ev.HostHeard("h1", NOW, {"lic": "5"}))
+    cluster.change("exec_host", "h1", load_scaling="mem_free=0.5,lic=0.3")
     offers = [offer.text() for offer in host_resources(Site(cluster.state), Ledger(cluster.state), "h1")]
     assert "hL:mem_free=3.906G" in offers and "hl:num_proc=4" in offers
+    assert "hL:lic=1" in offers  # an INT stays whole
 
 
 @pytest.mark.statement("ST-8", "ST-9", "ST-10", "CX-35")
