@@ -14,7 +14,7 @@ from pathlib import Path
 #: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
     "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qralter qrdel qresub qrls qrsh qrstat "
-    "qrsub qselect qsh qstat qsub"
+    "qrsub qselect qsh qstat qsub sge_share_mon"
 ).split()
 
 #: Programs with libraries of their own: these start like any Python program.

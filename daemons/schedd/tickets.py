@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heapreplace
 from typing import NamedTuple
 
-from daemons.schedd.share_tree import Path, ShareTree
+from gridengine.placement.share_tree import Path, ShareTree
 from gridengine.state.jobs import Job, Tickets
 from gridengine.state.state import Attributes, State
 

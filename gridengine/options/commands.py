@@ -11,6 +11,7 @@ from gridengine.options.explain import EXPLAIN_OPTIONS
 from gridengine.options.option import Option, options_of
 from gridengine.options.quota import QUOTA_OPTIONS
 from gridengine.options.reservation import RESERVATION_OPTIONS
+from gridengine.options.share_tree import SHARE_TREE_OPTIONS
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -50,5 +51,6 @@ COMMANDS: tuple[Command, ...] = (
     Command("qralter", "ar_list", "change advance reservations", RESERVATION_OPTIONS),
     Command("qrdel", "ar_list", "delete advance reservations", RESERVATION_OPTIONS),
     Command("qrstat", "", "show advance reservations", RESERVATION_OPTIONS),
+    Command("sge_share_mon", "[node_path...]", "show the share tree with its usage, once or again and again", SHARE_TREE_OPTIONS),
     Command("qconf", "", "show and change the configuration", CONFIGURATION_OPTIONS),
 )

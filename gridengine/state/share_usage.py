@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task, Usage
@@ -26,22 +27,27 @@ RUNNING_ONLY = -1.0
 
 
 class ShareUsage(Struct, omit_defaults=True):
-    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB."""
+    """Amounts as they were at `time` (epoch s), decayed until then: cpu s, mem GB s, io GB; `lt…`: in all, not decayed."""
 
     time: float = 0.0
     cpu: float = 0.0
     mem: float = 0.0
     io: float = 0.0
+    ltcpu: float = 0.0
+    ltmem: float = 0.0
+    ltio: float = 0.0
 
     def at(self, time: float, half_lives: Mapping[str, float]) -> ShareUsage:
         """The amounts decayed further until `time`; half_lives: as `half_lives` gives them."""
         age = max(0.0, time - self.time)
         left = {name: getattr(self, name) * remaining(age, half_lives[name]) for name in ("cpu", "mem", "io")}
-        return ShareUsage(max(time, self.time), **left)
+        return replace(self, time=max(time, self.time), **left)
 
     def plus(self, cpu: float, mem: float, io: float) -> ShareUsage:
         """The amounts with more on top; none falls below 0."""
-        return ShareUsage(self.time, max(0.0, self.cpu + cpu), max(0.0, self.mem + mem), max(0.0, self.io + io))
+        decayed = [max(0.0, was + more) for was, more in ((self.cpu, cpu), (self.mem, mem), (self.io, io))]
+        in_all = [max(0.0, was + more) for was, more in ((self.ltcpu, cpu), (self.ltmem, mem), (self.ltio, io))]
+        return ShareUsage(self.time, *decayed, *in_all)
 
 
 def half_lives(scheduler: Mapping[str, str]) -> dict[str, float]:

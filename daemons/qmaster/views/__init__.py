@@ -19,6 +19,7 @@ from daemons.qmaster.views.queues import cluster_queues, queue_configurations, q
 from daemons.qmaster.views.quotas import quotas
 from daemons.qmaster.views.reservations import reservations
 from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.views.share_tree import share_tree
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -31,6 +32,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "job_detail": job_detail,
     "reservations": reservations,
     "quotas": quotas,
+    "share_tree": share_tree,
 }
 """Parts of `status`: view(listing, body, caller, now) -> data."""
 

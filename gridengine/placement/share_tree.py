@@ -1,8 +1,8 @@
 """The share tree: tickets by what users and projects are entitled to in the long run, and by what they have used.
 
-Owns which leaf a job belongs to and how tickets go down the tree. Usage is `gridengine.state.share_usage`'s. Called by
-`daemons.schedd.tickets`. Source: sge_share_tree(5); sge_sched_conf(5) weight_tickets_share, usage_weight_list,
-compensation_factor; PR-6, PR-14.
+Owns which leaf a job belongs to and how tickets go down the tree. Usage is `gridengine.state.share_usage`'s. Called by the
+scheduler's ticket policies and by the view for sge_share_mon. Source: sge_share_tree(5); sge_sched_conf(5)
+weight_tickets_share, usage_weight_list, compensation_factor; PR-6, PR-14.
 """
 
 from __future__ import annotations
@@ -21,15 +21,21 @@ UNLIMITED = 1e6
 """The most that a node may get over its share with a compensation_factor of 0."""
 
 
-class _Place:
-    """A node in use: its shares, what its jobs have used, the nodes in use below it."""
+class Place:
+    """A node in use: its shares, its jobs, what they have used, the nodes in use below it.
 
-    __slots__ = ("shares", "used", "below")
+    `long_target`, `short_target`: the part of everything (0..1) that is its by shares alone, and now that past usage is made
+    up for.
+    """
+
+    __slots__ = ("shares", "jobs", "used", "below", "long_target", "short_target")
 
     def __init__(self, shares: int) -> None:
         self.shares = shares
+        self.jobs = 0
         self.used = 0.0
-        self.below: dict[str, _Place] = {}
+        self.below: dict[str, Place] = {}
+        self.long_target = self.short_target = 0.0
 
 
 class ShareTree:
@@ -42,17 +48,25 @@ class ShareTree:
         self._leaves: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self._factor = float(state.scheduler.get("compensation_factor", "5")) or UNLIMITED
         self.tickets: dict[Path, float] = {}
-        top = _Place(1)
+        self.top = Place(1)
+        self._weights = usage_weights(state)
         for job in jobs:
-            place = top
-            for name, shares in self._steps(job.owner, job.project):
-                place = place.below.setdefault(name, _Place(shares))
-        self._charge(top, share_usage(state, now), settings(state.scheduler.get("usage_weight_list", "NONE")))
-        self._divide(top, (), float(state.scheduler.get("weight_tickets_share", "0")))
+            steps = self._steps(job.owner, job.project)
+            place = self.top
+            place.jobs += bool(steps)
+            for name, shares in steps:
+                place = place.below.setdefault(name, Place(shares))
+                place.jobs += 1
+        self._charge(share_usage(state, now))
+        self._divide(self.top, (), 1.0, 1.0, float(state.scheduler.get("weight_tickets_share", "0")))
 
     def leaf(self, job: Job) -> Path:
         """The leaf of a job, () if it has none."""
-        return tuple(name for name, _ in self._steps(job.owner, job.project))
+        return self.leaf_of(job.owner, job.project)
+
+    def leaf_of(self, owner: str, project: str) -> Path:
+        """The leaf of a user in a project ("" for none), () if there is none."""
+        return tuple(name for name, _ in self._steps(owner, project))
 
     def _steps(self, owner: str, project: str) -> list[tuple[str, int]]:
         """Name and shares of each node from below the root to the leaf of a user in a project, [] if there is none.
@@ -79,31 +93,43 @@ class ShareTree:
                 return [*((node.name, node.shares) for node in (*start[1:], *found[:-1])), (owner, found[-1].shares)]
         return []
 
-    def _charge(self, top: _Place, usage: Mapping[tuple[str, str], ShareUsage], weights: Mapping[str, str]) -> None:
+    def _charge(self, usage: Mapping[tuple[str, str], ShareUsage]) -> None:
         """Note usage, weighted over its kinds, at all nodes on the way to a leaf in use."""
         for (owner, project), used in usage.items():
-            amount = sum(float(weight) * getattr(used, kind) for kind, weight in weights.items())
-            place: _Place | None = top
+            amount = weighted(used, self._weights)
+            place: Place | None = self.top
             for name, _ in self._steps(owner, project):
                 place = place.below.get(name) if place is not None else None
                 if place is not None:
                     place.used += amount
 
-    def _divide(self, place: _Place, path: Path, tickets: float) -> None:
+    def _divide(self, place: Place, path: Path, long_target: float, short_target: float, tickets: float) -> None:
         """Down the tree by shares; who has used less than his share gets more of it, at most compensation_factor times."""
+        place.long_target, place.short_target = long_target, short_target
         if not place.below:
-            self.tickets[path] = tickets
+            self.tickets[path] = short_target * tickets
             return
         shares = sum(node.shares for node in place.below.values())
         used = sum(node.used for node in place.below.values())
-        targets = {}
+        parts: dict[str, tuple[float, float]] = {}
         for name, node in place.below.items():
             entitled = node.shares / shares if shares else 1 / len(place.below)
             ratio = entitled * used / node.used if node.used else self._factor
-            targets[name] = entitled * (min(ratio, self._factor) if used else 1.0)
-        total = sum(targets.values()) or 1.0
+            parts[name] = entitled, entitled * (min(ratio, self._factor) if used else 1.0)
+        total = sum(target for _, target in parts.values()) or 1.0
         for name, node in place.below.items():
-            self._divide(node, (*path, name), tickets * targets[name] / total)
+            entitled, target = parts[name]
+            self._divide(node, (*path, name), long_target * entitled, short_target * target / total, tickets)
+
+
+def usage_weights(state: State) -> dict[str, float]:
+    """How much each kind of usage counts (usage_weight_list)."""
+    return {kind: float(weight) for kind, weight in settings(state.scheduler.get("usage_weight_list", "NONE")).items()}
+
+
+def weighted(used: ShareUsage, weights: Mapping[str, float]) -> float:
+    """All kinds of usage as one amount."""
+    return sum((weight * float(getattr(used, kind)) for kind, weight in weights.items()), 0.0)
 
 
 def _is_user(node: Node, name: str) -> bool:
