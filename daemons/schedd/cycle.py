@@ -153,8 +153,6 @@ def load_corrections(view: View, now: float) -> dict[str, float]:
     """Host -> slots started lately, each decayed linearly to 0 over load_adjustment_decay_time. Source: LS-6."""
     decay = float(parse_time(view.state.scheduler.get("load_adjustment_decay_time", "0:7:30")))
     found: dict[str, float] = {}
-    if decay <= 0:
-        return found
     for job in view.state.jobs.values():
         for task in job.tasks.values():
             left = 1.0 - (now - task.start_time) / decay

@@ -126,7 +126,7 @@ def room(
             return 0, name
     for name, capacity in level.consumables.items():
         amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
-        if not amount or (once and not master):
+        if (not amount and name not in request.names) or (once and not master):
             continue
         left = capacity - used(where, name) - ledger.ahead(where, name, request.duration)
         if name != "slots" and "@" not in where:

@@ -6,6 +6,7 @@ Must not look at hosts or queues. Called by the scheduler once a category, by th
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from gridengine.errors import SyntaxFault
@@ -158,6 +159,8 @@ def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
         return f'the value for the resource "{entry.name}" is wrong: {fault}'
     if entry.is_consumable and demand.amount < 0:
         return f'the resource "{entry.name}" is consumable: {value} is negative'
+    if math.isinf(demand.amount) and (entry.is_consumable or entry.type == "INT"):
+        return f'the value for the resource "{entry.name}" is wrong: there is never as much as {value}'
     if entry.type == "INT" and "/" not in value and demand.amount != int(demand.amount):
         return f'the value for the resource "{entry.name}" is wrong: "{value}" is not an integer'
     return ""

@@ -78,7 +78,8 @@ def host_resources(site: Site, ledger: Ledger, host: str) -> Iterator[Offer]:
 
 
 def _configured_names(site: Site, host: str) -> list[str]:
-    return [name for where in dict.fromkeys((GLOBAL, host)) for name in sorted(site.host(where).fixed)]
+    """In the order of their configuration."""
+    return [name for where in dict.fromkeys((GLOBAL, host)) for name in site.host(where).fixed]
 
 
 def _reported(site: Site, host: str) -> list[str]:

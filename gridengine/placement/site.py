@@ -145,8 +145,13 @@ class Site:
         return found
 
     def adjustments(self) -> dict[str, float]:
-        """job_load_adjustments, typed: load name -> correction for one job. Source: sge_sched_conf(5), LS-6."""
+        """job_load_adjustments, typed: load name -> correction for one job; none that would decay at once.
+
+        Source: sge_sched_conf(5), LS-6; O for the latter.
+        """
         found: dict[str, float] = {}
+        if not typed_value("TIME", self.scheduler.get("load_adjustment_decay_time", "0:7:30")):
+            return found
         for given, text in settings(self.scheduler.get("job_load_adjustments", "NONE")).items():
             entry = self.entry(given)
             value = typed_value(entry.type, text) if entry is not None else ""

@@ -117,8 +117,13 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
 
 
 def slots_in(left: float, amount: float, once: bool) -> int:
-    """How many slots have room in what is left of a consumable, of which each takes `amount`, or all of them `once`."""
-    if left == float("inf"):
+    """How many slots have room in what is left of a consumable, of which each takes `amount`, or all of them `once`.
+
+    Also who asks for nothing of it waits while more is in use than there is. Source: O.
+    """
+    if left == float("inf") or (not amount and left + ROUNDING >= 0):
         return MAX_SLOTS
+    if not amount:
+        return 0
     fitting = int((left + ROUNDING) // amount)
     return fitting if not once else MAX_SLOTS if fitting >= 1 else 0

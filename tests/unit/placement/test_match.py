@@ -211,12 +211,13 @@ def test_capacity_lowered_below_use() -> None:
     cluster.cycle()
     cluster.values("h1", "c=5")
     assert left(cluster, "all.q@h1", "c") == "hc:c=-3"
-    second, none = cluster.submit(hard={"c": "1"}), cluster.submit()
+    second, nothing, none = cluster.submit(hard={"c": "1"}), cluster.submit(hard={"c": "0"}), cluster.submit()
     cluster.cycle()
-    assert not cluster.runs(second) and cluster.runs(none)
+    assert [cluster.runs(job) for job in (second, nothing, none)] == [False, False, True]
+    assert "only hc:c=-3" in why(cluster, nothing)
     cluster.end(first)
     cluster.cycle()
-    assert cluster.runs(second)
+    assert cluster.runs(second) and cluster.runs(nothing)
 
 
 @pytest.mark.statement("CX-48")

@@ -139,6 +139,11 @@ def test_load_adjustments_spread_jobs_and_decay() -> None:
     later = cluster.submit()
     cluster.cycle(NOW + 600)
     assert hosts(cluster, [later]) == ["h1"]
+    # what would decay at once is not even counted within the cycle
+    cluster.change("scheduler", "", load_adjustment_decay_time="0:0:0")
+    jobs = [cluster.submit() for _ in range(3)]
+    cluster.cycle(NOW + 601)
+    assert hosts(cluster, jobs) == ["h1", "h1", "h1"]
 
 
 @pytest.mark.statement("LS-6", "QC-4")
