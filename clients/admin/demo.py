@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -24,6 +24,7 @@ from clients.admin.cell import Cell, read_cell
 from clients.admin.cell_plan import CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
+from clients.admin.free_ports import free_ports
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop
 from clients.admin.progress import Progress
@@ -33,8 +34,9 @@ MASTER = "demo0"
 HOSTS = ("demo1", "demo2", "demo3")
 SLOTS = 4
 
-#: How long the jobs of the demo may take together, in seconds.
-JOBS_S = 45.0
+#: How long the jobs of the demo may take together, in seconds; a busy machine takes its time.
+JOBS_S = 120.0
+_KILLED_S = 60.0
 
 _SCRIPT = """\
 #!/bin/sh
@@ -97,7 +99,7 @@ class Demo:
 
     def _show_jobs(self, jobs: dict[str, str]) -> None:
         with self._progress.step("the scheduler places them"):
-            self._wait("jobs run", lambda: " r " in self._command("qstat"))
+            self._wait("jobs run", self._jobs_have_begun)
         self._progress.show("qstat -f", self._command("qstat", "-f"))
         with self._progress.step("the jobs run to their end"):
             self._wait("jobs end", lambda: not self._command("qstat", "-u", "*").strip())
@@ -108,6 +110,11 @@ class Demo:
                 self._progress.show(f"qacct -j {job}", records)
         output = self._work / f"script.o{jobs['script']}"
         self._progress.show(f"cat {output.name}", output.read_text())
+
+    def _jobs_have_begun(self) -> bool:
+        """Say whether some jobs run, or all are over already."""
+        shown = self._command("qstat", "-u", "*")
+        return " r " in shown or not shown.strip()
 
     def _hosts_that_report(self) -> set[str]:
         """Return the exec hosts whose queue instances are in no state that keeps jobs away."""
@@ -158,7 +165,7 @@ def run_demo(installation: Installation, progress: Progress) -> None:
 
 def demo_plan(place: Path) -> CellPlan:
     """Return the plan of a cell of HOSTS on this machine, all its files below `place`, on ports that are free now."""
-    qmaster_port, ray_port = _free_ports(2)
+    qmaster_port, ray_port = free_ports(2)
     return plan_cell(
         CellWishes(
             root=place,
@@ -182,16 +189,24 @@ def demo_plan(place: Path) -> CellPlan:
 
 
 def end_processes_of(root: Path) -> None:
-    """Kill the processes of this user that have `root` as their SGE_ROOT: daemons' children and jobs left over."""
-    left = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("SGE_ROOT") == str(root) and process.pid != os.getpid():
+    """Kill the processes of this user that have `root` as their SGE_ROOT, until there are none: daemons' children and
+    jobs left over.
+    """
+    deadline = time.monotonic() + _KILLED_S
+    while (left := _processes_of(root)) and time.monotonic() < deadline:
+        for process in left:
+            with suppress(psutil.Error):
                 process.kill()
-                left.append(process)
-        except psutil.Error:
-            continue
-    psutil.wait_procs(left, timeout=5.0)
+        psutil.wait_procs(left, timeout=1.0)
+
+
+def _processes_of(root: Path) -> list[psutil.Process]:
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("SGE_ROOT") == str(root) and process.pid != os.getpid():
+                found.append(process)
+    return found
 
 
 def _check_records(kind: str, job: str, records: str) -> None:
@@ -200,15 +215,6 @@ def _check_records(kind: str, job: str, records: str) -> None:
         values = re.findall(rf"^{name} +(\S.*?) *$", records, re.MULTILINE)
         if not values or any(value != "0" for value in values):
             raise Refusal(f"the {kind} job {job} did not end well: {name} is {', '.join(values) or 'missing'}")
-
-
-def _free_ports(count: int) -> list[int]:
-    """Return TCP ports that nobody listens on. Another program may take one before the daemons do."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 def _interrupt(_signal: int, _frame: object) -> None:

@@ -16,22 +16,30 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from clients.admin.free_ports import free_ports
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
 TESTBED = ROOT / "tests" / "testbed"
 TEST_PREFIX = Path("/opt/gridengine-test")
 
-#: A command that has not ended after this time, in seconds, hangs.
-COMMAND_S = 60.0
+#: What jobs behind a gate wait for; all hosts of the test bed see it.
+GATE = Path("/var/tmp/gridengine-test-gate")
+
+#: What has not happened after this time, in seconds, will not happen; a machine that others load too takes its time.
+PATIENCE_S = 120.0
+
+#: A command that has not ended after this time, in seconds, hangs: longer than a daemon may take to start.
+COMMAND_S = 240.0
 
 Done = subprocess.CompletedProcess[str]
 
 
-def eventually(what: str, condition: Callable[[], object], within_s: float = 30.0) -> None:
-    """Wait until `condition` is true; AssertionError when it is not `within_s`."""
-    deadline = time.monotonic() + within_s
+def eventually(what: str, condition: Callable[[], object]) -> None:
+    """Wait until `condition` is true; AssertionError when it is not within PATIENCE_S."""
+    deadline = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < deadline, f"waited {within_s:.0f} s in vain until {what}"
+        assert time.monotonic() < deadline, f"waited {PATIENCE_S:.0f} s in vain until {what}"
         time.sleep(0.1)
 
 
@@ -170,7 +178,7 @@ class TestbedCell:
             self.start(host)
         self.on(self.master, "qdel", "-f", "-u", "*")
         self.on(self.master, "qmod", "-cq", "*")
-        eventually("all hosts are there", lambda: hosts_ready(self.on(self.master, "qstat", "-f").stdout) == set(self.hosts), 60)
+        eventually("all hosts are there", lambda: hosts_ready(self.on(self.master, "qstat", "-f").stdout) == set(self.hosts))
 
     def remove(self) -> None:
         """Stop the cell and remove its hosts."""
@@ -195,15 +203,3 @@ def hosts_ready(qstat_f: str) -> set[str]:
     """Return the hosts whose instance of all.q has no state that keeps jobs away, as `qstat -f` prints it."""
     words = [line.split() for line in qstat_f.splitlines() if line.startswith("all.q@")]
     return {word[0].partition("@")[2] for word in words if len(word) == 5}
-
-
-def free_ports(count: int) -> list[int]:
-    """Return TCP ports that nobody listens on now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()

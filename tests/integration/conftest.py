@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import BIN, DemoCell, TestbedCell, why_no_testbed
+from tests.integration.cells import BIN, GATE, DemoCell, TestbedCell, eventually, why_no_testbed
 from tools.launchers import write_launchers
 
 
@@ -36,6 +36,16 @@ def testbed_cell(session_cell: TestbedCell) -> TestbedCell:
     """A running cell of a master and three exec hosts, installed for all users."""
     session_cell.mend()
     return session_cell
+
+
+@pytest.fixture
+def gate(testbed_cell: TestbedCell) -> Iterator[str]:
+    """A command for a shell of the test bed that ends with status 5 as soon as somebody makes the file GATE."""
+    GATE.unlink(missing_ok=True)
+    yield f"while [ ! -e {GATE} ]; do sleep 0.2; done; exit 5"
+    GATE.touch()
+    eventually("no job is left", lambda: testbed_cell.on(testbed_cell.master, "qstat", "-u", "*").stdout == "")
+    GATE.unlink()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import BIN, DemoCell, eventually
+from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually
 
 
 def _qevent(cell: DemoCell, *arguments: str) -> subprocess.Popen[str]:
@@ -28,13 +28,13 @@ def test_a_script_runs_at_the_end_of_a_job(demo_cell: DemoCell) -> None:
     script.chmod(0o755)
     follower = _qevent(demo_cell, "-trigger", "JB_END", str(script))
     try:
-        eventually("qevent has begun", (demo_cell.work / "qevent.pid").exists)
-        job = demo_cell.must("qsub", "-terse", "-b", "y", "/bin/sleep", "1").strip()
+        eventually("qevent has begun", lambda: "qevent" in demo_cell.must("qconf", "-secl"))
+        job = demo_cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-j", "y", "/bin/true").strip()
         ends = demo_cell.work / "ends"
         eventually("the script has run", lambda: ends.exists() and f"JB_END {job} 0" in ends.read_text())
     finally:
         follower.terminate()
-        follower.wait(10)
+        follower.wait(PATIENCE_S)
 
 
 @pytest.mark.statement("HG-12", "HG-6", "OB-2", "CA-7")

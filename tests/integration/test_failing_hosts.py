@@ -8,21 +8,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually, run
-from tests.integration.test_hosts import letters, record, running_on, submit
+from tests.integration.cells import GATE, TestbedCell, eventually, run
+from tests.integration.test_hosts import behind_gate, letters, record, running_on, submit
 
 SPOOL = "/var/spool/gridengine/test/execd/t3"
-GO = "/var/tmp/gridengine-test-go"
-
-
-@pytest.fixture
-def gate(testbed_cell: TestbedCell) -> Iterator[str]:
-    """A command that ends with status 5 when the file GO appears, which all hosts see."""
-    run(["rm", "-f", GO])
-    yield f"while [ ! -e {GO} ]; do sleep 0.2; done; exit 5"
-    run(["touch", GO])
-    eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
-    run(["rm", "-f", GO])
 
 
 @pytest.fixture
@@ -66,8 +55,8 @@ def test_a_full_spool_keeps_jobs_away_and_loses_none(testbed_cell: TestbedCell, 
     elsewhere = submit(cell, "true")
     eventually("other hosts go on", lambda: record(cell, elsewhere).get("failed") == "0")
     cell.on("tm", "qdel", deleted)
-    run(["touch", GO])
-    eventually("the job's processes are gone", lambda: GO not in cell.on("t3", "ps", "ax").stdout)
+    GATE.touch()
+    eventually("the job's processes are gone", lambda: not behind_gate(cell, "t3"))
     assert running_on(cell, runs) == "t3", "nobody knows yet how it ended"
     cell.on("t3", "rm", f"{SPOOL}/fill")
     eventually("t3 takes jobs again by itself", lambda: letters(cell)["t3"] == "")
@@ -83,8 +72,8 @@ def test_a_killed_execd_leaves_the_jobs_and_finds_them_again(testbed_cell: Testb
     eventually("it runs", lambda: running_on(cell, job) == "t3")
     assert cell.on("t3", "sh", "-c", f"kill -9 $(cut -d' ' -f1 {SPOOL}/execd.pid)").returncode == 0
     eventually("t3 is unknown", lambda: letters(cell)["t3"] == "u")
-    run(["touch", GO])
-    eventually("the job ends without the daemon", lambda: GO not in cell.on("t3", "ps", "ax").stdout)
+    GATE.touch()
+    eventually("the job ends without the daemon", lambda: not behind_gate(cell, "t3"))
     assert running_on(cell, job) == "t3"
     cell.start("t3")
     eventually("t3 is back", lambda: letters(cell)["t3"] == "")
@@ -101,11 +90,11 @@ def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_
         eventually("it runs", lambda: running_on(cell, job) == "t3")
         cell.power("cut", "t3")
         eventually("it runs elsewhere", lambda: running_on(cell, job) == "t2")
-        assert GO in cell.on("t3", "ps", "ax").stdout, "the cut-off host cannot know"
+        assert behind_gate(cell, "t3"), "the cut-off host cannot know"
         cell.power("mend", "t3")
-        eventually("the old copy is killed", lambda: GO not in cell.on("t3", "ps", "ax").stdout, 60)
+        eventually("the old copy is killed", lambda: not behind_gate(cell, "t3"))
         assert running_on(cell, job) == "t2"
-        run(["touch", GO])
+        GATE.touch()
         eventually("the new one ends", lambda: running_on(cell, job) == "")
         said = cell.on("tm", "qacct", "-j", job).stdout
         assert [line.split()[1] for line in said.splitlines() if line.startswith("failed ")] == ["25", "0"]
@@ -130,7 +119,7 @@ def test_a_user_who_is_deleted_and_comes_back(testbed_cell: TestbedCell, gate: s
         eventually("the other cannot be started", lambda: "Eqw" in cell.on("tm", "qstat", "-u", "*").stdout)
         assert "gecarol" in cell.on("tm", "qstat", "-j", waits).stdout
         assert letters(cell)["t1"] == "", "the queue is not to blame"
-        run(["touch", GO])
+        GATE.touch()
         eventually("the running one ends as if nothing were", lambda: record(cell, runs).get("exit_status") == "5")
         run(add)
         cell.on("tm", "qmod", "-cj", waits)
@@ -159,7 +148,7 @@ def test_a_checkpointing_job_leaves_a_host_whose_daemon_is_shut_down(testbed_cel
         eventually("it goes on elsewhere", lambda: running_on(cell, moves) == "t2")
         eventually("the other was killed", lambda: record(cell, ends).get("exit_status", "").startswith("137"))
         cell.start("t3")
-        run(["touch", GO])
+        GATE.touch()
         eventually("it ends", lambda: record(cell, moves).get("exit_status") == "5")
         eventually("t3 is back", lambda: letters(cell)["t3"] == "")
     finally:

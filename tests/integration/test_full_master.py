@@ -22,7 +22,7 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
         done = cell.on("tm", "sh", "-ec", f"cd {SPOOL}; {script}")
         assert done.returncode == 0, done.stderr
         cell.start("tm")
-        eventually("all hosts are there", lambda: set(letters(cell).values()) == {""}, 60)
+        eventually("all hosts are there", lambda: set(letters(cell).values()) == {""})
 
     around("mv qmaster real; mkdir qmaster; mount -t tmpfs -o size=6m,mode=755 tmpfs qmaster; cp -a real/. qmaster/")
     yield
@@ -45,8 +45,8 @@ def test_a_full_spool_refuses_and_recovers_by_itself(testbed_cell: TestbedCell, 
     eventually("the disk is full for the qmaster, too", lambda: not submit())
     assert not submit()
     cell.on("tm", "rm", f"{SPOOL}/qmaster/fill")
-    eventually("it takes jobs again", submit, 60)
+    eventually("it takes jobs again", submit)
     rows = cell.on("tm", "qstat", "-u", "*").stdout.splitlines()[2:]
     assert [row.split()[0] for row in rows] == acknowledged, "those that were acknowledged, and no other"
     cell.on("tm", "qrls", *acknowledged)
-    eventually("and runs them", lambda: all(record(cell, job).get("failed") == "0" for job in acknowledged), 60)
+    eventually("and runs them", lambda: all(record(cell, job).get("failed") == "0" for job in acknowledged))

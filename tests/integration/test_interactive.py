@@ -13,7 +13,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.integration.cells import BIN, DemoCell, eventually
+from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually
 
 PROMPT = "ready> "
 
@@ -21,9 +21,8 @@ PROMPT = "ready> "
 def spawn(cell: DemoCell, *command: str, **environment: str) -> pexpect.spawn:
     """A command in a terminal of 33 rows and 111 columns."""
     known = {**cell.environment, "TERM": "vt100", "PS1": PROMPT, **environment}
-    return pexpect.spawn(
-        str(BIN / command[0]), list(command[1:]), env=known, cwd=cell.work, dimensions=(33, 111), timeout=30, encoding="utf-8"
-    )
+    settings = {"cwd": cell.work, "dimensions": (33, 111), "timeout": PATIENCE_S, "encoding": "utf-8"}
+    return pexpect.spawn(str(BIN / command[0]), list(command[1:]), env=known, **settings)
 
 
 def start(cell: DemoCell, *command: str) -> subprocess.Popen[bytes]:
@@ -81,9 +80,7 @@ def test_verbose_says_what_happens_and_the_job_is_accounted(demo_cell: DemoCell)
 @pytest.mark.statement("IA-9")
 def test_large_input_and_output_lose_nothing(demo_cell: DemoCell) -> None:
     data = os.urandom(2**20) * 24
-    there = subprocess.run(
-        [str(BIN / "qrsh"), "cat"], input=data, env=demo_cell.environment, cwd=demo_cell.work, capture_output=True, timeout=60
-    )
+    there = demo_cell.command("qrsh", "cat", input=data, stdin=None, text=False)
     assert there.returncode == 0
     assert hashlib.sha256(there.stdout).digest() == hashlib.sha256(data).digest()
 
@@ -91,10 +88,10 @@ def test_large_input_and_output_lose_nothing(demo_cell: DemoCell) -> None:
 @pytest.mark.statement("IA-9")
 def test_closed_streams_and_the_background(demo_cell: DemoCell) -> None:
     closed = ["bash", "-c", 'qrsh "cat; echo there >&2; exit 5" <&- >&-; echo $?']
-    done = subprocess.run(closed, env=demo_cell.environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(closed, env=demo_cell.environment, capture_output=True, text=True, timeout=PATIENCE_S)
     assert (done.stdout, done.stderr) == ("5\n", "there\n")
     behind = 'set -m; qrsh "echo from behind; exit 3" & wait $!; echo status=$?'
-    shell = pexpect.spawn("bash", ["--norc", "-c", behind], env=demo_cell.environment, timeout=30, encoding="utf-8")
+    shell = pexpect.spawn("bash", ["--norc", "-c", behind], env=demo_cell.environment, timeout=PATIENCE_S, encoding="utf-8")
     shell.expect_exact("from behind")
     shell.expect_exact("status=3")
     shell.close()
@@ -110,7 +107,7 @@ def test_now_or_never(demo_cell: DemoCell) -> None:
     waiting = start(demo_cell, "qrsh", "-now", "n", "-h", "echo here")
     eventually("it waits", lambda: [row[4] for row in jobs(demo_cell)] == ["hqw"])
     demo_cell.must("qrls", jobs(demo_cell)[0][0])
-    assert waiting.communicate(timeout=30)[0] == b"here\n" and waiting.returncode == 0
+    assert waiting.communicate(timeout=PATIENCE_S)[0] == b"here\n" and waiting.returncode == 0
 
 
 @pytest.mark.statement("IA-6")
@@ -119,7 +116,7 @@ def test_a_signal_to_the_client_ends_the_job(demo_cell: DemoCell, number: signal
     client = start(demo_cell, "qrsh", "sleep 1000")
     job = the_job(demo_cell)
     client.send_signal(number)
-    assert client.wait(timeout=30) == 128 + number
+    assert client.wait(timeout=PATIENCE_S) == 128 + number
     eventually("the job is over", lambda: record(demo_cell, job).get("exit_status", "").startswith("137"))
     client.communicate()
 
@@ -133,7 +130,7 @@ def test_deletion_and_suspension_are_those_of_any_job(demo_cell: DemoCell) -> No
     demo_cell.must("qmod", "-usj", job)
     eventually("it goes on", lambda: jobs(demo_cell)[0][4] == "r")
     demo_cell.must("qdel", job)
-    client.communicate(timeout=30)
+    client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 137
 
 
@@ -148,27 +145,32 @@ def test_a_login_shell_in_a_terminal(demo_cell: DemoCell) -> None:
     shell.setwinsize(40, 90)
     shell.sendline("until [ \"$(stty size)\" = '40 90' ]; do sleep 0.1; done; echo re''sized")
     shell.expect_exact("resized")
-    shell.sendline("sleep 1000; echo status=$?")
-    eventually("it sleeps", lambda: any(b"sleep\x001000" in command for command in command_lines()))
+    first, second = f"sleep 1000.{os.getpid()}", f"sleep 1001.{os.getpid()}"
+    shell.sendline(f"{first}; echo status=$?")
+    eventually("it sleeps", lambda: states_of(first) == ["S"])
     shell.sendintr()
-    shell.sendline("sleep 1001")
-    eventually("it sleeps", lambda: any(b"sleep\x001001" in command for command in command_lines()))
+    eventually("it is interrupted", lambda: not states_of(first))
+    shell.sendline(second)
+    eventually("it sleeps", lambda: states_of(second) == ["S"])
     shell.send("\x1a")
-    shell.expect(r"Stopped +sleep 1001")
+    shell.expect(f"Stopped +{second}")
     shell.sendline("fg")
-    shell.expect_exact("sleep 1001")
+    eventually("it goes on", lambda: states_of(second) == ["S"])
     shell.sendintr()
+    eventually("it is interrupted", lambda: not states_of(second))
     shell.sendline("exit 5")
     shell.expect(pexpect.EOF)
     shell.close()
     assert shell.exitstatus == 5
 
 
-def command_lines() -> list[bytes]:
+def states_of(command: str) -> list[str]:
+    """The state letters of proc(5) of the processes with this command line."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found.append(path.read_bytes())
+            if path.read_bytes().split(b"\0")[:-1] == command.encode().split():
+                found.append(path.with_name("stat").read_text().rpartition(")")[2].split()[0])
         except OSError:
             continue
     return found
@@ -220,7 +222,7 @@ def test_a_session_outlives_the_daemon_of_its_host(demo_cell: DemoCell) -> None:
     pid = int((demo_cell.place / "spool" / "execd" / "node1" / "execd.pid").read_text().split()[0])
     os.kill(pid, signal.SIGKILL)
     demo_cell.must("gridengine", "start", "--host-name", "node1")
-    output, errors = client.communicate(b"word\n", timeout=60)
+    output, errors = client.communicate(b"word\n", timeout=PATIENCE_S)
     numbers = b"".join(b"%d\n" % number for number in range(1, 200001))
     assert output == numbers + b"got word\n" + numbers
     assert (client.returncode, errors) == (0, b"")

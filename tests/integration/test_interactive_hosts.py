@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually
+from tests.integration.cells import PATIENCE_S, TestbedCell, eventually
 
 
 @pytest.mark.statement("IA-1", "IA-9")
@@ -33,7 +33,7 @@ def test_nobody_but_the_owner_gets_to_a_session(testbed_cell: TestbedCell) -> No
         socket = f"/var/spool/gridengine/test/execd/t2/active_jobs/{job}.1/session"
         assert testbed_cell.on("t2", "stat", "-c", "%U %a", socket).stdout == "root 600\n"
         testbed_cell.as_user("alice", "t3", "qdel", job)
-        assert client.wait(timeout=60) == 137
+        assert client.wait(timeout=PATIENCE_S) == 137
     finally:
         client.kill()
         client.communicate()
@@ -47,7 +47,7 @@ def test_a_session_goes_on_when_the_cable_is_mended(testbed_cell: TestbedCell) -
         assert client.stdout is not None and client.stdout.read(len(numbers)) == numbers
         testbed_cell.power("cut", "t2")
         testbed_cell.power("mend", "t2")
-        rest, _ = client.communicate(b"word\n", timeout=120)
+        rest, _ = client.communicate(b"word\n", timeout=PATIENCE_S)
         assert (rest, client.returncode) == (b"word\n" + numbers, 0)
     finally:
         client.kill()

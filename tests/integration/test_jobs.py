@@ -126,15 +126,16 @@ def test_deleting_a_running_job_ends_all_of_its_processes(demo_cell: DemoCell) -
     said = demo_cell.must("qdel", job)
     assert f"has registered the job {job} for deletion" in said
     eventually("it is gone", lambda: state(demo_cell, job) == "")
-    assert [pid for pid in pids.read_text().split() if alive(pid)] == []
+    assert [pid for pid in pids.read_text().split() if process_state(pid) not in ("", "Z")] == []
     assert record(demo_cell, job)["exit_status"].split()[0] == "137"
 
 
-def alive(pid: str) -> bool:
+def process_state(pid: str) -> str:
+    """The state letter of proc(5), "" when there is no such process."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
 
 
 @pytest.mark.statement("QM-2", "QM-7", "EX-6", "QI-6")
@@ -150,14 +151,15 @@ def test_suspending_stops_the_whole_job_and_resuming_goes_on(demo_cell: DemoCell
         "/dev/null",
         "sh",
         "-c",
-        f"while :; do echo x >> {ticks}; sleep 0.1; done",
+        f"echo $$ > {ticks}.pid; while :; do echo x >> {ticks}; sleep 0.1; done",
     )
     eventually("it ticks", lambda: ticks.exists() and ticks.stat().st_size > 4)
+    pid = ticks.with_suffix(".pid").read_text().strip()
     assert "suspended job" in demo_cell.must("qmod", "-sj", job)
     wait_for_state(demo_cell, job, "s")
-    time.sleep(0.5)
+    eventually("it is stopped", lambda: process_state(pid) == "T")
     size = ticks.stat().st_size
-    time.sleep(1.0)
+    time.sleep(0.5)
     assert ticks.stat().st_size == size
     demo_cell.must("qmod", "-usj", job)
     eventually("it ticks again", lambda: ticks.stat().st_size > size + 2)
@@ -260,6 +262,7 @@ def test_files_of_a_job_are_not_readable_to_others(demo_cell: DemoCell) -> None:
     assert (spool / "qmaster" / "spool.db").stat().st_mode & 0o077 == 0
     assert (demo_cell.common / "secrets").stat().st_mode & 0o077 == 0
     demo_cell.must("qdel", job)
+    eventually("it is gone", lambda: state(demo_cell, job) == "")
 
 
 def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:

@@ -53,7 +53,7 @@ def work(testbed_cell: TestbedCell) -> Iterator[Path]:
             assert testbed_cell.on("tm", "qconf", *command).returncode == 0
         yield directory
         testbed_cell.on("tm", "qdel", "-u", "alice")
-        eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "", 60)
+        eventually("no job is left", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
         for command in (("-dattr", "queue", "pe_list", "tight", "all.q"), ("-dp", "tight")):
             assert testbed_cell.on("tm", "qconf", *command).returncode == 0
 
@@ -90,7 +90,7 @@ def test_a_real_mpi_runs_over_three_hosts(testbed_cell: TestbedCell, work: Path)
     done = run(["mpicc", str(work / "ring.c"), "-o", str(work / "ring")])
     assert done.returncode == 0, done.stderr
     job = submit(testbed_cell, work, 6, "mpirun ./ring; exit $?")
-    eventually("it is over", lambda: len(records(testbed_cell, job)) == 3, 60)
+    eventually("it is over", lambda: len(records(testbed_cell, job)) == 3)
     said = (work / "out").read_text().splitlines()
     assert sorted(line.split()[-1] for line in said if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
     assert "ring 6" in said, said
@@ -110,7 +110,7 @@ def test_streams_exit_status_and_refusals(testbed_cell: TestbedCell, work: Path)
         "until qstat -t | grep -q SLAVE; do sleep 0.2; done; sleep 1\n"
         "qrsh -inherit t2 hostname; echo $?\nexit 7",
     )
-    eventually("it is over", lambda: len(records(testbed_cell, job)) == 3, 60)
+    eventually("it is over", lambda: len(records(testbed_cell, job)) == 3)
     said = (work / "out").read_text().splitlines()
     assert said[:4] == ["typed", f"{job} tight all.q", "scratch", "3"]
     assert "not one of its hosts" in said[4] and said[5] == "1"
@@ -135,7 +135,7 @@ def test_a_host_that_is_cut_off_does_not_hold_the_job(testbed_cell: TestbedCell,
     testbed_cell.power("cut", "t3")
     try:
         (work / "go").touch()
-        eventually("the job ends", lambda: records(testbed_cell, job)[-1:] == [("t1", "0", "5")], 60)
+        eventually("the job ends", lambda: records(testbed_cell, job)[-1:] == [("t1", "0", "5")])
     finally:
         testbed_cell.power("mend", "t3")
-    eventually("nothing of it is left", lambda: marked(testbed_cell, "sleep 4712") == [], 60)
+    eventually("nothing of it is left", lambda: marked(testbed_cell, "sleep 4712") == [])

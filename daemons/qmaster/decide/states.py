@@ -99,7 +99,9 @@ def _change_instance(
     else:
         for job_id, task_id in sorted(state.tasks_in.get(name, ())):
             job = state.jobs[job_id]
-            _reschedule(state, job, job.tasks[task_id], caller, decision, request.force)
+            task = job.tasks[task_id]
+            if task.granted[0].instance == name:  # of a parallel job that of its master counts (O)
+                _reschedule(state, job, task, caller, decision, request.force)
 
 
 def _change_job(
@@ -108,6 +110,9 @@ def _change_job(
     action, job = request.action, selected.job
     if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
         decision.answer.error(f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"')
+        return
+    if selected.tasks is not None and not selected.tasks & (job.pending | Ranges.of(job.tasks)):
+        decision.answer.error(f'invalid queue or job "{job.id}.{selected.tasks}"')
         return
     tasks = [t for t in job.tasks.values() if selected.tasks is None or t.id in selected.tasks]
     if action == "clear":
@@ -151,7 +156,8 @@ def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: De
     """Push a task back; `force`: also one that may not run again (O)."""
     reason = why_not(state, job, task)
     if reason and (job.kind != "batch" or not force):
-        decision.answer.error(f"{_name(job, task)} can not be rescheduled: {reason}")
+        # no failure of the command: of a whole queue those that may are pushed (O)
+        decision.answer.warning(f"{_name(job, task)} can not be rescheduled: {reason}")
     elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
         # of a host that does not answer it may be asked again, then with -f
         decision.answer.info(f"{_name(job, task)} is already being ended")

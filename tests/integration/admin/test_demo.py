@@ -33,7 +33,7 @@ def processes_of(places: set[Path]) -> list[str]:
 
 def test_the_demo_runs_jobs_and_leaves_nothing():
     before = places()
-    done = run([str(BIN / "gridengine"), "demo"], timeout=180)
+    done = run([str(BIN / "gridengine"), "demo"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all.q@demo3" in done.stdout and "exit_status  0" in done.stdout
     assert "job 1 of" in done.stdout
@@ -62,4 +62,4 @@ def test_an_interrupted_demo_leaves_nothing(number):
         demo.stdout.read()
     assert demo.returncode == 130
     assert places() <= before
-    eventually("all processes of the demo are gone", lambda: not processes_of(ours), 10)
+    eventually("all processes of the demo are gone", lambda: not processes_of(ours))

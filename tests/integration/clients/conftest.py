@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.cells import PATIENCE_S
+
 Respond = Callable[[str, bytes], bytes]
 
 
@@ -52,7 +54,7 @@ class Server:
 
     @staticmethod
     def _receive(connection: socket.socket) -> bytes:
-        connection.settimeout(20)
+        connection.settimeout(PATIENCE_S)
         data, length = b"", None
         while length is None or len(data) < length:
             got = connection.recv(65536)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from clients import gdi, json_text
+from tests.integration.cells import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 OK = b'{"status":0,"answers":[["info","done"]],"data":{"x":[1]}}'
@@ -154,7 +155,7 @@ def test_a_reader_that_goes_away(serve) -> None:  # type: ignore[no-untyped-def]
     assert process.stdout is not None and process.stderr is not None
     process.stdout.readline()
     process.stdout.close()
-    assert process.wait(20) == 141
+    assert process.wait(PATIENCE_S) == 141
     assert process.stderr.read() == b""
     process.stderr.close()
 
@@ -185,7 +186,7 @@ def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(run_dir / "gdi.sock"))
     listener.listen(4)
-    listener.settimeout(20)
+    listener.settimeout(PATIENCE_S)
     start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qsub import main\nsys.exit(main())"
     process = subprocess.Popen(
         [sys.executable, "-IS", "-c", start, "-sync", "y", "-b", "y", "true"],
@@ -204,7 +205,7 @@ def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
     assert request.startswith(b"POST /v1/delete_jobs ")
     assert request.endswith(b'{"targets":["7"]}')
     delete.sendall(plain(b'{"status":0,"answers":[["info","alice has deleted job 7"]],"data":null}'))
-    out, err = process.communicate(timeout=20)
+    out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert out.decode().splitlines() == ['Your job 7 ("true") has been submitted', "alice has deleted job 7"]
     assert "Interrupted" in err.decode()

@@ -20,7 +20,8 @@ from typing import Any
 import psutil
 
 from clients.admin.certificate import make_certificate, utc_now
-from tests.integration.cells import ROOT, eventually, free_ports
+from clients.admin.free_ports import free_ports
+from tests.integration.cells import PATIENCE_S, ROOT, eventually
 
 HOST = "h1"
 USER = pwd.getpwuid(os.geteuid()).pw_name
@@ -100,7 +101,7 @@ class ExecHost:
         """End everything and remove the cell."""
         for process in self._started:
             process.kill()
-            process.wait(10)
+            process.wait(PATIENCE_S)
         for directory in self.spool.glob("active_jobs/*"):
             for name in ("pid", "job_pid"):
                 self._kill_recorded(directory / name)
@@ -125,7 +126,7 @@ class ExecHost:
         """kill -9 the one process with these words in its command line, and wait until it is gone."""
         (process,) = self.find(*words)
         process.kill()
-        psutil.wait_procs([process], timeout=10)
+        psutil.wait_procs([process], timeout=PATIENCE_S)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -139,7 +140,7 @@ class ExecHost:
 
     def connect(self, request: str, data: bytes) -> socket.socket:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(30)
+        connection.settimeout(PATIENCE_S)
         connection.connect(str(self.gateway))
         head = f"POST /v1/{request} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(data)}\r\n\r\n"
         connection.sendall(head.encode() + data)
@@ -192,9 +193,9 @@ class ExecHost:
         found = [json.loads(line) for line in self.record.read_text().splitlines()]
         return [each for each in found if each["type"] == kind and job_id in (None, each.get("key", [None])[0])]
 
-    def end_of(self, job_id: int, within_s: float = 30.0) -> dict[str, Any]:
+    def end_of(self, job_id: int) -> dict[str, Any]:
         """The job's end, once reported and always the same."""
-        eventually(f"the end of job {job_id} is reported", lambda: self.reports("ended", job_id), within_s)
+        eventually(f"the end of job {job_id} is reported", lambda: self.reports("ended", job_id))
         ends = self.reports("ended", job_id)
         assert all(end == ends[0] for end in ends)
         return ends[0]

@@ -8,10 +8,12 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.integration.cells import eventually
+from tests.integration.cells import PATIENCE_S, eventually
 from tests.integration.execd.exec_host import HOST, USER, ExecHost
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs Linux")
@@ -28,6 +30,18 @@ def host() -> Iterator[ExecHost]:
         yield place
     finally:
         place.remove()
+
+
+def start_behind_gate(host: ExecHost, job_id: int, end: str, **changes: Any) -> Path:
+    """Start a job that ends with the command `end` as soon as the returned file exists."""
+    gate = host.place / f"gate.{job_id}"
+    host.start(job_id, f"while [ ! -e {gate} ]; do sleep 0.1; done; {end}\n", **changes)
+    return gate
+
+
+def first_load(host: ExecHost) -> dict[str, Any]:
+    eventually("a load report comes", lambda: host.reports("load"))
+    return host.reports("load")[0]
 
 
 def test_a_job_runs_and_its_end_is_reported(host: ExecHost) -> None:
@@ -83,7 +97,7 @@ def test_a_start_that_cannot_be_made_says_why(host: ExecHost) -> None:
 
 @pytest.mark.statement("EX-12")
 def test_load_is_reported(host: ExecHost) -> None:
-    first = host.reports("load")[0]
+    first = first_load(host)
     assert first["full"] and first["values"]["arch"] and first["incarnation"]
     count = len(host.reports("load"))
     eventually("another load report comes", lambda: len(host.reports("load")) > count)
@@ -128,7 +142,7 @@ def test_shepherd_cmd_wraps_the_shepherd(host: ExecHost, configured: Callable[..
     eventually("the job runs", (host.spool / "active_jobs" / "8.1" / "job_pid").exists)
     host.deliver({"type": "signal", "key": [8, 1, 1], "command": "kill"})
     assert host.end_of(8)["exit_status"] == 137
-    assert seen.read_text() == f"{wrapper} -bg {host.spool}/active_jobs/8.1\n0\n"
+    eventually("the wrapper has ended", lambda: seen.read_text() == f"{wrapper} -bg {host.spool}/active_jobs/8.1\n0\n")
     configured(shepherd_cmd="/no/such/wrapper")
     answer = host.start(9, "true\n")
     assert (answer["failed"], answer["reason"]) == (11, "cannot execute shepherd_cmd /no/such/wrapper")
@@ -137,8 +151,9 @@ def test_shepherd_cmd_wraps_the_shepherd(host: ExecHost, configured: Callable[..
 @pytest.mark.statement("EX-16")
 def test_reserved_usage_takes_the_place_of_measured_usage(host: ExecHost, configured: Callable[..., None]) -> None:
     configured(execd_params="ACCT_RESERVED_USAGE=true")
-    host.start(19, "sleep 3\n", hard={"h_vmem": "2G"})
+    go = start_behind_gate(host, 19, "true", hard={"h_vmem": "2G"})
     eventually("usage is reported", lambda: host.reports("usage", 19))
+    go.touch()
     assert host.reports("usage", 19)[0]["usage"]["maxvmem"] == 2**31
     end = host.end_of(19)
     assert end["usage"]["cpu"] == pytest.approx(end["usage"]["ru_wallclock"], abs=0.1)
@@ -147,7 +162,7 @@ def test_reserved_usage_takes_the_place_of_measured_usage(host: ExecHost, config
 
 @pytest.mark.statement("EX-18", "EX-9")
 def test_cores_stay_with_their_task_and_come_back(host: ExecHost) -> None:
-    topology = host.reports("load")[0]["values"]["m_topology"]
+    topology = first_load(host)["values"]["m_topology"]
     job = {"binding": "set linear:1"}
     bound = topology.replace("C", "c", 1)
     assert host.start(20, "sleep 100\n", **job) == {"confinement": {"binding": bound}}
@@ -164,18 +179,20 @@ def test_cores_stay_with_their_task_and_come_back(host: ExecHost) -> None:
 
 
 def test_execd_actor_killed(host: ExecHost) -> None:
-    host.start(10, "sleep 2; exit 7\n")
+    go = start_behind_gate(host, 10, "exit 7")
     host.kill("ray::ExecdActor")
+    go.touch()
     assert host.end_of(10)["exit_status"] == 7
     host.start(11, "exit 8\n")
     assert host.end_of(11)["exit_status"] == 8
 
 
 def test_raylet_killed(host: ExecHost) -> None:
-    host.start(12, "sleep 2; exit 9\n")
+    go = start_behind_gate(host, 12, "exit 9")
     actors = host.find("ray::ExecdActor")
     host.kill("raylet/raylet", f"h-{HOST}/")
-    eventually("no actor is left behind", lambda: not any(actor.is_running() for actor in actors), 5)
+    eventually("no actor is left behind", lambda: not any(actor.is_running() for actor in actors))
+    go.touch()
     assert host.end_of(12)["exit_status"] == 9
     host.start(13, "exit 10\n")
     assert host.end_of(13)["exit_status"] == 10
@@ -183,8 +200,9 @@ def test_raylet_killed(host: ExecHost) -> None:
 
 @pytest.mark.statement("EX-9")
 def test_launcher_killed(host: ExecHost) -> None:
-    host.start(14, "sleep 2; exit 11\n")
+    go = start_behind_gate(host, 14, "exit 11")
     host.kill("shepherd.launcher")
+    go.touch()
     host.start(15, "exit 12\n")
     assert host.end_of(15)["exit_status"] == 12
     assert host.end_of(14)["exit_status"] == 11
@@ -192,15 +210,15 @@ def test_launcher_killed(host: ExecHost) -> None:
 
 @pytest.mark.statement("EX-9")
 def test_supervisor_killed(host: ExecHost) -> None:
-    host.start(16, "sleep 1; exit 13\n")
+    go = start_behind_gate(host, 16, "exit 13")
     assert host.execd is not None
     host.execd.kill()
     host.execd.wait()
     eventually(
         "nothing of it is left but the shepherd",
         lambda: not host.find(f"h-{HOST}/") and not host.find("ray::ExecdActor"),
-        10,
     )
+    go.touch()
     eventually("the job ends meanwhile", (host.spool / "active_jobs" / "16.1" / "exit").exists)
     assert host.reports("ended", 16) == []
     host.start_execd()
@@ -209,21 +227,23 @@ def test_supervisor_killed(host: ExecHost) -> None:
 
 @pytest.mark.statement("EX-9")
 def test_stopped_and_started_again(host: ExecHost) -> None:
-    host.start(17, "sleep 1; exit 14\n")
+    go = start_behind_gate(host, 17, "exit 14")
     assert host.execd is not None
     host.execd.send_signal(signal.SIGTERM)
-    assert host.execd.wait(20) == 0
+    assert host.execd.wait(PATIENCE_S) == 0
     assert not host.find("raylet", f"h-{HOST}/") and not host.find("shepherd.launcher")
+    go.touch()
     eventually("the job ends meanwhile", (host.spool / "active_jobs" / "17.1" / "exit").exists)
     host.start_execd()
     assert host.end_of(17)["exit_status"] == 14
 
 
 def test_master_away_while_a_job_ends(host: ExecHost) -> None:
-    host.start(18, "sleep 1; exit 15\n")
+    go = start_behind_gate(host, 18, "exit 15")
     assert host.master is not None
     host.master.kill()
     host.master.wait()
+    go.touch()
     eventually("the job ends meanwhile", (host.spool / "active_jobs" / "18.1" / "exit").exists)
     answer = host.post("whoami", {})
     assert answer["status"] == 1 and "unable to contact qmaster" in answer["answers"][0][1]
@@ -254,5 +274,5 @@ def test_one_daemon_only(host: ExecHost) -> None:
     first = host.execd
     host.start_execd()
     second, host.execd = host.execd, first
-    assert second.wait(20) == 1
+    assert second.wait(PATIENCE_S) == 1
     assert "runs already" in (host.place / "execd.log").read_text()

@@ -16,6 +16,7 @@ import pytest
 
 from daemons.execd import load_sensor as module
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
+from tests.integration.cells import PATIENCE_S
 
 GOOD = 'while read x; do [ "$x" = quit ] && exit 0; echo begin; echo "h1:v:%s"; echo end; done'
 USER = "nobody"
@@ -36,13 +37,13 @@ def write(path: Path, body: str) -> None:
     new.rename(path)
 
 
-async def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.02)
 
 
-def play(sensor: Path, scene: Callable[[LoadSensor], Awaitable[None]], patience_s: float = 1.0) -> None:
+def play(sensor: Path, scene: Callable[[LoadSensor], Awaitable[None]], patience_s: float = PATIENCE_S) -> None:
     """Run a sensor while the scene lasts."""
     user = USER if os.geteuid() == 0 else psutil.Process().username()
 
@@ -62,10 +63,15 @@ def play(sensor: Path, scene: Callable[[LoadSensor], Awaitable[None]], patience_
 
 def processes(sensor: Path) -> list[psutil.Process]:
     found = []
-    for process in psutil.process_iter(["cmdline"]):
-        if str(sensor) in (process.info["cmdline"] or ()) and process.status() != psutil.STATUS_ZOMBIE:
+    for process in psutil.process_iter(["cmdline", "status"]):
+        if str(sensor) in (process.info["cmdline"] or ()) and process.info["status"] != psutil.STATUS_ZOMBIE:
             found.append(process)
     return found
+
+
+def complaints(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What was said of the sensor; asyncio may complain of a child that was reaped elsewhere."""
+    return [record.getMessage() for record in caplog.records if record.name.startswith("daemons.")]
 
 
 def value(subject: LoadSensor) -> str:
@@ -135,7 +141,7 @@ def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
     sensor: Path, name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     body, complaint = BAD[name]
-    patience = 0.5 if "answered" in complaint else 10.0
+    patience = 0.5 if "answered" in complaint else PATIENCE_S
     complaint = complaint.format(patience=patience)
     starts: list[str] = []
     if body is None:
@@ -155,13 +161,11 @@ def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
             return await converse()
 
         subject._converse = counted  # type: ignore[method-assign]
-        await until(lambda: len(starts) >= 2, 20.0)
+        await until(lambda: len(starts) >= 2)
         assert subject.figures == {}
 
     play(sensor, scene, patience)
-    # asyncio may complain of a child that was reaped elsewhere; only the sensor's own words count
-    said = [record.getMessage() for record in caplog.records if record.name.startswith("daemons.")]
-    assert said == [f"load sensor {sensor} {complaint}"]
+    assert complaints(caplog) == [f"load sensor {sensor} {complaint}"]
 
 
 @pytest.mark.statement("LS-4")
@@ -169,10 +173,10 @@ def test_a_bad_sensor_is_complained_of_again_when_it_was_replaced(sensor: Path, 
     write(sensor, "exit 3")
 
     async def scene(subject: LoadSensor) -> None:
-        await until(lambda: len(caplog.records) == 1)
+        await until(lambda: len(complaints(caplog)) == 1)
         write(sensor, "exit 4")
         subject.ask()
-        await until(lambda: len(caplog.records) == 2)
+        await until(lambda: len(complaints(caplog)) == 2)
         write(sensor, GOOD % 7)
         subject.ask()
         await until(lambda: value(subject) == "7")
@@ -221,5 +225,5 @@ def test_any_language_will_do(sensor: Path, language: str) -> None:
         await until(lambda: value(subject) == "5")
         figures.append(subject.figures)
 
-    play(sensor, scene, patience_s=10.0)
+    play(sensor, scene)
     assert figures == [{"h1": {"v": "5"}}]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import eventually
+from tests.integration.cells import PATIENCE_S, eventually
 from tests.integration.execd.exec_host import CONFIGURATION, HOST, ExecHost
 
 SENSOR = """#!/bin/sh
@@ -81,6 +81,6 @@ def test_qloadsensor_runs_unasked_and_ends_with_the_daemon(host: ExecHost) -> No
     eventually("a new actor starts its own", lambda: [p.pid for p in host.find(str(sensor))] not in (before, []))
     assert len(host.find(str(sensor))) == 1 and host.execd is not None
     host.execd.terminate()
-    host.execd.wait(20)
+    host.execd.wait(PATIENCE_S)
     eventually("nothing is left", lambda: not host.find(str(sensor)))
     assert HOST in str(host.spool)

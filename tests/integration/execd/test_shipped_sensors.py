@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.cells import PATIENCE_S
+
 SENSORS = Path(__file__).parents[3] / "cluster-config" / "sensors"
 
 
@@ -18,7 +20,7 @@ def ask(name: str, **environment: str) -> list[str]:
         input="\n\nquit\n\n",
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=PATIENCE_S,
         check=True,
         env={"PATH": os.environ["PATH"], "SGE_HOST": "h1", **environment},
     )

@@ -11,6 +11,7 @@ import pytest
 from daemons.qmaster import mail_sender
 from daemons.qmaster.mail import Mail
 from daemons.qmaster.mail_sender import MailSender
+from tests.integration.cells import PATIENCE_S
 
 SCRIPT = """#!/bin/sh
 body=$(cat)
@@ -30,7 +31,7 @@ def send(mailer: str, *mails: Mail, timeout_s: float = 20.0) -> None:
     async def run() -> None:
         sender = MailSender(lambda: mailer, timeout_s)
         sender.send(mails)
-        await asyncio.wait_for(sender.idle(), 30)
+        await asyncio.wait_for(sender.idle(), PATIENCE_S)
         await sender.stop()
 
     asyncio.run(run())

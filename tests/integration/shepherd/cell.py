@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from daemons.execd.cgroups import find_cgroups
+from tests.integration.cells import PATIENCE_S
 
-PATIENCE_S = 30.0
 PROJECT = Path(__file__).parents[3]
 Json = dict[str, Any]
 

@@ -22,7 +22,7 @@ def test_h_rt(cell: Cell) -> None:
 
 @pytest.mark.statement("RL-2", "QC-29")
 def test_h_rt_with_notification(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"h_rt": 0.5}, notify_s=0.5)
+    task = cell.run(TRAPS, limits={"h_rt": 1}, notify_s=1)
     assert task.stdout == "ready\nusr2\n"
     assert task.exit["exit_status"] == 137
 
@@ -38,14 +38,14 @@ def test_h_rt_counts_while_suspended(cell: Cell) -> None:
 
 @pytest.mark.statement("RL-2", "QC-27")
 def test_h_rt_does_not_depend_on_the_terminate_method(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"h_rt": 0.2}, terminate_method="SIGUSR1", queue_notify_s=0.3)
+    task = cell.run(TRAPS, limits={"h_rt": 1}, terminate_method="SIGUSR1", queue_notify_s=1)
     assert task.exit["exit_status"] == 137
     assert "usr1" in task.stdout
 
 
 @pytest.mark.statement("RL-3")
 def test_s_rt(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"s_rt": 0.5}, queue_notify_s=0.5)
+    task = cell.run(TRAPS, limits={"s_rt": 1}, queue_notify_s=1)
     assert task.stdout == "ready\nusr1\n"
     assert task.exit["exit_status"] == 137
     assert "limit s_rt" in task.exit["reason"]
@@ -84,7 +84,7 @@ def test_limits_of_the_kernel(cell: Cell) -> None:
 def test_h_cpu_of_one_process(cell: Cell) -> None:
     task = cell.run(command="/usr/bin/python3", args=["-c", BURN.format(forks=0)], limits={"h_cpu": 1}, no_shell=True)
     assert (task.exit["failed"], task.exit["exit_status"]) == (100, 137)
-    assert 0.9 <= task.exit["usage"]["cpu"] < 5
+    assert 0.5 <= task.exit["usage"]["cpu"] < 5  # the kernel counts in ticks
 
 
 @pytest.mark.statement("RL-4")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gridengine import session
+from tests.integration.cells import PATIENCE_S
 from tests.integration.shepherd.cell import Cell, Task, wait_for
 
 
@@ -21,7 +22,7 @@ def interactive(cell: Cell, command: str, **config: Any) -> Task:
 
 def greet(task: Task, **greeting: Any) -> tuple[socket.socket, dict[str, Any]]:
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(30)
+    connection.settimeout(PATIENCE_S)
     wait_for(lambda: connection.connect_ex(str(task.directory / "session")) == 0, "the session's socket")
     connection.sendall(json.dumps({"attempt": 1, "client": None, "received": None, **greeting}).encode() + b"\n")
     line = b""

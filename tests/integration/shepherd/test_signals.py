@@ -86,8 +86,8 @@ def test_processes_are_held_by_cgroup_or_group(root_cell: Cell, mechanism: dict[
     task, pids = family(root_cell, **mechanism)
     if "use_cgroups" in mechanism:
         cgroups = (task.directory / "cgroup").read_text().split()
-        held = {int(pid) for pid in (Path(cgroups[0]) / "cgroup.procs").read_text().split()}
-        assert held == set(pids)
+        members = Path(cgroups[0]) / "cgroup.procs"
+        wait_for(lambda: set(map(int, members.read_text().split())) == set(pids), "the cgroup to hold the job's processes")
     else:
         cgroups = []
         gid = (task.directory / "addgrpid").read_text().strip()
@@ -162,7 +162,7 @@ def test_any_signal_can_be_sent(cell: Cell) -> None:
 
 @pytest.mark.statement("QC-29", "SO-21")
 def test_notification_before_kill_and_stop(cell: Cell) -> None:
-    task = trapping(cell, notify_s=0.5)
+    task = trapping(cell, notify_s=1.0)
     pid = task.job_pid()
     task.command("suspend")
     task.wait_output("usr1")

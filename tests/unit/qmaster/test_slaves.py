@@ -205,3 +205,26 @@ def test_a_rescheduled_job_leaves_no_slaves_behind(wide: Cell) -> None:
     wide.deliver()
     assert key not in wide.running
     assert wide.report(other, Inventory([key], "boot1"))[0].forget == [key]
+
+
+@pytest.mark.statement("QM-8", "QM-1")
+def test_a_queue_instance_pushes_back_the_jobs_whose_master_it_has(wide: Cell) -> None:
+    parallel = wide.submit(pe="wide", pe_range="4", rerun=True)
+    wide.cycle()
+    master, slave = hosts(wide, parallel)
+    stays = wide.submit(hard=[f"h={slave}"], rerun=False)
+    wide.cycle()
+    push = {"action": "reschedule", "what": "queue"}
+    answer = wide.admin("change_states", targets=[f"all.q@{slave}"], **push)
+    assert (answer.status, [level for level, _ in answer.answers]) == (0, ["warning"]), "the others are none of its business"
+    assert not wide.state.task(parallel, 1).rescheduling and not wide.state.task(stays, 1).rescheduling
+    assert wide.admin("change_states", targets=[f"all.q@{master}"], **push).status == 0
+    assert wide.state.task(parallel, 1).rescheduling
+
+
+@pytest.mark.statement("QM-10", "QM-11")
+def test_a_task_that_there_is_not_is_named(cell: Cell) -> None:
+    job = cell.submit(tasks="1-2", rerun=True)
+    cell.cycle()
+    answer = cell.admin("change_states", action="reschedule", what="job", targets=[f"{job}.9"])
+    assert (answer.status, answer.answers) == (1, [("error", f'invalid queue or job "{job}.9"')])

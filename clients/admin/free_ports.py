@@ -1,0 +1,39 @@
+"""TCP ports for throw-away cells: the demo's and those of tests.
+
+Owns the choice alone; who listens there is not its business. Called by `demo` and by the cells of the tests.
+"""
+
+from __future__ import annotations
+
+import random
+import socket
+from pathlib import Path
+
+#: below the ports that the kernel gives to whoever connects somewhere or names no port (ip(7)): none of these is taken by chance
+_LOWEST = 15_000
+_EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+def free_ports(count: int) -> list[int]:
+    """Return TCP ports that nobody listens on; drawn, so that two who ask at the same time get different ones."""
+    try:
+        highest = int(_EPHEMERAL.read_text().split()[0])
+    except (OSError, ValueError, IndexError):
+        highest = 32_768
+    candidates = range(_LOWEST, highest) if highest > 2 * _LOWEST else range(1024, 2**16)
+    found: list[int] = []
+    chance = random.SystemRandom()
+    while len(found) < count:
+        port = chance.choice(candidates)
+        if port not in found and _is_free(port):
+            found.append(port)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        try:
+            one.bind(("", port))
+        except OSError:
+            return False
+    return True
