@@ -42,11 +42,13 @@ _NOT_THERE = {
 
 
 def config_show(master: Master, body: Body, caller: Caller) -> Answer:
-    """Objects of a kind: those named, or all. Unknown names are error answers."""
+    """Objects of a kind: those named, or all. Unknown names are error answers. Resource quota sets may be named by patterns."""
     kind, names = body["kind"], body.get("names")
     objects = master.state.kind(kind)
     answer = Answer()
     found: list[Shown] = []
+    if kind == "resource_quota" and names is not None:
+        names = [found for name in names for found in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
         unique = master.world().resolve_host(name) if WORDS[kind].hosts and name not in objects else name
         if unique in objects:
@@ -58,6 +60,12 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
             answer.error(text.format(unique or name))
     answer.data = found
     return answer
+
+
+def _matching(objects: Mapping[str, object], pattern: str) -> list[str]:
+    """The names that a pattern means, sorted."""
+    matcher = compile_expression(pattern)
+    return sorted(name for name in objects if matcher(name))
 
 
 def _shown(state: State, kind: str, name: str) -> Shown:

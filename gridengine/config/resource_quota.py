@@ -16,14 +16,9 @@ from gridengine.syntax.rqs import Rule, parse_rule
 
 
 def _description(text: str) -> str:
-    bare = given(text)
-    if len(bare) > 1 and bare[0] == bare[-1] == '"':
-        bare = bare[1:-1].strip()
-    if is_none(bare):
-        return "NONE"
-    if '"' in bare:
-        raise SyntaxFault("a description must not hold a quotation mark")
-    return f'"{" ".join(bare.split())}"'
+    """Any text, as it was given: within quotation marks or without. Source: O."""
+    words = " ".join(given(text).split())
+    return "NONE" if is_none(words.strip('" ')) else words
 
 
 def _rules(text: str) -> list[Rule]:

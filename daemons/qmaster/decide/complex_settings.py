@@ -61,7 +61,8 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
     if kind == "host_group" and attributes.get("rule"):
         _check_rule(table, name, HostRule(attributes["rule"]))
     if kind == "resource_quota":
-        changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
+        counted = {name for name, text in proposal.kind("complex").items() if text["consumable"].upper() != "NO"}
+        changed["limit"] = "\n".join(_full_rule(table, counted, name, line) for line in attributes["limit"].split("\n"))
     return changed
 
 
@@ -110,8 +111,9 @@ def _check_rule(table: Table, name: str, rule: HostRule) -> None:
             raise ConfigError("host_group", name, "rule", str(fault)) from None
 
 
-def _full_rule(table: Table, name: str, line: str) -> str:
-    """A rule with full names. Its limits must be values of their types; formulas are for the hosts to fill (RQ-6)."""
+def _full_rule(table: Table, counted: set[str], name: str, line: str) -> str:
+    """A rule with full names. Its limits must be values of their types, those of consumables (`counted`) not negative; formulas
+    are for the hosts to fill (RQ-6). Source: O for what is refused."""
     rule = parse_rule(line)
     limits: dict[str, str] = {}
     for written, value in rule.limits.items():
@@ -119,6 +121,10 @@ def _full_rule(table: Table, name: str, line: str) -> str:
         try:
             if "$" not in value:
                 _check_value(full, kind_of_value, value)
+                if kind_of_value == "INT" and value.upper() == "INFINITY":
+                    raise SyntaxFault(f'"{full}" is of the type {kind_of_value}, which has no infinity')
+                if full in counted and value.startswith("-"):
+                    raise SyntaxFault(f'"{full}" cannot be limited to less than 0')
         except SyntaxFault as fault:
             raise ConfigError("resource_quota", name, "limit", str(fault)) from None
         limits[full] = value

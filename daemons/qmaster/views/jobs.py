@@ -219,7 +219,7 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
             "usage": [usage.cpu, usage.mem, usage.io] if usage is not None else None,
             "override_tickets": job.override_tickets,
             "tickets": list(state.tickets.get(job.id, NO_TICKETS)),
-            "share": sum(state.tickets.get(job.id, NO_TICKETS)) / listing.running_tickets if task is not None else 0.0,
+            "share": min(1.0, sum(state.tickets.get(job.id, NO_TICKETS)) / listing.all_tickets[task is not None]),
             "job_share": job.job_share,
         }
     if "slaves" in details and task is not None and task.pe:

@@ -36,7 +36,7 @@ class _Wanted(NamedTuple):
 
 
 def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
-    """Body: `users` (patterns; the caller if left out), `hosts` (patterns and @groups), `queues`, `pes`, `projects` (patterns),
+    """Body: `users` (patterns and @lists; the caller if left out), `hosts` (patterns and @groups), `queues`, `pes`, `projects` (patterns),
     `resources` (names or shortcuts); all optional.
 
     Data: [{"rule": "set/rule", "filters": [[scope, expanded, included, excluded]], "resource", "limit": text, "used": text or
@@ -67,6 +67,9 @@ def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
     for pattern in patterns:
         if scope == "hosts" and pattern.startswith("@"):
             known.update(dict.fromkeys(name for name in state.groups.by_host if pattern in state.groups.groups_of(name)))
+        elif scope == "users" and pattern.startswith("@"):
+            userset = state.typed("userset", pattern[1:])
+            known.update(dict.fromkeys(userset.entries if userset is not None else ()))
         elif is_pattern(pattern):
             matcher = compile_expression(pattern)
             known.update(dict.fromkeys(name for name in sorted(candidates) if matcher(name)))

@@ -61,10 +61,15 @@ class Listing:
         return str(configured) if configured is not None else self.state.hosts[host].load.get("arch")
 
     @cached_property
-    def running_tickets(self) -> float:
-        """The tickets of all running jobs together; 1 if there are none."""
-        jobs, tickets = self.state.jobs, self.state.tickets
-        return sum(sum(t) for n, t in tickets.items() if any(task.granted for task in jobs[n].tasks.values())) or 1.0
+    def all_tickets(self) -> tuple[float, float]:
+        """The tickets of all jobs that wait together, and of those that run; 1 if there are none. Source: O."""
+        waiting = running = 0.0
+        for number, tickets in self.state.tickets.items():
+            if any(task.granted for task in self.state.jobs[number].tasks.values()):
+                running += sum(tickets)
+            else:
+                waiting += sum(tickets)
+        return waiting or 1.0, running or 1.0
 
     def letters(self, instance: QueueInstance) -> str:
         """State letters of an instance, thresholds included."""

@@ -40,6 +40,7 @@ ALL = "two/1              slots=3/50           -"
 def loaded(shell: Shell, cell: Cell) -> Shell:
     """alice runs on h1 and h3, bob on h2."""
     (shell.cwd / "sets").write_text(SETS)
+    cell.add("userset", "crew", entries="bob")
     assert shell.as_root("qconf -Arqs sets").status == 0
     for user, host in (("alice", "h1"), ("alice", "h3"), ("bob", "h2")):
         cell.submit(user, hard=[f"h={host}"])
@@ -55,6 +56,7 @@ def loaded(shell: Shell, cell: Cell) -> Shell:
         ("-u '*'", [ALICE, BOB, FREE, TIME, BY_QUEUE, ALL]),
         ("-u bob", [BOB, FREE, TIME, ALL]),
         ("-u al*", [ALICE, FREE, TIME, BY_QUEUE, ALL]),
+        ("-u @crew", [BOB, FREE, TIME, ALL]),
         ("-h h1", [ALICE, FREE, TIME, ALL]),
         ("-u '*' -h h3", [BY_QUEUE, ALL]),
         ("-u '*' -h @allhosts", [ALICE, BOB, FREE, TIME, BY_QUEUE, ALL]),

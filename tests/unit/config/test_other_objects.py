@@ -252,7 +252,8 @@ def test_quota_sets() -> None:
     quota = KINDS["resource_quota"].parse(parse_objects("resource_quota", text)[0])
     assert set(quota.references()) == {("complex", "virtual_free"), ("complex", "slots"), ("host_group", "@lx")}
     assert ("host_group", "@lx") not in quota.requirements()
-    assert changed("resource_quota", "a", "description", "hello  world") == '"hello world"'
+    for written, kept in (("hello  world", "hello world"), ('" none "', "NONE"), ('"a" b', '"a" b')):
+        assert changed("resource_quota", "a", "description", written) == kept
 
 
 @pytest.mark.statement("RQ-12")

@@ -189,6 +189,25 @@ def test_a_wrong_rule_is_refused_with_line_and_reason(cell: Cell) -> None:
     assert texts(answer)[0].startswith('line 5: resource quota "x", attribute "limit": the rule is wrong')
 
 
+@pytest.mark.statement("RQ-12", "RQ-6")
+@pytest.mark.parametrize("limit", ["to slots=-1", "hosts {*} to slots=2,mf=-1G", "to slots=INFINITY"])
+def test_what_is_counted_has_a_limit_from_0_on(cell: Cell, limit: str) -> None:
+    cell.add("complex", "grade", shortcut="g", type="INT", relop="<=", requestable="YES", consumable="NO", default="0")
+    assert cell.add("resource_quota", "below", limit="to g=-3").status == 0
+    answer = cell.add("resource_quota", "x", limit=limit)
+    assert answer.status == 1 and "x" not in cell.state.kind("resource_quota")
+    assert "slots" in texts(answer)[0] or "mem_free" in texts(answer)[0]
+
+
+@pytest.mark.statement("QF-29")
+def test_quota_sets_are_shown_by_patterns(quotas: Cell) -> None:
+    quotas.add("resource_quota", "other", limit="to slots=1")
+    names = lambda *given: [each["name"] for each in read(quotas, "config_show", kind="resource_quota", names=list(given)).data]  # type: ignore[attr-defined]  # noqa: E731
+    assert names("*") == ["other", "rq"]
+    assert names("o*", "rq") == ["other", "rq"]
+    assert names("x*") == []
+
+
 @pytest.fixture
 def tree(cell: Cell) -> Cell:
     for name in ("u1", "u2"):

@@ -163,7 +163,7 @@ def test_what_qstat_shows() -> None:
     caller = Caller("root", 0, "root", 0, "m")
     rows = job_rows(Listing(cluster.state), {"users": ["*"], "details": ["shares"]}, caller, cluster.now)
     found = {row[0]: (row[9]["tickets"], round(row[9]["share"], 2)) for row in (*rows["running"], *rows["pending"])}
-    assert found == {running: ([250, 250, 0], 0.4), other: ([750, 0, 0], 0.6), waiting: ([9, 125, 0], 0.0)}
+    assert found == {running: ([250, 250, 0], 0.4), other: ([750, 0, 0], 0.6), waiting: ([9, 125, 0], 1.0)}
 
 
 @pytest.mark.statement("PR-2")
