@@ -13,7 +13,7 @@ from gridengine.options.option import Option, OptionError, options_of, read_opti
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
     Command = Callable[[list[str]], int]
@@ -81,6 +81,16 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
             raise
         complain(f"{name}: internal error: {type(error).__name__}: {error}")
         return 1
+
+
+def callers_environment() -> "Mapping[str, str]":
+    """The variables as the caller set them: in the C locale Python sets LC_CTYPE for itself (PEP 538)."""
+    if os.environ.get("LC_CTYPE") not in ("C.UTF-8", "C.utf8", "UTF-8"):
+        return os.environ
+    with open("/proc/self/environ", "rb") as file:
+        given = [os.fsdecode(item) for item in file.read().split(b"\0") if item.startswith(b"LC_CTYPE=")]
+    environment = {name: value for name, value in os.environ.items() if name != "LC_CTYPE"}
+    return {**environment, "LC_CTYPE": given[0].partition("=")[2]} if given else environment
 
 
 def complain(text: str) -> None:

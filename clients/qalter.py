@@ -25,7 +25,7 @@ def qalter(arguments: list[str]) -> int:
         words, new_arguments = arguments[:cut], arguments[cut + 1 :]
     options["-t"] = _TASKS
     settings, _ = read_options(words, options, operand=JOB_LIST)
-    target = Submission("qalter", os.environ, os.getcwd(), time.time())
+    target = Submission("qalter", program.callers_environment(), os.getcwd(), time.time())
     for option, values, place in settings:
         option.apply(target.settings if option in (JOB_LIST, _TASKS) else target, values, place)
     if target.settings.get("help"):

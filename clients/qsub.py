@@ -63,14 +63,14 @@ def _submitted(job: Job, data: "dict[str, Any]") -> int:
         return 0
     sys.stdout.flush()
     try:
-        return _wait(job_id, bool(tasks), sync, immediate, terse=bool(job.settings.get("terse")))
+        return _wait(job_id, label, sync, immediate, terse=bool(job.settings.get("terse")))
     except KeyboardInterrupt:
         program.complain("\nInterrupted!")
         program.request("delete_jobs", {"targets": [str(job_id)]})
         return program.EXIT_INTERRUPTED
 
 
-def _wait(job_id: int, array: bool, sync: bool, immediate: bool, terse: bool) -> int:
+def _wait(job_id: int, label: str, sync: bool, immediate: bool, terse: bool) -> int:
     """Follow the job to its end, or with -now alone to its start; the exit status of -sync (SO-34)."""
     if immediate:
         program.complain("Waiting for immediate job to be scheduled.")
@@ -79,12 +79,12 @@ def _wait(job_id: int, array: bool, sync: bool, immediate: bool, terse: bool) ->
         if immediate and record.get("deleted"):
             break
         if immediate:
-            program.complain(f"Your immediate job {job_id} has been successfully scheduled.")
+            program.complain(f"Your immediate job {label} has been successfully scheduled.")
             immediate = False
             if not sync:
                 return 0
         if "exit_status" in record or record.get("deleted"):
-            outcome = _report(f"{job_id}.{record['task_id']}" if array else str(job_id), record, terse)
+            outcome = _report(f"{job_id}.{record['task_id']}" if "." in label else label, record, terse)
             status, ended = status or outcome, True
     if immediate:
         # also when it was given up before this command began to listen

@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import Failure
+from clients.program import Failure, callers_environment
 from gridengine.options.option import (
     OptionError,
     Setting,
@@ -57,10 +57,10 @@ class Job:
 def read_submission(command: str, arguments: list[str]) -> Job:
     """All options of a submission, folded in their order (SB-3), its operands and script. Raises OptionError."""
     options = options_of(command, SUBMIT_OPTIONS)
-    target = Submission(command, os.environ, _working_directory(), time.time())
+    target = Submission(command, callers_environment(), _working_directory(), time.time())
     given, operands = read_options(arguments, options)
     command_line = _with_option_files(given, options)
-    _fold(Submission(command, os.environ, target.cwd, target.now), [[command_line]])
+    _fold(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
     files = [_file_settings(path, options) for path in _request_files(target.cwd)]
     sources = [[_with_option_files(line, options) for line in source] for source in files]
     quick: dict[str, str] = {}

@@ -5,51 +5,13 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 
 from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
-from gridengine.accounting import POSITION
+from gridengine.accounting import FAILED, POSITION
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-#: descriptions of `failed`. Source: sge_status(5)
-FAILED = {
-    1: "assumedly before job",
-    3: "before writing config",
-    4: "before writing PID",
-    6: "setting processor set",
-    7: "before prolog",
-    8: "in prolog",
-    9: "before pestart",
-    10: "in pestart",
-    11: "before job",
-    12: "before pestop",
-    13: "in pestop",
-    14: "before epilog",
-    15: "in epilog",
-    16: "releasing processor set",
-    17: "through signal",
-    18: "shepherd returned error",
-    19: "before writing exit_status",
-    20: "found unexpected error file",
-    21: "in recognizing job",
-    24: "migrating (checkpointing jobs)",
-    25: "rescheduling",
-    26: "opening output file",
-    27: "searching requested shell",
-    28: "changing to working directory",
-    29: "AFS setup",
-    30: "application error returned",
-    31: "accessing sgepasswd file",
-    32: "entry is missing in password file",
-    33: "wrong password",
-    34: "communicating with Grid Engine Helper Service",
-    35: "before job in Grid Engine Helper Service",
-    36: "checking configured daemons",
-    37: "qmaster enforced h_rt, h_cpu, or h_vmem limit",
-    38: "adding supplementary group",
-    100: "assumedly after job",
-}
 _RULE = "=" * 62 + "\n"
 _GIGABYTE = 2**30
 

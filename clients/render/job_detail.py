@@ -189,9 +189,20 @@ def would_be_job(request: "Detail") -> str:
         "array": _array(request.get("tasks", "")),
         "tasks": [],
     }
+    job["mail_list"] = job["mail_list"] or [f"{job['owner']}@{job['submit_host']}"]
     for label in ("uid", "group", "gid"):
         job[label] = ""
-    return "".join(_lines(printable(job), binding=True))
+    return "".join(_lines(printable(job), binding=bool(job["binding"]))) + _script_lines(request)
+
+
+def _script_lines(request: "Detail") -> str:
+    """A script that would be sent along: its size in bytes, and its text unless that is no UTF-8."""
+    if "script" not in request:
+        return ""
+    script = str(request["script"])
+    if request.get("script_encoding"):
+        return _line("script_size", len(script) // 4 * 3 - script.count("="))
+    return _line("script_size", len(script.encode())) + "script_ptr:\n" + script.rstrip("\n") + "\n"
 
 
 def _requests(items: list[str]) -> dict[str, str]:

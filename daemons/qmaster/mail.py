@@ -6,6 +6,7 @@ Owns the rules of -m and -M, subjects and bodies. Pure: made from the state befo
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterable, Iterator
 from datetime import datetime, tzinfo
 
@@ -13,12 +14,13 @@ from msgspec import Struct
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.reservation_mail import reservation_letters
-from gridengine.accounting import POSITION
+from gridengine.accounting import FAILED, POSITION
 from gridengine.ranges import Ranges
 from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task
 from gridengine.state.queues import names
 from gridengine.state.state import State
+from gridengine.units import format_memory, format_time
 
 BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
 _STOPS = ("suspended", "subordinated", "calendar_suspended")
@@ -65,11 +67,12 @@ def _of_job(
         return
     if isinstance(event, ev.TaskStarted):
         if BEGIN in job.mail_options and task.status == "transferring":
-            yield _mail(job, f"{_label(job, task.id)} Started", _places(job, task, event.time, zone))
+            rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, zone))]
+            yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
     elif isinstance(event, ev.TaskEnded):
         yield from _ended(job, task, event, decision, zone)
     elif isinstance(event, ev.TaskRequeued):
-        yield from _requeued(state, job, task, event, zone)
+        yield from _requeued(state, job, task, event, decision, zone)
     elif SUSPEND in job.mail_options and task.suspended != event.suspended:
         yield _stopped(job, task, event.suspended, now, zone)
 
@@ -79,22 +82,55 @@ def _ended(job: Job, task: Task, event: ev.TaskEnded, decision: Decision, zone: 
     aborted = bool(event.failed or task.deleted_by)
     if (ABORT if aborted else END) not in job.mail_options:
         return
-    record = next((r for j, t, r in decision.accounting if (j, t) == (job.id, task.id)), None)
-    lines = [*_places(job, task, task.start_time, zone), f"End Time        = {_time(event.time, zone)}"]
-    if record is not None:
-        lines += [f"{label:<15} = {record[POSITION[field]]}" for label, field in _USAGE]
-    lines.append(f"Exit Status     = {event.exit_status}")
+    used = _used(_record(job, task, decision))
     if aborted:
-        lines.append(f"Failed          = {event.failed}{f', deleted by {task.deleted_by}' if task.deleted_by else ''}")
-    yield _mail(job, f"{_label(job, task.id)} {'Aborted' if aborted else 'Complete'}", lines)
+        lines = _broken_off(job, task, event.exit_status, event.time, used, zone)
+        if event.failed:
+            lines.append(f"failed {FAILED.get(event.failed, event.failed)}")
+        if task.deleted_by:
+            lines.append(f"deleted by {task.deleted_by}")
+        yield _mail(job, f"{_label(job, task.id)} Aborted", lines)
+        return
+    rows = [*_ran(job, task, event.time, zone), *used, ("Exit Status", event.exit_status)]
+    yield _mail(job, f"{_label(job, task.id)} Complete", _table(rows))
 
 
-_USAGE = (("User Time", "ru_utime"), ("System Time", "ru_stime"), ("Wallclock Time", "ru_wallclock"), ("CPU", "cpu"))
+_TIMES = (("User Time", "ru_utime"), ("System Time", "ru_stime"), ("Wallclock Time", "ru_wallclock"), ("CPU", "cpu"))
+_WIDTH = 16
+_Rows = list[tuple[str, object]]
 
 
-def _requeued(state: State, job: Job, task: Task, event: ev.TaskRequeued, zone: tzinfo) -> Iterator[Mail]:
+def _record(job: Job, task: Task, decision: Decision) -> list[str]:
+    """The accounting record that the same transaction writes for the task; empty without one."""
+    return next((record for job_id, task_id, record in decision.accounting if (job_id, task_id) == (job.id, task.id)), [])
+
+
+def _used(record: list[str]) -> _Rows:
+    if not record:
+        return []
+    memory = float(record[POSITION["maxvmem"]])
+    times: _Rows = [(label, format_time(float(record[POSITION[field]]))) for label, field in _TIMES]
+    return [*times, ("Max vmem", format_memory(memory) if memory else "NA")]
+
+
+def _broken_off(job: Job, task: Task, status: int, end: float, used: _Rows, zone: tzinfo) -> list[str]:
+    """What is said of a try that did not come to its end: how it ended first."""
+    rows: _Rows = [("Exit Status", status)]
+    rows += [("Signal", known.name.removeprefix("SIG")) for known in signal.Signals if known == status - 128]
+    return _table([*rows, *_ran(job, task, end, zone), *(row for row in used if row[0] in ("CPU", "Max vmem"))])
+
+
+def _requeued(
+    state: State, job: Job, task: Task, event: ev.TaskRequeued, decision: Decision, zone: tzinfo
+) -> Iterator[Mail]:
     subject = f"{_label(job, task.id)} {'Set in error state' if event.error else 'Rescheduled'}"
-    lines = [*_places(job, task, task.start_time, zone), event.error]
+    record = _record(job, task, decision)
+    status, failed = (int(record[POSITION[field]]) if record else 0 for field in ("exit_status", "failed"))
+    lines = _broken_off(job, task, status, event.time, _used(record), zone)
+    if failed:
+        lines.append(f"failed {FAILED.get(failed, failed)}{' because:' if event.error else ''}")
+    if event.error:
+        lines += [event.error, f"When the cause is mended: qmod -cj {job.id}"]
     if ABORT in job.mail_options:
         yield _mail(job, subject, lines)
     if event.error:
@@ -116,7 +152,9 @@ def _instances_stopped(state: State, event: ev.InstanceFlagsChanged, now: float,
 
 def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:
     subject = f"{_label(job, task.id)} {'Suspended' if stopped else 'Continued'}"
-    return _mail(job, subject, [*_places(job, task, task.start_time, zone), f"Time            = {_time(now, zone)}"])
+    queue = task.granted[0].queue if task.granted else ""
+    rows = [*_places(job, task, queue), ("Start Time", _time(task.start_time, zone)), ("Time", _time(now, zone))]
+    return _mail(job, subject, _table(rows, 10))
 
 
 def _label(job: Job, tasks: int | Ranges) -> str:
@@ -127,12 +165,19 @@ def _label(job: Job, tasks: int | Ranges) -> str:
     return f"Job-array task {job.id}.{tasks if isinstance(tasks, int) else tasks.first} ({job.name})"
 
 
-def _places(job: Job, task: Task, start: float, zone: tzinfo) -> list[str]:
-    lines = [f"User            = {job.owner}"]
-    if task.granted:
-        lines += [f"Queue           = {task.granted[0].queue}", f"Host            = {task.host}"]
-        lines.append(f"Start Time      = {_time(start, zone)}")
-    return lines
+def _places(job: Job, task: Task, queue: str) -> _Rows:
+    """Whose task it is and where: `queue` by its name for one that begins, by that of the instance for one that ran."""
+    return [("User", job.owner), ("Queue", queue), ("Host", task.host)]
+
+
+def _ran(job: Job, task: Task, end: float, zone: tzinfo) -> _Rows:
+    instance = f"{task.granted[0].queue}@{task.host}" if task.granted else ""
+    start = _time(task.start_time, zone) if task.start_time else "NA"
+    return [*_places(job, task, instance), ("Start Time", start), ("End Time", _time(end, zone))]
+
+
+def _table(rows: _Rows, width: int = _WIDTH) -> list[str]:
+    return [f"{label:<{width}} = {value}" for label, value in rows]
 
 
 def _time(seconds: float, zone: tzinfo) -> str:

@@ -39,13 +39,17 @@ class Selection(Struct):
         return iter(self.found)
 
 
-def select_jobs(state: State, targets: Iterable[str], tasks: str = "", users: Iterable[str] = ()) -> Selection:
+def select_jobs(
+    state: State, targets: Iterable[str], tasks: str = "", users: Iterable[str] = (), owner: str = ""
+) -> Selection:
     """Jobs by target; without targets all jobs of the users. Raises SyntaxFault for a malformed task range.
 
-    A number is a job id; anything else a name or pattern among the jobs of the users (all when none are given).
+    A number is a job id; anything else a name or pattern among the jobs of the users; where none are given, among those of
+    `owner`, "" for everybody's.
     """
     wanted = list(users)
     everyone = Ranges.parse(tasks) if tasks else None
+    named_of = wanted or ([owner] if owner else [])
     selection = Selection()
     targets = list(targets)
     if not targets:
@@ -64,18 +68,10 @@ def select_jobs(state: State, targets: Iterable[str], tasks: str = "", users: It
             found = [
                 Selected(job, everyone)
                 for job in state.jobs.values()
-                if named(job.name) and user_matches(job.owner, wanted)
+                if named(job.name) and user_matches(job.owner, named_of)
             ]
         selection.found.append((target, found))
     return selection
-
-
-def users_meant(targets: Iterable[str], users: Iterable[str], caller: Caller, operator: bool) -> list[str]:
-    """Whose jobs names and patterns mean: those of -u, else the caller's own; of operators everybody's (SO-44, SO-46)."""
-    named = list(users)
-    if named or operator or all(target[:1].isdigit() for target in targets):
-        return named
-    return [caller.user]
 
 
 def missing(target: str, users: Iterable[str]) -> str:

@@ -197,7 +197,7 @@ class Service:
     async def _delete(self, request: DeleteJobs, caller: Caller) -> Answer:
         """Delete jobs, many of them in slices between which others are served (SO-47)."""
         whole = Answer()
-        for part in slices(self.master.state, request, caller, self.master.world()):
+        for part in slices(self.master.state, request, caller):
             answer = self.master.handle("delete_jobs", part, caller)
             _log_answer(answer)
             await self.durable()

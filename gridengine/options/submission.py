@@ -176,14 +176,18 @@ def date(target: Submission, field: str, values: Values) -> None:
 
 
 def paths(target: Submission, field: str, values: Values) -> None:
-    """-o, -e, -i, -S: `[[host]:]path,...`; the last path given for a host counts (SO-12, SO-35)."""
+    """-o, -e, -i, -S: `[[host]:]path,...`, one path a host; of several options the last for a host counts (SO-12, SO-35)."""
     kept = target.collection(field)
+    named: list[str] = []
     for item in split_list(values[0]):
         host, colon, path = item.partition(":")
         if not colon or "/" in host:
             host, path = "", item
         if not path:
             raise SyntaxFault(f'"{item}" names no path')
+        if host in named:
+            raise SyntaxFault(f'"{values[0]}": two files are specified for the same host{host and f", {host}"}')
+        named.append(host)
         position = next((i for i, pair in enumerate(kept) if pair[0] == host), len(kept))
         kept[position : position + 1] = [[host, path]]
 
@@ -368,11 +372,11 @@ def binding(target: Submission, field: str, values: Values) -> None:
     instance = values[0] if len(values) > 1 else "set"
     strategy, *parts = values[-1].split(":")
     socket_core = [all(x.isdigit() for x in part.split(",")) and part.count(",") == 1 for part in parts]
-    amount = [part.isdigit() or part in ("", "slots") for part in parts]
+    amount = [part.isdigit() and int(part) > 0 or part in ("", "slots") for part in parts]
     if not (
         (strategy == "linear" and all(amount[:1]) and len(parts) in (0, 1, 2) and all(socket_core[1:]))
         or (strategy == "striding" and len(parts) in (2, 3) and all(amount[:2]) and all(socket_core[2:]))
-        or (strategy == "explicit" and parts and all(socket_core))
+        or (strategy == "explicit" and parts and all(socket_core) and len(set(parts)) == len(parts))
     ):
         raise BadForm(f'-binding: "{values[-1]}" is no binding strategy')
     target.request[field] = f"{instance} {values[-1]}"

@@ -21,7 +21,7 @@ from daemons.qmaster.decide.submission import check_deadline
 from daemons.qmaster.decide.validation import goes_on
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
-from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs, users_meant
+from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from daemons.qmaster.spool import Payload
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import AlterJobs, Caller, Changes
@@ -93,8 +93,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
     said = frozenset(request.changes)
     try:
         changes = msgspec.convert(request.changes, Changes)
-        users = users_meant(request.targets, request.users, caller, operator)
-        selection = select_jobs(state, request.targets, request.tasks, users)
+        selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
     except (SyntaxFault, msgspec.ValidationError) as error:
         return decision.refuse(f"denied: {error}")
     if fixed := sorted(said & NEVER):
@@ -255,13 +254,9 @@ def _say_changes(
             continue
         decision.answer.info(f"modified {what} of job {job.id}")
         if name in _LISTS:
-            gone = [item for item in getattr(changes, name) if item.isdigit() and _is_finished(state, int(item))]
+            gone = [item for item in getattr(changes, name) if item.isdigit() and int(item) not in state.jobs]
             decision.answer.info(f"   blocking jobs: {_listed(fields[_LISTS[name]])}")
             decision.answer.info(f"   exited jobs:   {_listed(gone)}")
-
-
-def _is_finished(state: State, number: int) -> bool:
-    return any(job.id == number for job in state.finished)
 
 
 def _listed(items: list[Any]) -> str:

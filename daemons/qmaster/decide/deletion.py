@@ -1,9 +1,10 @@
 """Deletion: qdel for pending and running jobs, whole or by task (statements SO-46, SO-48).
 
+A name or pattern means the caller's own jobs, operator or not, unless -u names users: an operator says whose job it is.
 A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` of an operator removes
 it at once and leaves the rest to the host's inventory. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
 regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN does that without -f.
-Source: qdel(1) -f, sge_conf(5) qmaster_params.
+Source: qdel(1) -f, -u; sge_conf(5) qmaster_params.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.rerun import qmaster_flags
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
-from daemons.qmaster.selection import Selected, may_control, select_jobs, users_meant
+from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.ranges import Ranges
@@ -33,9 +34,8 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     operator = is_operator(state, caller, world.admin_user)
     if request.force and not operator and "ENABLE_FORCED_QDEL" not in qmaster_flags(state):
         return decision.refuse(f'denied: "{caller.user}" must be operator to delete jobs by force (-f)')
-    users = users_meant(request.targets, request.users, caller, operator)
     try:
-        selection = select_jobs(state, request.targets, request.tasks, users)
+        selection = select_jobs(state, request.targets, request.tasks, request.users, caller.user)
     except SyntaxFault as fault:
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
@@ -43,7 +43,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     for target, found in selection:
         found = [selected for selected in found if _remaining(selected.job, gone)]
         if not found:
-            _nothing(decision, target, users, caller, request)
+            _nothing(decision, target, caller, request)
         for selected in found:
             if not may_control(selected.job, caller, operator):
                 job_id = selected.job.id
@@ -62,11 +62,11 @@ def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task
     return lambda task: task.host not in state.hosts or not state.hosts[task.host].up
 
 
-def _nothing(decision: Decision, target: str, users: list[str], caller: Caller, request: DeleteJobs) -> None:
+def _nothing(decision: Decision, target: str, caller: Caller, request: DeleteJobs) -> None:
     if target.partition(".")[0].isdigit():
         decision.answer.error(f'denied: job "{target}" does not exist')
     elif target:
-        decision.answer.error(f"The job {target} of user(s) {','.join(users or [caller.user])} does not exist")
+        decision.answer.error(f"The job {target} of user(s) {','.join(request.users or [caller.user])} does not exist")
     elif request.users:
         decision.answer.error(f"There is no job registered for the following users: {','.join(request.users)}")
 
@@ -104,14 +104,14 @@ def _delete(
         return
     if pending:
         decision.events.append(PendingTasksDeleted(job.id, pending, caller.user, world.now))
-        whole = not at_host and pending == remaining
+        whole = selected.tasks is None and not at_host and pending == remaining
         _say_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
         _delete_at_host(decision, job, task, caller, world, forced(task))
 
 
 def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
-    if not job.is_array or whole:
+    if whole:
         decision.answer.info(f"{caller.user} has deleted job {job.id}")
     elif len(pending) == 1:
         decision.answer.info(f"{caller.user} has deleted job-array task {job.id}.{pending.first}")
@@ -125,7 +125,7 @@ def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, wo
         decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED))
         record = killed_record(job, task, world.now, FAILED_FORCED)
         decision.accounting.append((job.id, task.id, record))
-        decision.answer.info(f"{caller.user} has forced the deletion of {what.replace('job-array task', 'job')}")
+        decision.answer.info(f"{caller.user} forced the deletion of {what}")
     elif task.deleted_by:
         decision.answer.info(f"{what.replace('job-array task', 'job')} is already in deletion")
     else:

@@ -11,9 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from daemons.qmaster.decision import World
-from daemons.qmaster.permissions import is_operator
-from daemons.qmaster.selection import Selected, select_jobs, users_meant
+from daemons.qmaster.selection import Selected, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.state.state import State
@@ -22,11 +20,10 @@ SLICE = 200
 """Jobs of one slice."""
 
 
-def slices(state: State, request: DeleteJobs, caller: Caller, world: World) -> list[DeleteJobs]:
+def slices(state: State, request: DeleteJobs, caller: Caller) -> list[DeleteJobs]:
     """The request itself if it names no more than SLICE jobs, else requests that together do the same, in its order."""
-    users = users_meant(request.targets, request.users, caller, is_operator(state, caller, world.admin_user))
     try:
-        selection = select_jobs(state, request.targets, request.tasks, users)
+        selection = select_jobs(state, request.targets, request.tasks, request.users, caller.user)
     except SyntaxFault:
         return [request]  # it will be refused
     if sum(len(found) for _, found in selection) <= SLICE:

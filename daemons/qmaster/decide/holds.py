@@ -10,7 +10,7 @@ from daemons.qmaster.decide.hold_rights import EXIT_RIGHTS, LETTERS, check_hold_
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
-from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs, users_meant
+from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, HoldJobs
 from gridengine.ranges import Ranges
@@ -31,9 +31,8 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
     operator = is_operator(state, caller, world.admin_user)
     if any(letter not in LETTERS for letter in request.holds):
         return decision.refuse(f'denied: unknown hold list "{request.holds}"', 7)
-    users = users_meant(request.targets, request.users, caller, operator)
     try:
-        selection = select_jobs(state, request.targets, request.tasks, users)
+        selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
     except SyntaxFault as fault:
         return decision.refuse(f"denied: {fault}")
     letters = request.holds.upper() if request.release else request.holds
@@ -62,7 +61,8 @@ def change_holds(
     set_now = _difference(job, tasks, hold_kinds(letters) & ~unwanted)
     cleared = _existing(job, tasks, unwanted)
     check_hold_rights(state, caller, world, hold_kinds(letters) & ~unwanted, "set", status)
-    check_hold_rights(state, caller, world, _kinds(cleared), "remove", status)
+    # as in the original: whoever removes a hold needs the right for all that the letters name, -h n all three
+    check_hold_rights(state, caller, world, unwanted if cleared else Hold(0), "remove", status)
     changed = Ranges()
     for part in (*set_now.values(), *cleared.values()):
         changed = changed | part

@@ -24,3 +24,12 @@ def test_a_command_imports_nothing_heavy(name: str) -> None:
     )
     outcome = subprocess.run([sys.executable, "-IS", "-c", code], capture_output=True, text=True, check=True)
     assert outcome.stdout == "\n"
+
+
+@pytest.mark.statement("SO-39")
+def test_the_locale_of_the_interpreter_is_not_that_of_the_job() -> None:
+    """Python sets LC_CTYPE for itself in the C locale; -V takes what the caller set."""
+    code = "import sys; sys.path.append('.')\nfrom clients.program import callers_environment as e\nprint(e().get('LC_CTYPE'))"
+    for given, kept in ({}, "None"), ({"LC_CTYPE": ""}, ""), ({"LC_CTYPE": "C.UTF-8"}, "C.UTF-8"):
+        run = subprocess.run([sys.executable, "-ISc", code], env=given, capture_output=True, text=True, check=True)
+        assert run.stdout == f"{kept}\n"

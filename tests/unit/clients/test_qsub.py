@@ -212,6 +212,9 @@ def test_the_would_be_job(shell: Shell) -> None:
         "job_type:                   binary",
     ):
         assert line in outcome.lines
+    assert any(line.startswith("mail_list:                  alice@") for line in outcome.lines)
+    (shell.cwd / "job.sh").write_text("#!/bin/sh\ntrue\n")
+    assert shell("qsub -verify job.sh").out.endswith("script_size:                15\nscript_ptr:\n#!/bin/sh\ntrue\n")
 
 
 @pytest.mark.statement("SO-34")
@@ -270,6 +273,8 @@ def test_an_immediate_job_that_cannot_start(shell: Shell) -> None:
     shell.streamed = [{"started": True, "task_id": 1}]
     outcome = shell("qsub -now y -b y true")
     assert (outcome.status, outcome.err.splitlines()[-1]) == (0, "Your immediate job 2 has been successfully scheduled.")
+    shell.streamed = [{"started": True, "task_id": 1}]
+    assert "Your immediate job 3.1-2:1 has been" in shell("qsub -now y -t 1-2 -b y true").err
 
 
 def test_help(shell: Shell) -> None:

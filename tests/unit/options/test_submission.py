@@ -189,6 +189,10 @@ def test_clear_forgets_everything_before_it() -> None:
         ("-pty y", "cannot be used here", 7),
         ("-ot 5", 'invalid option argument "-ot"', 2),
         ("-inherit", "invalid option argument", 2),
+        ("-S /bin/sh,/bin/bash", "two files are specified for the same host", 7),
+        ("-o h1:/a,h1:/b", "same host, h1", 7),
+        ("-binding explicit:0,1:0,1", "no binding strategy", 2),
+        ("-binding linear:0", "no binding strategy", 2),
     ],
 )
 def test_a_bad_value_is_refused(line: str, reason: str, status: int) -> None:

@@ -93,7 +93,10 @@ def test_hold_letters_of_qalter(cell: Cell) -> None:
     assert alter(cell, f"{job}.3", "root", holds="s") == (0, [f"modified hold of job-array task {job}.3"])
     assert alter(cell, job, holds="O") == (0, []), "nothing to remove is nothing to be denied"
     assert alter(cell, f"{job}.3", holds="n") == (1, ['denied: "alice" must be manager to remove manager hold'])
-    assert alter(cell, f"{job}.4", holds="n")[0] == 0
+    assert alter(cell, f"{job}.4", holds="n")[0] == 1, "n names all three kinds"
+    assert alter(cell, f"{job}.4", holds="UO") == (1, ['denied: "alice" must be operator to remove operator hold'])
+    assert alter(cell, f"{job}.4", holds="U") == (0, [f"modified hold of job-array task {job}.4"])
+    assert alter(cell, f"{job}.4", holds="n") == (0, []), "nothing to remove is nothing to be denied"
     assert alter(cell, job, "root", holds="n")[0] == 0
     assert not cell.state.jobs[job].holds
 
@@ -218,6 +221,7 @@ def test_dependencies_are_replaced_and_removed(cell: Cell) -> None:
         [f"modified job id hold list of job {job}", f"   blocking jobs: {second}", "   exited jobs:   NONE"],
     )
     assert cell.state.dependents[first] == set()
+    assert alter(cell, job, hold_jid=["999", "nosuch"])[1][1:] == ["   blocking jobs: NONE", "   exited jobs:   999"]
     assert alter(cell, job, hold_jid=[])[0] == 0
     assert cell.state.waits_for(cell.state.jobs[job]) == []
     assert "would wait for itself" in alter(cell, job, hold_jid=[str(job)])[1][0]

@@ -45,15 +45,34 @@ def test_without_force_a_deletion_waits_unless_the_cell_says_otherwise(cell: Cel
     assert "registered" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1], "its host answers"
 
 
+@pytest.mark.statement("SO-46")
+def test_a_name_means_jobs_of_the_caller_also_of_an_operator(cell: Cell) -> None:
+    mine, other = cell.submit(name="x", holds="u"), cell.submit("bob", name="x", holds="u")
+    answer = cell.admin("delete_jobs", targets=["x"])
+    assert (answer.status, answer.answers) == (1, [("error", "The job x of user(s) root does not exist")])
+    assert cell.admin("delete_jobs", targets=["x*", str(other)]).answers[1] == ("info", f"root has deleted job {other}")
+    assert cell.admin("delete_jobs", targets=["x"], users=["alice"]).status == 0
+    assert mine not in cell.state.jobs
+
+
+@pytest.mark.statement("SO-46")
+def test_a_task_that_is_named_is_what_was_deleted(cell: Cell) -> None:
+    job = cell.submit(tasks="1-2", holds="u")
+    for target in (f"{job}.1", f"{job}.2"):
+        assert cell.ask("delete_jobs", targets=[target]).answers == [("info", f"alice has deleted job-array task {target}")]
+    job = cell.submit(tasks="1-2", holds="u")
+    assert cell.ask("delete_jobs", targets=[str(job)]).answers == [("info", f"alice has deleted job {job}")]
+
+
 @pytest.mark.statement("SO-47")
 def test_many_jobs_are_deleted_in_slices(cell: Cell) -> None:
     jobs = [cell.submit(name=f"many{i % 3}") for i in range(SLICE + 30)]
     request = DeleteJobs(targets=["nosuch", "many*", "7.1"])
-    parts = slices(cell.state, request, ALICE, cell.master.world())
+    parts = slices(cell.state, request, ALICE)
     assert [len(part.targets) for part in parts] == [SLICE, 32]
     assert [target for part in parts for target in part.targets] == ["nosuch", *map(str, jobs), "7.1"]
     small = DeleteJobs(targets=[*map(str, jobs[:SLICE])])
-    assert slices(cell.state, small, ALICE, cell.master.world()) == [small]
+    assert slices(cell.state, small, ALICE) == [small]
 
 
 @pytest.mark.statement("SO-47", "SO-46")

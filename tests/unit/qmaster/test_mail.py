@@ -28,10 +28,20 @@ def test_begin_and_end(cell: Cell, letters: list[Mail]) -> None:
     job = cell.submit(name="x", mail_options="be", mail_list=["a@b", "c"])
     cell.cycle()
     assert letters[0].recipients == ("a@b", "c")
-    assert f" Host            = {cell.running[job, 1, 1]}\n" in letters[0].body
+    assert letters[0].body.splitlines()[:4] == [
+        f"Job {job} (x) Started",
+        " User       = alice",
+        " Queue      = all.q",
+        f" Host       = {cell.running[job, 1, 1]}",
+    ]
     assert subjects(letters) == [f"Job {job} (x) Started"]
     cell.end(job, exit_status=3)
-    assert " Exit Status     = 3\n" in letters[0].body
+    labels = ",".join(line.partition("=")[0].strip() for line in letters[0].body.splitlines()[1:])
+    used = "User Time,System Time,Wallclock Time,CPU,Max vmem"
+    assert labels == f"User,Queue,Host,Start Time,End Time,{used},Exit Status"
+    assert " Queue            = all.q@h" in letters[0].body
+    assert " Wallclock Time   = 00:00:" in letters[0].body
+    assert " Exit Status      = 3\n" in letters[0].body
     assert subjects(letters) == [f"Job {job} (x) Complete"]
 
 
@@ -71,6 +81,9 @@ def test_aborted_rescheduled_and_in_error(cell: Cell, letters: list[Mail]) -> No
     cell.cycle()
     cell.ask("delete_jobs", targets=[str(job)])
     cell.end(job, exit_status=137, failed=100)
+    lines = letters[0].body.splitlines()
+    assert lines[1:3] == [" Exit Status      = 137", " Signal           = KILL"]
+    assert lines[-2:] == [" failed assumedly after job", " deleted by alice"]
     assert subjects(letters) == [f"Job {job} (x) Aborted"]
 
 
