@@ -15,9 +15,12 @@ from gridengine.options.status import DEBUG_OPTIONS, STATUS_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Fields = dict[str, Any]
+    #: [phase, rows] each, in the order of the phases
+    Phases = Iterable[list[Any]]
 
 
 def qstat(arguments: list[str]) -> int:
@@ -65,32 +68,41 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     elif select:
         # whether the criteria select anything decides on the exit status
         body["queues"] = {"select": select}
-    slot_lines = "t" in group or "task_usage" in fields
-    if not full and not any(name in fields for name in ("json", "xml", "dump_jobs")):
-        return _job_list(body, fields, slot_lines)
-    data = program.read("status", body)
+    if "dump_jobs" in fields or "dump_queues" in fields:
+        return _dump(program.read("status", body), fields)
+    # the rows come while they are printed: ten thousand jobs cost this process and the qmaster no memory
+    data, further = program.read_lines("job_list", body)
     if "queues" in fields and not data["queues"]:
         return 1
+    sys.stdout.writelines(_text(data, further, fields, full, "t" in group or "task_usage" in fields))
+    return 0
+
+
+def _text(data: "Fields", further: "Phases", fields: "Fields", full: bool, slot_lines: bool) -> "Iterator[str]":
+    """What the options ask for, in pieces."""
     if "json" in fields:
         from clients.render import json_status
 
-        program.print_json(json_status.status(data if full else {"jobs": data["jobs"]}))
-        return 0
-    if "dump_jobs" in fields or "dump_queues" in fields:
-        return _dump(data, fields)
+        return json_status.job_listing(data, further, full)
     if "xml" in fields:
         from clients.render.xml_jobs import job_list
 
-        sys.stdout.writelines(job_list(data, fields, full, slot_lines))
-        return 0
-    from clients.render.instances import full_format
-    from clients.render.printable import printable
+        return job_list(data, further, fields, full, slot_lines)
+    running = data["jobs"]["running"]
+    if full or "requested" in fields:
+        # all that stands in the lines of jobs themselves is a name
+        from clients.render.printable import printable
 
-    data = printable(data)
-    width = _queue_width(data["jobs"]["running"])
-    table = _table(fields, slot_lines, 0)
-    sys.stdout.writelines(full_format(data["queues"], data["jobs"], table, width, "not_empty" in fields))
-    return 0
+        data["queues"] = printable(data.get("queues"))
+        if "requested" in fields:
+            running, further = printable(running), map(printable, further)
+    width = _queue_width(running)
+    if full:
+        from clients.render.instances import full_format
+
+        table = _table(fields, slot_lines, 0)
+        return full_format(data["queues"], running, further, table, width, "not_empty" in fields)
+    return _job_list(running, further, _table(fields, slot_lines, width), fields)
 
 
 def _queue_width(running: "list[Any]") -> int:
@@ -115,35 +127,23 @@ def _dump(data: "Fields", fields: "Fields") -> int:
     return 0
 
 
-def _job_list(body: "Fields", fields: "Fields", slot_lines: bool) -> int:
-    """The reduced format, printed while it comes: a header only if there is a job."""
-    data, further = program.read_lines("job_list", body)
-    if "queues" in fields and not data["queues"]:
-        return 1
-    running = data["jobs"]["running"]
-    if "requested" in fields:
-        # all that stands in the lines themselves is a name
-        from clients.render.printable import printable
-
-        running, further = printable(running), map(printable, further)
-    table = _table(fields, slot_lines, _queue_width(running))
-    write = sys.stdout.write
+def _job_list(running: "list[Any]", further: "Phases", table: JobTable, fields: "Fields") -> "Iterator[str]":
+    """The reduced format; a header only if there is a job."""
     header = table.header()
     if running:
-        write(header)
+        yield header
         header = ""
-    if slot_lines:
+    if "t" in fields.get("group", ""):
         from clients.render.instances import jobs_by_instance
 
         for tasks in dict(sorted(jobs_by_instance(running).items())).values():
             for row, grants in tasks:
-                write("".join(table.grant_lines(row, grants)))
+                yield from table.grant_lines(row, grants)
     else:
-        write("".join(table.lines(running)))
-    for rows in further:
-        write(header + "".join(table.lines(rows)))
+        yield "".join(table.lines(running))
+    for _, rows in further:
+        yield header + "".join(table.lines(rows))
         header = ""
-    return 0
 
 
 def _cluster_queues(fields: "Fields") -> int:
@@ -153,7 +153,7 @@ def _cluster_queues(fields: "Fields") -> int:
     if "json" in fields:
         from clients.render import json_status
 
-        program.print_json(json_status.status(data))
+        program.print_json(json_status.cluster_queues(data["cluster_queues"]))
         return 0
     if "xml" in fields:
         from clients.render.xml_jobs import cluster_queue_summary

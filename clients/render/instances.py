@@ -8,16 +8,18 @@ from clients.render.jobs import JobTable
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Row = list[Any]
     Instance = dict[str, Any]
 
 _HEADER = "qtype resv/used/tot. load_avg arch          states\n"
-_PENDING = " - PENDING JOBS" * 5
-_FINISHED = " - FINISHED JOBS" * 4 + " -"
-_INCONSISTENT = " - ERROR JOBS" * 5
+_TITLES = {
+    "pending": " - PENDING JOBS" * 5,
+    "finished": " - FINISHED JOBS" * 4 + " -",
+    "inconsistent": " - ERROR JOBS" * 5,
+}
 _STATES = "sASCuadDcoE"
 
 
@@ -41,10 +43,11 @@ def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Ro
 
 
 def full_format(
-    instances: "list[Instance]", jobs: "dict[str, list[Row]]", table: JobTable, width: int, only_used: bool
+    instances: "list[Instance]", running: "list[Row]", further: "Iterable[Row]", table: JobTable, width: int, only_used: bool
 ) -> "Iterator[str]":
-    """The text of qstat -f; `width` of the queue column, `only_used` hides instances without jobs, whoever's (ST-22)."""
-    at = jobs_by_instance(jobs["running"])
+    """The text of qstat -f. `further`: [phase, rows] of the other jobs, phase by phase; `width` of the queue column;
+    `only_used` hides instances without jobs, whoever's (ST-22)."""
+    at = jobs_by_instance(running)
     length = 51 + width + 108 * table.ext
     header = f"{'queuename':<{width}} {_HEADER}"
     for instance in instances:
@@ -66,11 +69,12 @@ def full_format(
         for row, grants in tasks:
             yield from table.grant_lines(row, grants)
     mark = "#" * (76 + 110 * table.ext)
-    sections = ((jobs["pending"], _PENDING), (jobs["finished"], _FINISHED), (jobs["inconsistent"], _INCONSISTENT))
-    for rows, title in sections:
-        if rows:
+    title = ""
+    for phase, rows in further:
+        if _TITLES[phase] != title:
+            title = _TITLES[phase]
             yield f"\n{mark}\n{title}\n{mark}\n"
-            yield from table.lines(rows)
+        yield "".join(table.lines(rows))
 
 
 def cluster_queue_format(rows: "list[Instance]", ext: bool) -> "Iterator[str]":

@@ -118,6 +118,8 @@ class JobTable:
                 queue = f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
                 before = self._same_job(row)
                 for kind, tail in zip(kinds[1:], further[1:], strict=True):
+                    if self.requests:
+                        yield self._details(row, row[6][0][0])
                     yield f"{before}{queue}{kind:<6} {row[8] or _NO_TASK:<{7 if tail else 0}}{tail}\n"
             if self.requests:
                 yield self._details(row, row[6][0][0])

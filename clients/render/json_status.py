@@ -4,26 +4,36 @@ Owns the names, which docs/schemas publishes and which therefore stay: units las
 known. Called by the commands. Shapes of what comes in: docs/gdi.md.
 """
 
+from itertools import chain
+
+from clients import json_text
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Row = list[Any]
     Fields = dict[str, Any]
 
 
-def status(data: "Fields") -> "Fields":
-    """What the parts `jobs`, `queues` and `cluster_queues` of an answer say."""
-    found: Fields = {}
-    if "jobs" in data:
-        phases = ("running", "pending", "finished", "inconsistent")
-        found["jobs"] = [job(row, phase) for phase in phases for row in data["jobs"][phase]]
-    if "queues" in data:
-        found["queue_instances"] = [instance(row) for row in data["queues"]]
-    if "cluster_queues" in data:
-        found["cluster_queues"] = [_cluster_queue(row) for row in data["cluster_queues"]]
-    return found
+def job_listing(data: "Fields", further: "Iterable[Row]", full: bool) -> "Iterator[str]":
+    """An object with `jobs`, in pieces while their [phase, rows] come, and with `full` the `queue_instances`."""
+    yield '{"jobs":['
+    between = ""
+    for phase, rows in chain((("running", data["jobs"]["running"]),), further):
+        if rows:
+            yield between + json_text.encode([job(row, phase) for row in rows]).decode()[1:-1]
+            between = ","
+    yield "]"
+    if full:
+        yield ',"queue_instances":' + json_text.encode([instance(row) for row in data["queues"]]).decode()
+    yield "}\n"
+
+
+def cluster_queues(rows: "Iterable[Fields]") -> "Fields":
+    """The summary by cluster queue."""
+    return {"cluster_queues": [_cluster_queue(row) for row in rows]}
 
 
 def hosts(data: "Fields") -> "Fields":

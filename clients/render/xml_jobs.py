@@ -8,7 +8,7 @@ from clients.render.quantities import iso_date
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Row = list[Any]
@@ -17,6 +17,7 @@ DECLARATION = "<?xml version='1.0'?>\n"
 SCHEMAS = "http://arc.liv.ac.uk/repos/darcs/sge/source/dist/util/resources/schemas"
 _ENTITIES = {code: "?" for code in range(32) if code not in b"\n\t"} | {0xFFFE: "?", 0xFFFF: "?"}
 _ENTITIES |= {ord(letter): f"&{name};" for letter, name in zip("&<>\"'", ("amp", "lt", "gt", "quot", "apos"), strict=True)}
+_STATES = {"pending": "pending", "finished": "zombie", "inconsistent": "running"}
 _REASONS = {
     "a": "load-alarm-reason",
     "A": "suspend-alarm-reason",
@@ -35,11 +36,13 @@ def element(name: str, value: object, indent: str, attributes: str = "") -> str:
     return f"{indent}<{name}{attributes}>{escape(value)}</{name}>\n"
 
 
-def job_list(data: "dict[str, Any]", fields: "dict[str, Any]", full: bool, slot_lines: bool) -> "Iterator[str]":
-    """`job_info`: running jobs (below their queue instances with -f), then pending ones."""
-    jobs = data["jobs"]
+def job_list(
+    data: "dict[str, Any]", further: "Iterable[Row]", fields: "dict[str, Any]", full: bool, slot_lines: bool
+) -> "Iterator[str]":
+    """`job_info`: running jobs (below their queue instances with -f), then the [phase, rows] of the others."""
+    running = data["jobs"]["running"]
     yield f'{DECLARATION}<job_info  xmlns:xsd="{SCHEMAS}/qstat/qstat.xsd">\n  <queue_info>\n'
-    at = jobs_by_instance(jobs["running"]) if full or slot_lines else {}
+    at = jobs_by_instance(running) if full or slot_lines else {}
     if full:
         for instance in data["queues"]:
             tasks = at.get(instance["name"], [])
@@ -48,16 +51,19 @@ def job_list(data: "dict[str, Any]", fields: "dict[str, Any]", full: bool, slot_
                 for row, grants in tasks:
                     yield from _slots(row, grants, fields, "      ", False, slot_lines)
                 yield "    </Queue-List>\n"
-    elif slot_lines:
+    elif "t" in fields.get("group", ""):
         for name in sorted(at):
             for row, grants in at[name]:
                 yield from _slots(row, grants, fields, "    ", True, True)
+    elif slot_lines:
+        for row in running:
+            yield from _slots(row, row[6], fields, "    ", True, True)
     else:
-        for row in jobs["running"]:
+        for row in running:
             yield from _job(row, fields, "    ", row[6][0][0], row[7], None)
     yield "  </queue_info>\n  <job_info>\n"
-    parts = (("pending", jobs["pending"]), ("zombie", jobs["finished"]), ("running", jobs["inconsistent"]))
-    for state, rows in parts:
+    for phase, rows in further:
+        state = _STATES[phase]
         for row in rows:
             yield from _job(row, fields, "    ", None if full else "", row[7], "" if slot_lines else None, state)
     yield "  </job_info>\n</job_info>\n"

@@ -48,6 +48,7 @@ class Dispatcher:
         self._payloads: dict[int, Payload] = {}
         self._complaints: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
         master.subscribers.append(self._committed)
 
     def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
@@ -81,6 +82,8 @@ class Dispatcher:
 
     def wake(self, host: str) -> None:
         """There may be something to tell this host."""
+        if self._stopped:
+            return
         if host not in self._dirty:
             self._dirty[host] = asyncio.Event()
             task = asyncio.get_running_loop().create_task(self._serve(host))
@@ -91,6 +94,13 @@ class Dispatcher:
         """The host's execd is new: it has to be configured again."""
         self._configured.pop(host, None)
         self.wake(host)
+
+    async def stop(self) -> None:
+        """Tell nobody anything any more; what was not told is in the state."""
+        self._stopped = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, host: str) -> None:
         pause = _FIRST_PAUSE_S

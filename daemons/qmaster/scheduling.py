@@ -85,8 +85,11 @@ class SchedulerDriver:
             if interval <= 0:
                 await asyncio.sleep(1)
                 continue
+            await asyncio.sleep(0)  # others have their turn even if there is always something to schedule
             try:
-                await asyncio.wait_for(self._wake.wait(), min(interval, self._pause))
+                # not wait_for: that loses a cancellation which comes together with the event
+                async with asyncio.timeout(min(interval, self._pause)):
+                    await self._wake.wait()
             except TimeoutError:
                 pass
             self._wake.clear()

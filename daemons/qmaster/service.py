@@ -101,6 +101,8 @@ class Service:
         """End cleanly: nothing acknowledged is left unwritten."""
         for task in self._tasks:
             task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.dispatcher.stop()
         if self._mail is not None:
             await self._mail.stop()
         await self._verifier.stop()

@@ -78,7 +78,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
 def in_lines(answer: Answer) -> Iterator[object]:
     """An answer of `status` with part `jobs` as the request `job_list` gives it, each value a line of its own.
 
-    First the answer with the rows of running tasks alone; then lists of the other rows, in the order of the phases.
+    First the answer with the rows of running tasks alone; then [phase, rows] of the other rows, in the order of the phases.
     """
     data: Any = answer.data
     if not isinstance(data, dict) or "jobs" not in data:
@@ -89,7 +89,7 @@ def in_lines(answer: Answer) -> Iterator[object]:
     yield Answer(answer.status, answer.answers, first)
     for name, rows in phases.items():
         for position in range(0, 0 if name == "running" else len(rows), ROWS_A_LINE):
-            yield rows[position : position + ROWS_A_LINE]
+            yield [name, rows[position : position + ROWS_A_LINE]]
 
 
 def _placed(state: State, row: Row) -> bool:
@@ -248,10 +248,17 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
 
 
 def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[object]]:
-    """[name, value, what it adds to the urgency] of each request of -l."""
+    """[name, value, what it adds to the urgency] of each request of -l; worked out once for jobs that request the same."""
     if not job.hard:
         return []
-    request = listing.request(job)
-    slots = task.slots if task is not None and task.slots else assumed_slots(listing.state, request)
-    urgencies = {demand.name: demand_urgency(demand, slots) for demand in (*request.hard, *request.hosts)}
-    return [[name, listing.request_text(name, value), urgencies.get(name, 0.0)] for name, value in job.hard.items()]
+    slots = task.slots if task is not None and task.slots else 1
+    if job.pe_range and slots == 1:
+        slots = assumed_slots(listing.state, listing.request(job))
+    key = (slots, *job.hard.items())
+    found = listing.hard_requests.get(key)
+    if found is None:
+        request = listing.request(job)
+        urgencies = {demand.name: demand_urgency(demand, slots) for demand in (*request.hard, *request.hosts)}
+        found = [[name, listing.request_text(name, value), urgencies.get(name, 0.0)] for name, value in job.hard.items()]
+        listing.hard_requests[key] = found
+    return found

@@ -42,6 +42,8 @@ class Listing:
         self.ledger = Ledger(state)
         self._letters: dict[str, str] = {}
         self._requests: dict[CategoryKey, Request] = {}
+        #: rows of -r by slots and hard requests, which thousands of jobs have in common
+        self.hard_requests: dict[tuple[object, ...], list[list[object]]] = {}
 
     def request(self, job: Job) -> Request:
         """What a job requests, the same object for all of its category."""

@@ -27,13 +27,19 @@ async def _refused(*arguments: Any) -> Answer:
     return Answer(1)
 
 
+async def _left_over() -> list[asyncio.Task[Any]]:
+    """What still runs on a loop beside the caller."""
+    return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
 class Running:
     """A service on a Unix socket, on an event loop in a thread of its own."""
 
     def __init__(self, cell: Cell, socket: Path) -> None:
         self.cell = cell
         self.loop = asyncio.new_event_loop()
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
         self.service = self.run(self._make(socket))
 
     async def _make(self, socket: Path) -> Service:
@@ -54,7 +60,10 @@ class Running:
 
     def close(self) -> None:
         self.run(self.service.stop())
+        assert self.run(_left_over()) == []
         self.loop.call_soon_threadsafe(self.loop.stop)
+        self.thread.join()
+        self.loop.close()
 
 
 @pytest.fixture
@@ -115,8 +124,8 @@ def test_a_list_of_jobs_comes_in_lines(running: Running) -> None:
     whole = gdi.call("status", body).data["jobs"]
     assert first["data"]["jobs"] == {**whole, "pending": []}
     assert len(first["data"]["jobs"]["running"]) == 1
-    assert [len(rows) for rows in further] == [ROWS_A_LINE, 1]
-    assert sum(further, []) == whole["pending"]
+    assert [(phase, len(rows)) for phase, rows in further] == [("pending", ROWS_A_LINE), ("pending", 1)]
+    assert sum((rows for _, rows in further), []) == whole["pending"]
     (refused,) = gdi.stream("job_list", {"jobs": {"select": {"requests": ["nosuch=1"]}}}, gdi.ANSWER_S)
     assert refused["status"] == 1
 

@@ -1,0 +1,148 @@
+"""How dear listings are at 10,000 pending jobs and 1,000 queue instances: a qmaster's service in one process, real commands.
+
+Prints a JSON line for each command, medians of RUNS: its whole process from start to end and its processor time (ms), its
+memory peak (MB), the longest stretch of the qmaster's loop in which nobody else was served (ms of processor time), and the
+size of the output (KB).
+Run as `python -m bench.listings [PATTERN]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
+from daemons.qmaster.service import Service
+from gridengine.delivery import Batch, encode
+from gridengine.gdi.requests import Answer
+from gridengine.ranges import Ranges
+from gridengine.state import events as ev
+from gridengine.state.jobs import Job
+from tests.harness import Cell
+
+JOBS, HOSTS, RUNS = 10_000, 1_000, 5
+COMMANDS = """
+qstat -u *
+qstat -f
+qstat -f -u *
+qstat -xml -u *
+qstat -f -xml -u *
+qstat -json -u *
+qstat -f -json -u *
+qstat -ext -u *
+qstat -urg -u *
+qstat -r -u *
+qstat -g d -u *
+qstat -g c
+qstat -u nobody
+qstat -F -u nobody
+qstat -j 7
+qhost
+qhost -q
+qhost -j
+qhost -F
+qselect
+""".strip().splitlines()
+#: what a command says of itself at its end: the kernel's figure for a child begins with what its parent had
+_PEAK = "import os; end = os._exit; os._exit = lambda s: (os.write(2, open('/proc/self/status', 'rb').read()), end(s))"
+
+
+def fill(cell: Cell) -> None:
+    """JOBS pending jobs in 100 categories."""
+    cell.master.record(Decision(events=[ev.JobSubmitted(_job(number)) for number in range(1, JOBS + 1)]), DAEMON)
+    cell.master.flush()
+
+
+def _job(number: int) -> Job:
+    hard = {"h_rt": str(3600 + number % 100), "arch": "lx-amd64"}
+    submit_time = 1_800_000_000.0 + number / 1000
+    return Job(number, f"job_number_{number}", "alice", 1001, "users", 100, submit_time, hard=hard, pending=Ranges.of([1]))
+
+
+def command(words: list[str], environment: dict[str, str]) -> tuple[float, float, int, int]:
+    """(s, processor s, peak in KB, bytes of output) of one process."""
+    program = f"{_PEAK}; import sys; sys.path.append({os.getcwd()!r}); from clients.{words[0]} import main; main()"
+    arguments = [sys.executable, "-IS", "-c", program, *words[1:]]
+    begin = time.perf_counter()
+    process = subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/")
+    assert process.stdout is not None and process.stderr is not None
+    size = 0
+    while piece := process.stdout.read(1 << 18):
+        size += len(piece)
+    status = dict(line.split(b":", 1) for line in process.stderr.read().splitlines() if line.startswith(b"Vm"))
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = 0
+    return time.perf_counter() - begin, used.ru_utime + used.ru_stime, int(status[b"VmHWM"].split()[0]), size
+
+
+class Loop:
+    """How long the qmaster's loop was busy at a stretch, in processor time, as a task that wakes up every ms sees it."""
+
+    worst = 0.0
+
+    async def watch(self) -> None:
+        last = time.thread_time()
+        while True:
+            await asyncio.sleep(0.001)
+            now = time.thread_time()
+            self.worst = max(self.worst, now - last)
+            last = now
+
+
+async def serve(directory: Path, patterns: list[str]) -> None:
+    cell = Cell(directory, hosts=HOSTS)
+    fill(cell)
+
+    async def cycle(*_: Any) -> bytes:
+        await asyncio.sleep(3600)
+        return b""
+
+    async def deliver(*_: Any) -> bytes:
+        return encode(Batch())
+
+    async def joined(*_: Any) -> None:
+        return None
+
+    async def shut_down(*_: Any) -> Answer:
+        return Answer()
+
+    service = Service(cell.master, cycle, deliver, joined, dict, shut_down)
+    await service.start(directory / "run" / "gdi.sock", "master", "key")
+    watch = Loop()
+    watcher = asyncio.create_task(watch.watch())
+    common = directory / "default" / "common"
+    common.mkdir(parents=True)
+    (common / "bootstrap").write_text(f"run_dir {directory}/run\n")
+    environment = {"PATH": os.environ["PATH"], "SGE_ROOT": str(directory), "SGE_CELL": "default", "HOME": "/nonexistent"}
+    for line in COMMANDS:
+        if patterns and not any(pattern in line for pattern in patterns):
+            continue
+        figures, stretches = [], []
+        for _ in range(RUNS):
+            watch.worst = 0.0
+            figures.append(await asyncio.to_thread(command, line.split(), environment))
+            stretches.append(watch.worst)
+        wall, cpu, peak, size = map(statistics.median, zip(*figures, strict=True))
+        found = {"ms": round(wall * 1000), "cpu_ms": round(cpu * 1000), "peak_mb": round(peak / 1024, 1)}
+        found |= {"blocked_ms": round(statistics.median(stretches) * 1000), "kb": round(size / 1000)}
+        print(json.dumps({"command": line, **found}), flush=True)
+    watcher.cancel()
+    await service.stop()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        asyncio.run(serve(Path(name), sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()
