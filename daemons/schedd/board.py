@@ -21,18 +21,21 @@ Rank = tuple[float, float, float, int]
 
 
 class HostFigures:
-    """A host: its weighted load, slots in use on it, its places. `watched`: a load threshold is on a consumable."""
+    """A host: its weighted load, slots in use on it, its places.
+
+    watched: a load threshold or the load formula is on a consumable, so that a grant may change load and places.
+    """
 
     __slots__ = ("name", "load", "used", "places", "level", "limited", "watched")
 
-    def __init__(self, name: str, level: Level) -> None:
+    def __init__(self, name: str, level: Level, watched: bool) -> None:
         self.name = name
         self.load = 0.0
         self.used = 0
         self.places: list[Place] = []
         self.level = level
         self.limited = bool(level.consumables or level.exclusives)
-        self.watched = False
+        self.watched = watched
 
 
 class Place:
@@ -97,7 +100,9 @@ class Board:
             instance = state.instances[name]
             host = self.hosts.get(instance.host)
             if host is None:
-                host = self.hosts[instance.host] = HostFigures(instance.host, site.host(instance.host))
+                host = self.hosts[instance.host] = HostFigures(
+                    instance.host, site.host(instance.host), self.formula.on_consumables
+                )
             level = site.queue(instance.queue, config)
             place = self.places[name] = Place(name, host, config, level, index)
             host.places.append(place)

@@ -112,6 +112,11 @@ class Category:
         if not self._shared and self.pool.offer(places):
             self.stuck = False
 
+    def reorder(self, places: Iterable[Place]) -> None:
+        """These places have come to be preferred: for a category with a pool of its own."""
+        if not self._shared:
+            self.pool.offer(places)
+
     def unstick(self) -> None:
         """Something was given back: places that quotas kept from the category may do again."""
         self.stuck = False

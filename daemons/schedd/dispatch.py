@@ -100,4 +100,7 @@ class Dispatch:
                 name = place.host.name
                 ledger.corrections[name] = ledger.corrections.get(name, 0.0) + sign * grant.slots
             if board.adjustments or place.host.watched:
+                before = place.host.load
                 board.refresh_load(place.host, ledger)
+                if place.host.load < before:
+                    self.view.reorder(place.host.places)

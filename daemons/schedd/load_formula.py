@@ -14,7 +14,7 @@ from gridengine.syntax.load_formula import parse_load_formula
 class LoadFormula:
     """A compiled formula: (weight, name) pairs and a constant."""
 
-    __slots__ = ("terms", "constant", "site")
+    __slots__ = ("terms", "constant", "site", "on_consumables")
 
     def __init__(self, text: str, site: Site) -> None:
         self.site = site
@@ -26,6 +26,8 @@ class LoadFormula:
                 self.terms.append((term.weight, entry.name if entry is not None else term.name))
             else:
                 self.constant += term.weight
+        entries = (site.entry(name) for _, name in self.terms)
+        self.on_consumables = any(entry is not None and entry.is_consumable for entry in entries)
 
     def weigh(self, ledger: Ledger, host: str) -> float:
         """The load of a host. A value that is not there makes the host the last choice; BOOL counts 0 or 1."""

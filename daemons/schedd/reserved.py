@@ -43,5 +43,7 @@ class ReservedCategory:
     def offer(self, places: object) -> None:
         """Places outside are none of its business."""
 
+    reorder = offer
+
 
 AnyCategory = Category | ReservedCategory

@@ -126,6 +126,13 @@ class View:
         for category in self.categories.values():
             category.offer(places)
 
+    def reorder(self, places: list[Place]) -> None:
+        """These places have come to be preferred without having more room, as with a load formula that packs."""
+        for pool in self.pools.values():
+            pool.offer(places)
+        for category in self.categories.values():
+            category.reorder(places)
+
     def begin(self) -> None:
         """Start of a cycle: derive anew what a change of configuration made stale."""
         if self._stale or not self.cached or any(name not in self.state.instances for name in self.board.places):

@@ -44,7 +44,7 @@ TEXTS = {
     "not_batch": 'cannot run in queue instance "{0}" because it is not of type batch',
     "not_interactive": 'cannot run in queue instance "{0}" because it is not of type interactive',
     "no_checkpoint": 'cannot run in queue "{0}" because checkpointing environment "{1}" is not in its list',
-    "not_in_pe": 'cannot run in queue "{0}" because it is not found in PE "{1}"',
+    "not_in_pe": 'cannot run in queue "{0}" because PE "{1}" is not in PE list',
     "pe_offers": 'cannot run in PE "{0}" because it only offers {1} slots',
     "rule_offers": 'cannot run because the allocation rule "{0}" finds only {1} slots',
     "pe_permission": 'has no permission for PE "{0}"',

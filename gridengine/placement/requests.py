@@ -153,6 +153,8 @@ def request_fault(entry: ComplexEntry, value: str, soft: bool) -> str:
         return f'the resource "{entry.name}" is not requestable'
     if soft and entry.is_consumable:
         return f'a soft request for the consumable resource "{entry.name}" is not possible'
+    if not value and entry.type != "BOOL":
+        return f'the value for the resource "{entry.name}" is missing'
     try:
         demand = Demand(entry, value)
     except SyntaxFault as fault:

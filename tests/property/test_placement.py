@@ -68,6 +68,7 @@ ACTIONS = st.lists(
         st.tuples(st.just("flag"), st.tuples(st.sampled_from(["all.q@h1", "b.q@h2"]), st.booleans())),
         st.tuples(st.just("slots"), st.integers(0, 5)),
         st.tuples(st.just("adjust"), st.sampled_from(["NONE", "np_load_avg=1.0"])),
+        st.tuples(st.just("formula"), st.sampled_from(["np_load_avg", "gpu", "-slots", "slots*2+np_load_avg"])),
         st.tuples(st.just("quota"), st.sampled_from(["one", "two"]), st.lists(RULES, max_size=3)).map(
             lambda drawn: (drawn[0], drawn[1:])
         ),
@@ -138,6 +139,8 @@ def perform(cluster: Cluster, action: str, value: Any) -> None:
             cluster.apply(ev.ObjectRemoved("resource_quota", name))
     elif action == "adjust":
         cluster.change("scheduler", "", job_load_adjustments=value)
+    elif action == "formula":
+        cluster.change("scheduler", "", load_formula=value)
 
 
 def amounts(state: State) -> dict[tuple[str, str], float]:

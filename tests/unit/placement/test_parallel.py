@@ -164,7 +164,7 @@ def test_pe_access_and_pe_list() -> None:
         return "\n".join(reason.text for reason in explain(cluster.state, cluster.state.jobs[job], NOW))
 
     assert 'has no permission for PE "closed"' in texts(alice)
-    assert 'not found in PE "unlisted"' in texts(unlisted)
+    assert 'PE "unlisted" is not in PE list' in texts(unlisted)
 
 
 @pytest.mark.statement("PE-12")

@@ -141,5 +141,6 @@ def test_faulty_requests_are_named() -> None:
     assert not request_fault(entry("MEMORY"), "infinity", soft=False)
     assert request_fault(entry("MEMORY", "<="), "4Q", soft=False)
     assert request_fault(entry("STRING"), "a&(b", soft=False)
+    assert "missing" in request_fault(entry("STRING"), "", soft=False)
     assert not request_fault(entry("INT", "<=", "YES", "YES"), "3", soft=False)
     assert not request_fault(entry("DOUBLE", "<="), "1e-3", soft=False)

@@ -126,6 +126,19 @@ def test_equal_load_spreads_jobs_over_hosts() -> None:
     assert Counter(hosts(cluster, jobs)) == {"h1": 2, "h2": 2, "h3": 2}
 
 
+@pytest.mark.statement("LS-7", "SC-5")
+@pytest.mark.parametrize(("formula", "wanted"), [("slots", "h1 h1 h3 h3 h3 h2"), ("-slots", "h2 h2 h3 h2 h1 h3")])
+def test_a_formula_of_free_slots_packs_or_spreads_within_a_cycle(formula: str, wanted: str) -> None:
+    cluster = Cluster(3)
+    cluster.queue("second.q")
+    for host, slots in zip(cluster.hosts, (2, 5, 3), strict=True):
+        cluster.values(host, f"slots={slots}")
+    cluster.change("scheduler", "", load_formula=formula)
+    jobs = [cluster.submit() for _ in range(6)]
+    cluster.cycle()
+    assert hosts(cluster, jobs) == wanted.split()
+
+
 @pytest.mark.statement("LS-6")
 def test_load_adjustments_spread_jobs_and_decay() -> None:
     cluster = Cluster(2, slots=8)
