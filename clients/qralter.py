@@ -29,6 +29,10 @@ def qralter(arguments: list[str]) -> int:
     if not targets or not target.request:
         what = "no changes" if targets else "no reservations"
         return program.misused("qralter", RESERVATION_OPTIONS, OPERANDS, f"qralter: {what} are named")
+    if users := target.request.get("users"):
+        from clients.reserving import check_users
+
+        check_users(users)
     return program.request("alter_reservations", {"targets": targets, "changes": target.request})
 
 

@@ -42,8 +42,7 @@ def qrstat(arguments: list[str]) -> int:
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following advance reservations do not exist:")
-        for target in data["unknown"]:
-            program.complain(target)
+        program.complain(", ".join(data["unknown"]))
     return 1 if data["unknown"] and not found else 0
 
 

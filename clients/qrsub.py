@@ -31,6 +31,10 @@ def qrsub(arguments: list[str]) -> int:
     if target.settings.get("help"):
         sys.stdout.write(usage("qrsub", "", options))
         return 0
+    if users := target.request.get("users"):
+        from clients.reserving import check_users
+
+        check_users(users)
     if "find" in target.request:
         return _list_windows(target)
     return program.request("reserve", target.request)

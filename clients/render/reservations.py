@@ -71,7 +71,7 @@ def _fields(one: "Reservation") -> "Iterator[tuple[str, object]]":
     grants = ",".join(f"{instance}={slots}" for instance, slots in one["granted"])
     granted_pe = f"{one['granted_pe']} slots {_slot_ranges(one['pe_range'])}" if one["granted_pe"] else ""
     for label, value in (
-        ("resource_list", ",".join(f"{name}={value}" for name, value in one["hard"])),
+        ("resource_list", ", ".join(f"{name}={value}" for name, value in one["hard"])),
         ("error_handling", "true" if one["hard_errors"] else ""),
         ("granted_slots_list", grants),
         ("granted_parallel_environment", granted_pe),

@@ -104,7 +104,7 @@ def _processors(state: State, task: Task) -> dict[str, str]:
 def _time_limit(state: State, job: Job, task: Task) -> float:
     """Seconds that its reservation leaves to a task, 0 for no limit (AR-93, AR-94)."""
     reservation = state.reservations.get(job.ar)
-    return max(1.0, time_left(state, reservation, task.start_time)) if reservation is not None else 0.0
+    return time_left(state, reservation, task.start_time) if reservation is not None else 0.0
 
 
 def acknowledged(

@@ -21,7 +21,7 @@ from gridengine.state.state import State
 
 
 def healed(
-    state: State, reservation: AdvanceReservation, broken: dict[str, str], now: float, zone: tzinfo
+    state: State, reservation: AdvanceReservation, broken: dict[str, list[str]], now: float, zone: tzinfo
 ) -> ReservationChanged | None:
     """The change that moves the lost share to sound instances; None if nothing can be moved. broken: instance -> why."""
     used = state.reserved.used[reservation.id]
@@ -37,7 +37,7 @@ def healed(
     if not found:
         return None
     granted = _merged(reservation.granted, lost, found)
-    texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance].rpartition(' ')[2]})" for grant in lost]
+    texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
     why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in found)}"
     return ReservationChanged(reservation.id, {"granted": msgspec.to_builtins(granted)}, now, why)
 
@@ -52,7 +52,7 @@ def _places(
     state: State,
     reservation: AdvanceReservation,
     slots: int,
-    broken: dict[str, str],
+    broken: dict[str, list[str]],
     now: float,
     zone: tzinfo,
     master: bool,

@@ -75,30 +75,32 @@ def _stands_idle(state: State, reservation: AdvanceReservation, now: float) -> b
     return bool(limit) and reservation.started and not state.reserved.jobs[reservation.id] and since + limit <= now
 
 
-def errors_of(reservation: AdvanceReservation, found: dict[str, str]) -> list[str]:
+def errors_of(reservation: AdvanceReservation, found: dict[str, list[str]]) -> list[str]:
     """The troubles of its instances, in the order in which they were granted."""
-    return [found[grant.instance] for grant in reservation.granted if grant.instance in found]
+    return [text for grant in reservation.granted for text in found.get(grant.instance, ())]
 
 
-def troubles(state: State, instances: Iterable[str], now: float, since: float) -> dict[str, str]:
-    """What is wrong with instances that are reserved: unknown, error, disabled, suspended (AR-57, AR-59).
+def troubles(state: State, instances: Iterable[str], now: float, since: float) -> dict[str, list[str]]:
+    """What is wrong with instances that are reserved, a text for each of unknown, error, disabled, suspended (AR-57, AR-59).
 
-    A host that has not reported since the qmaster started is not taken for lost before it had the time to.
+    A host that has not reported since the qmaster started is not taken for lost before it had the time to. An instance
+    that a job in another queue suspends (`subordinate_list`) serves: its jobs wait their turn. Source: O.
     """
-    found: dict[str, str] = {}
+    found: dict[str, list[str]] = {}
     for name in instances:
         instance = state.instances.get(name)
         if instance is None:
             continue
         host = state.hosts.get(instance.host)
-        if (host is None or not host.up) and (
+        lost = (host is None or not host.up) and (
             now >= since + RETURN_S or (host is not None and host.last_heard >= since)
-        ):
-            found[name] = f"reserved queue {name} is unknown"
-        elif instance.errors:
-            found[name] = f"reserved queue {name} is in error"
-        elif instance.disabled or instance.calendar_disabled:
-            found[name] = f"reserved queue {name} is disabled"
-        elif instance.stops_jobs:
-            found[name] = f"reserved queue {name} is suspended"
+        )
+        states = {
+            "unknown": lost,
+            "error": bool(instance.errors),
+            "disabled": instance.disabled or instance.calendar_disabled,
+            "suspended": instance.suspended or instance.calendar_suspended,
+        }
+        if texts := [f"reserved queue {name} is {word}" for word, is_so in states.items() if is_so]:
+            found[name] = texts
     return found

@@ -144,7 +144,7 @@ def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
         if job.start_after > now and (not orders.next_time or job.start_after < orders.next_time):
             orders.next_time = job.start_after
         return False
-    if job.ar and reservation_waits(view.state, job, now) is not None:
+    if job.ar and reservation_waits(view.state, job) is not None:
         return False
     return not (job.holds or job.array_predecessors) or next(ready_tasks(view.state, job), None) is not None
 

@@ -52,7 +52,7 @@ def _jobs(view: View, orders: Orders, now: float, closed: frozenset[str]) -> Ite
 
 
 def _reasons(view: View, job: Job, now: float, of_category: dict[int, list[str]]) -> list[str]:
-    own = waiting_reason(view.state, job, now) or (reservation_waits(view.state, job, now) if job.ar else None)
+    own = waiting_reason(view.state, job, now) or (reservation_waits(view.state, job) if job.ar else None)
     if own is not None:
         return [own.text]
     key = id(view.category(job))

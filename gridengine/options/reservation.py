@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gridengine.options.option import Fold
 
 MAIL_LETTERS = "bea"
+#: what `-he`, `-now` … take, in any case
 _SWITCH = {"y": True, "yes": True, "n": False, "no": False}
 
 
@@ -42,13 +43,13 @@ def duration(target: fold.Submission, field: str, values: fold.Values) -> None:
 
 
 def switch(option: str) -> "Fold":
-    """A fold function for y[es] and n[o]; the option alone means yes, where it may stand alone (AR-10, AR-15)."""
+    """A fold function for y[es] and n[o], in any case; the option alone means yes, where it may stand alone (AR-10, AR-15)."""
 
     def read(target: fold.Submission, field: str, values: fold.Values) -> None:
         value = values[0] if values else "y"
-        if value not in _SWITCH:
+        if value.lower() not in _SWITCH:
             raise SyntaxFault(f'invalid option argument "{option} {value}", it must be y[es] or n[o]')
-        target.request[field] = _SWITCH[value]
+        target.request[field] = _SWITCH[value.lower()]
 
     return read
 

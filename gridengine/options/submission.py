@@ -193,9 +193,11 @@ def paths(target: Submission, field: str, values: Values) -> None:
 
 
 def requests(target: Submission, field: str, values: Values) -> None:
-    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18)."""
+    """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18). Blanks around the
+    items do not count (O)."""
     kept = target.collection("soft" if target.soft else "hard")
     for item in split_list(values[0]) if values[0] else []:
+        item = item.strip()
         resource = item.partition("=")[0]
         if not resource.strip():
             raise SyntaxFault(f'"{values[0]}" is not a list of resource=value')

@@ -108,7 +108,7 @@ def _of_the_job(state: State, job: Job, now: float) -> list[Cause]:
         causes.append(Cause("dependency", f"tasks {tasks & job.pending} wait for tasks of job {others}"))
     if job.start_after > now:
         causes.append(Cause("start_time", "its start time (-a) has not come"))
-    if job.ar and (waiting := reservation_waits(state, job, now)):
+    if job.ar and (waiting := reservation_waits(state, job)):
         causes.append(Cause("reservation", waiting.text.removeprefix(_DROPPED)))
     limits = (_task_limit(state, job), user_limit(state, job))
     if next(ready_tasks(state, job), None) is not None and job_waits(state, job, now) is None:

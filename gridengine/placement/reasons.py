@@ -20,7 +20,6 @@ TEXTS = {
     "reservation_over": "job dropped because advance reservation {0} is no longer available",
     "reservation_waiting": "job dropped because advance reservation {0} has not started",
     "reservation_in_error": "job dropped because advance reservation {0} is in error state",
-    "reservation_too_short": "job dropped because advance reservation {0} ends before it would",
     "not_reserved": "cannot run because {0} is not part of advance reservation {1}",
     "quota": 'cannot run because it exceeds limit "{0}" in rule "{1}": {2}',
     # instances that take no job at all

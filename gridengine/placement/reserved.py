@@ -14,13 +14,12 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Level, Site
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import duration_offset, run_time_limit
+from gridengine.placement.timeline import duration_offset
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.queues import InstanceConfig
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
-from gridengine.units import INFINITY
 
 
 class ReservedSite(Site):
@@ -103,8 +102,12 @@ def _refusal(site: ReservedSite, ledger: Ledger, request: Request, name: str) ->
     return static_refusal(site, ledger, request, name)
 
 
-def reservation_waits(state: State, job: Job, now: float) -> Reason | None:
-    """What keeps all jobs of a reservation, or this one for its run time; None: it may start now. now: epoch seconds."""
+def reservation_waits(state: State, job: Job) -> Reason | None:
+    """What keeps all jobs of a reservation; None: they may start now.
+
+    What is left of the window keeps none of them: whether a job is done by then is seen only when it has run, and a window
+    shorter than DURATION_OFFSET can be used, too. Source: O; AR-86 asks at submission.
+    """
     reservation = state.reservations.get(job.ar)
     number = str(job.ar)
     if reservation is None or reservation.ending:
@@ -113,13 +116,10 @@ def reservation_waits(state: State, job: Job, now: float) -> Reason | None:
         return Reason("reservation_waiting", (number,))
     if not reservation.usable:
         return Reason("reservation_in_error", (number,))
-    left = time_left(state, reservation, now)
-    limit = run_time_limit(job.hard)
-    if left <= 0 or (limit != INFINITY and limit > left):
-        return Reason("reservation_too_short", (number,))
     return None
 
 
-def time_left(state: State, reservation: AdvanceReservation, now: float) -> float:
-    """Seconds that a job which starts now may run inside the reservation (AR-93)."""
-    return reservation.end_time - now - duration_offset(state.scheduler)
+def time_left(state: State, reservation: AdvanceReservation, start: float) -> float:
+    """Seconds that a job which starts then (epoch s) may run inside the reservation (AR-93), 0 for no limit: within the
+    last DURATION_OFFSET seconds the end of the reservation is what ends the job. Source: O."""
+    return max(0.0, reservation.end_time - start - duration_offset(state.scheduler))

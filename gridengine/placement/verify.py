@@ -117,7 +117,7 @@ class Verifier:
         """
         waiting = waiting_reason(self.state, job, self.now)
         if waiting is None and job.ar:
-            waiting = reservation_waits(self.state, job, self.now)
+            waiting = reservation_waits(self.state, job)
         if waiting is not None:
             return [waiting]
         granted, reasons = self.verify(job)

@@ -29,6 +29,8 @@ def delete_reservations(state: State, request: DeleteReservations, caller: Calle
     targets = request.targets
     if "0" in targets or not (targets or users):
         return decision.refuse("You have to specify a username or advance_reservation ids")
+    if "*" in users and not targets and not operator:
+        return decision.refuse(f'denied: "{caller.user}" must be manager or operator to delete all advance reservations')
     done: set[int] = set()
     for target in targets or [""]:
         found = [r for r in _chosen(state, target, users, caller, request.series) if r.id not in done]
@@ -89,6 +91,7 @@ def _delete(
         decision.answer.info(f"advance_reservation {number} is already in deletion")
         return
     gone = end_reservation(state, reservation, "d", caller.user, world.now, decision, force)
-    verb = "has forced the deletion of" if force and state.reserved.jobs[number] else "has deleted"
-    text = f"{verb} advance_reservation {number}" if gone else f"has registered the advance_reservation {number} for deletion"
+    text = f"has deleted advance_reservation {number}"
+    if not gone:
+        text = f"has registered the advance_reservation {number} for deletion"
     decision.answer.info(f"{caller.user} {text}")

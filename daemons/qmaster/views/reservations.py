@@ -18,7 +18,7 @@ from gridengine.syntax.wildcard import compile_expression
 
 def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:
     """Body: `targets` (ids, names, patterns; null for all), `users` (names, patterns, `$user`; the caller if left out,
-    everybody when targets are named).
+    everybody when targets are named). An id is shown whoever the users are (AR-110).
 
     Data: {"reservations": a dict each, by number, "unknown": targets that mean none}. Raises SyntaxFault.
     """
@@ -27,24 +27,23 @@ def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> di
     users = [caller.user if user == "$user" else user for user in body.get("users") or ()]
     unknown: list[str] = []
     if targets is None:
-        users = users or [caller.user]
-        chosen = set(state.reservations)
+        chosen = _meant(state, "*", users or [caller.user])
     else:
         chosen = set()
         for target in targets:
-            found = _meant(state, target)
+            found = _meant(state, target, users)
             chosen |= found
             if not found:
                 unknown.append(target)
-    shown = [state.reservations[number] for number in sorted(chosen)]
-    return {"reservations": [_row(one) for one in shown if user_matches(one.owner, users)], "unknown": unknown}
+    return {"reservations": [_row(state.reservations[number]) for number in sorted(chosen)], "unknown": unknown}
 
 
-def _meant(state: State, target: str) -> set[int]:
+def _meant(state: State, target: str, users: list[str]) -> set[int]:
+    """The reservation of an id, or those of a name or pattern that belong to the users (anybody, if none are named)."""
     if target.isdigit():
         return {int(target)} & state.reservations.keys()
     named = compile_expression(target)
-    return {number for number, reservation in state.reservations.items() if named(reservation.name)}
+    return {number for number, one in state.reservations.items() if named(one.name) and user_matches(one.owner, users)}
 
 
 _FIELDS = (

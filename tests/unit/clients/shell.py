@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from clients import gdi, json_text, program
+from clients import gdi, json_text, program, reserving
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.views.jobs import in_lines
@@ -57,6 +57,9 @@ class Shell:
         for name in ("SGE_CELL", "SGE_LONG_QNAMES", "SGE_SINGLE_LINE", "SGE_LOAD_AVG", "SGE_DEBUG_LEVEL"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.chdir(self.cwd)
+        # users of the tests need not exist on this machine
+        self.unknown_users: set[str] = set()
+        monkeypatch.setattr(reserving, "is_user", lambda name: name not in self.unknown_users)
         monkeypatch.setattr(gdi, "call", self._call)
         monkeypatch.setattr(gdi, "stream", self._stream)
 

@@ -83,6 +83,9 @@ def test_any_two_of_start_end_and_duration_fix_the_third(shell: Shell, options: 
         ("-d 10 -he maybe", 'qrsub: invalid option argument "-he maybe"'),
         ("-d 10 -m s", 'qrsub: Wrong mail options list format "s" specified to -m option'),
         ("-d 10 -N 1a", 'denied: "1a" is not a valid object name (cannot start with a digit)'),
+        ("-d 10 -A a:b", 'denied: "a:b" is not a valid object name (must not contain :)'),
+        ("-d 10 -u alice,!carol", "error: carol is not known as a user"),
+        ("-d 10 -u *", "error: * is not known as a user"),
         ("-d 10 -w p", 'qrsub: invalid option argument "-w p"'),
         ("-d 10 -u @nope", 'Userset "nope" does not exist'),
         ("-d 10 -l nope=1", 'unknown resource "nope"'),
@@ -94,6 +97,7 @@ def test_any_two_of_start_end_and_duration_fix_the_third(shell: Shell, options: 
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_made(shell: Shell, options: str, text: str) -> None:
+    shell.unknown_users = {"carol", "*"}
     assert refused(shell(f"qrsub {options}")).startswith(text)
     assert shell("qrstat -u '*'") == Outcome("", "", 0)
 
@@ -195,8 +199,8 @@ def whole(shell: Shell, cell: ReservingCell) -> int:
     """A reservation with everything."""
     cell.add("checkpoint", "ck", ckpt_name="ck")
     cell.configure("cluster_queue", "all.q", ckpt_list="ck")
-    options = "-pe mpi 3-4 -N par -u alice,!bob,@arusers -he y -masterq all.q@h1 -m a -M a@b,c -ckpt ck -A acct -l a=lx-amd64"
-    return granted(shell(f"qrsub -a 01121200 -d 100000 {options}"))
+    options = "-pe mpi 3-4 -N par -u alice,!bob,@arusers -he y -masterq all.q@h1 -m a -M a@b,c -ckpt ck -A acct"
+    return granted(shell(f"qrsub -a 01121200 -d 100000 {options} -l 'a=lx-amd64, h_rt=60'"))
 
 
 @pytest.mark.statement("AR-109", "AR-8", "AR-11", "AR-13", "AR-21", "AR-46")
@@ -214,7 +218,7 @@ def test_details_follow_the_original(shell: Shell, cell: ReservingCell) -> None:
         "submission_time                01/11/2027 10:00:00",
         "group                          users",
         "account                        acct",
-        "resource_list                  arch=lx-amd64",
+        "resource_list                  arch=lx-amd64, h_rt=60",
         "error_handling                 true",
         "granted_slots_list             all.q@h1=4",
         "granted_parallel_environment   mpi slots 3,4",
@@ -273,7 +277,9 @@ def test_which_reservations_are_shown(shell: Shell, cell: ReservingCell) -> None
     assert ids("qrstat -u $user") == []
     assert shell("qrstat -ar 1").lines[1] == "id                             1"
     assert shell("qrstat -ar mi*").lines[1] == "id                             1"
-    assert shell("qrstat -ar 77") == Outcome("", "Following advance reservations do not exist:\n77\n", 1)
+    assert shell("qrstat -u bob -ar 1").lines[1] == "id                             1", "an id is shown to anybody who names it"
+    assert refused(shell("qrstat -u bob -ar mi*")).endswith("mi*")
+    assert shell("qrstat -ar 77,78") == Outcome("", "Following advance reservations do not exist:\n77, 78\n", 1)
     outcome = shell("qrstat -ar 77,1")
     assert (outcome.status, len(outcome.lines)) == (0, 12)
     assert refused(shell("qrstat -ar")).endswith("-ar option must have argument")
@@ -359,8 +365,10 @@ def test_qrdel_by_id_name_pattern_and_user(shell: Shell, cell: ReservingCell) ->
     cell.submit(ar=number)
     cell.cycle()
     assert shell("qrdel '*'").out == f"alice has registered the advance_reservation {number} for deletion\n"
-    assert shell("qrdel -f '*'").out == f"alice has forced the deletion of advance_reservation {number}\n"
+    assert shell("qrdel -f '*'").out == f"alice has deleted advance_reservation {number}\n"
     granted(shell("qrsub -d 100"))
+    assert refused(shell("qrdel -u '*'")).startswith('denied: "alice" must be manager or operator'), "not even one's own"
+    assert len(cell.state.reservations) == 1
     assert shell.as_root("qrdel -u '*'").status == 0
     assert not cell.state.reservations
     assert "usage: qrdel" in refused(shell("qrdel"))

@@ -137,11 +137,27 @@ def test_the_window_limits_the_run_time(cell: ReservingCell) -> None:
     cell.end(job)
     cell.wait(25)
     cell.cycle()
-    assert not cell.placed(short), "it would need 10 s and has 5"
+    assert cell.starts[-1].key[0] == short
+    assert cell.starts[-1].time_limit == 5
+    cell.end(short)
     cell.wait(6)
     late = cell.submit(ar=number)
     cell.cycle()
-    assert not cell.placed(late)
+    assert cell.starts[-1].key[0] == late, "within the last 120 s jobs start, too"
+    assert cell.starts[-1].time_limit == 0, "the end of the reservation ends them"
+
+
+@pytest.mark.statement("AR-91", "AR-93")
+def test_a_window_shorter_than_the_duration_offset_takes_jobs(cell: ReservingCell) -> None:
+    cell.offset(60)
+    number = cell.qrsub(duration=20)
+    job, long = cell.submit(ar=number, hard=["h_rt=10"]), cell.submit(ar=number)
+    cell.cycle()
+    assert cell.placed(job)
+    cell.end(job)
+    cell.cycle()
+    assert cell.placed(long)
+    assert [start.time_limit for start in cell.starts] == [0, 0]
 
 
 @pytest.mark.statement("AR-95", "X-17")

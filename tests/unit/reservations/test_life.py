@@ -44,6 +44,27 @@ def test_a_closed_instance_is_a_warning_before_and_an_error_after_the_start(
     assert (cell.ar(later).state, cell.ar(now).state) == ("w", "r")
 
 
+@pytest.mark.statement("AR-59")
+def test_each_thing_that_is_wrong_is_told(cell: ReservingCell) -> None:
+    number = cell.qrsub(hard=["hostname=h1"])
+    for action in ("suspend", "disable"):
+        cell.admin("change_states", action=action, what="queue", targets=["all.q@h1"])
+    cell.tick()
+    assert cell.ar(number).errors == [f"reserved queue all.q@h1 is {word}" for word in ("disabled", "suspended")]
+
+
+@pytest.mark.statement("AR-57", "SU-1")
+def test_what_subordination_suspends_is_in_order(cell: ReservingCell) -> None:
+    cell.add("cluster_queue", "hot.q", hostlist="h1 h2 h3", slots="4")
+    cell.configure("cluster_queue", "hot.q", subordinate_list="all.q=1")
+    number = cell.qrsub(hard_queues=["all.q"], hard=["hostname=h1"])
+    cell.submit(hard_queues=["hot.q"], hard=["hostname=h1"])
+    cell.cycle()
+    assert cell.state.instances["all.q@h1"].subordinated
+    cell.tick()
+    assert cell.ar(number).state == "r"
+
+
 @pytest.mark.statement("AR-57", "AR-58", "QI-3")
 def test_a_lost_host_breaks_its_reservations_alone_and_its_return_mends_them(cell: ReservingCell) -> None:
     first, second = cell.qrsub(hard=["hostname=h1"]), cell.qrsub(hard=["hostname=h2"])
@@ -64,7 +85,7 @@ def test_a_failing_prolog_inside_breaks_the_reservation_until_it_is_cleared(cell
     cell.end(job, failed=8)
     cell.tick()
     assert cell.ar(number).state == "E"
-    assert cell.ar(number).errors == ["reserved queue all.q@h1 is in error"]
+    assert cell.ar(number).errors == ["reserved queue all.q@h1 is error"]
     cell.admin("change_states", action="clear", what="queue", targets=["all.q@h1"])
     cell.tick()
     assert cell.ar(number).state == "r"
