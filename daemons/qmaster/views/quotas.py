@@ -36,8 +36,8 @@ class _Wanted(NamedTuple):
 
 
 def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
-    """Body: `users` (patterns and @lists; the caller if left out), `hosts` (patterns and @groups), `queues`, `pes`, `projects` (patterns),
-    `resources` (names or shortcuts); all optional.
+    """Body: `users` (patterns and @lists; the caller if left out), `hosts` (patterns and @groups), `queues`, `pes`, `projects`
+    (patterns), `resources` (names or shortcuts); all optional.
 
     Data: [{"rule": "set/rule", "filters": [[scope, expanded, included, excluded]], "resource", "limit": text, "used": text or
     null where nothing is counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
