@@ -6,7 +6,7 @@ Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called 
 
 import time
 
-from clients.render.quantities import clock_text
+from clients.render.quantities import clock_text, whole_tickets
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -182,9 +182,8 @@ class JobTable:
             seconds = int(cpu)
             spent = f"{seconds // 86400}:{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
             used = f"{spent:<10} {memory:<7.5f} {io:<7.5f} "
-        override, functional, share = details["tickets"]
-        total = override + functional + share
-        by_policy = f"{total:>5.0f} {details['override_tickets']:>5} {override:>5.0f} {functional:>5.0f} {share:>5.0f}"
+        total, override, functional, share = whole_tickets(details["tickets"])
+        by_policy = f"{total:>5} {details['override_tickets']:>5} {override:>5} {functional:>5} {share:>5}"
         return f"{used}{by_policy} {details['share']:<5.2f} "
 
     def _date(self, moment: float) -> str:

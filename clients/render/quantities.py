@@ -14,6 +14,11 @@ def size_text(size: float, decimals: int, none: str = "") -> str:
     return f"{size:.{decimals}f}{none}"
 
 
+def whole_tickets(tickets: list[float]) -> list[int]:
+    """Tickets in all, and those by policy, without their fractions. Source: O."""
+    return [int(each + 1e-6) for each in (sum(tickets), *tickets)]
+
+
 def clock_text(seconds: float) -> str:
     """`hh:mm:ss`, hours beyond two digits rather than days (X-16)."""
     whole = int(seconds)

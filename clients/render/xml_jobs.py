@@ -4,7 +4,7 @@ Owns element names and their order, which other programs parse. Called by qstat.
 """
 
 from clients.render.instances import jobs_by_instance
-from clients.render.quantities import iso_date
+from clients.render.quantities import iso_date, whole_tickets
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -178,14 +178,15 @@ def _tickets(details: "dict[str, Any]") -> "list[tuple[str, object]]":
     if details["usage"] is not None:
         cpu, memory, io = details["usage"]
         used = [("cpu_usage", f"{cpu:.5f}"), ("mem_usage", f"{memory:.5f}"), ("io_usage", f"{io:.5f}")]
+    total, override, functional, share = whole_tickets(details["tickets"])
     return [
         *used,
-        ("tickets", f"{sum(details['tickets']):.0f}"),
+        ("tickets", total),
         ("JB_override_tickets", details["override_tickets"]),
         ("JB_jobshare", details["job_share"]),
-        ("otickets", f"{details['tickets'][0]:.0f}"),
-        ("ftickets", f"{details['tickets'][1]:.0f}"),
-        ("stickets", f"{details['tickets'][2]:.0f}"),
+        ("otickets", override),
+        ("ftickets", functional),
+        ("stickets", share),
         ("JAT_share", f"{details['share']:.5f}"),
     ]
 

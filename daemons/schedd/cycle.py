@@ -107,28 +107,34 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
             wanting.append(wants)
         elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
             orders.priorities[job.id] = NO_PRIORITY
-    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, orders, now), now)
+    reported = view.board.parameters.report_waiting
+    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, reported, orders, now), now)
     known = state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
     for (job, category), priority, wants in zip(active, found, wanting, strict=True):
-        if known.get(job.id) != priority:
-            orders.priorities[job.id] = priority
+        shown = priority if reported or not wants else NO_PRIORITY
+        if known.get(job.id, NO_PRIORITY) != shown:
+            orders.priorities[job.id] = shown
         if wants and not (category.stuck and not job.now):
             order.append((-priority[0], job.submit_time, job.id, job, category))
     order.sort(key=_first_three)
     return order
 
 
-def _tickets(state: State, active: list[Active], wanting: list[bool], orders: Orders, now: float) -> list[float]:
-    """The tickets of each of these jobs by all policies; what has changed of them goes into the orders."""
+def _tickets(
+    state: State, active: list[Active], wanting: list[bool], reported: bool, orders: Orders, now: float
+) -> list[float]:
+    """The tickets of each of these jobs by all policies; what has changed of them goes into the orders, unless those of
+    waiting jobs are not `reported`."""
     known = state.tickets
     if not (known or any(job.override_tickets for job, _ in active) or in_force(state)):
         return [0.0] * len(active)
     held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
     found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)], now)
-    for (job, _), each in zip(active, found, strict=True):
-        if known.get(job.id, NO_TICKETS) != each:
-            orders.tickets[job.id] = each
+    for (job, _), each, wants in zip(active, found, wanting, strict=True):
+        shown = each if reported or not wants else NO_TICKETS
+        if known.get(job.id, NO_TICKETS) != shown:
+            orders.tickets[job.id] = shown
     gone = known.keys() - {job.id for job, _ in active} if known else ()
     orders.tickets.update(dict.fromkeys(gone, NO_TICKETS))
     return [sum(each) for each in found]

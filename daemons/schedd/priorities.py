@@ -41,12 +41,18 @@ def normalised(values: Sequence[float]) -> list[float]:
     return [(value - low) / span for value in values]
 
 
+def part_of_most(values: Sequence[float]) -> list[float]:
+    """The values as parts of the greatest; all NEUTRAL if that is 0. Source: O (ntckts of qstat -ext)."""
+    most = max(values, default=0.0)
+    return [value / most for value in values] if most > 0 else [NEUTRAL] * len(values)
+
+
 def prioritise(
     weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], tickets: Sequence[float], now: float
 ) -> list[Priority]:
     """Priorities of jobs that are looked at together, in their order. Source: PR-1 … PR-3.
 
-    tickets: of each job by all policies, so far not normalised. npprior: -p 0 is 0.5.
+    tickets: of each job by all policies. npprior: -p 0 is 0.5.
     """
     waiting, deadline = weights.waiting_time, weights.deadline
     urgencies = [
@@ -57,7 +63,7 @@ def prioritise(
     ]
     by_priority, by_urgency, by_tickets = weights.priority, weights.urgency, weights.ticket
     found: list[Priority] = []
-    for (job, _), nurg, ntckts in zip(jobs, normalised(urgencies), normalised(tickets), strict=True):
+    for (job, _), nurg, ntckts in zip(jobs, normalised(urgencies), part_of_most(tickets), strict=True):
         npprior = (job.priority + 1024) / 2048
         found.append((by_priority * npprior + by_urgency * nurg + by_tickets * ntckts, npprior, nurg, ntckts))
     return found

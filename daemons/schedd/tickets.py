@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heapreplace
+from math import inf
 from typing import NamedTuple
 
 from gridengine.placement.share_tree import Path, ShareTree
@@ -40,20 +41,21 @@ def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Ticke
     """The tickets of a running task of each job, or of the next one if it wants to run one. now: epoch seconds.
 
     The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
-    earlier ones gave them.
+    earlier ones gave them. One that is not named there gives its tickets too, but knows nothing of the others (O).
     """
     scheduler = state.scheduler
     order = scheduler.get("policy_hierarchy", "OFS").upper()
     policies: dict[str, Callable[[list[float]], list[float]]] = {
-        "O": lambda before: _override(state, entrants),
+        "O": lambda before: _override(state, entrants, before),
         "F": lambda before: _functional(state, entrants, before),
         "S": lambda before: _share(state, entrants, before, now),
     }
-    found = {letter: [0.0] * len(entrants) for letter in policies}
-    total = [0.0] * len(entrants)
+    total = nothing = [0.0] * len(entrants)
+    found = {}
     for letter in order if order != "NONE" else "":
         found[letter] = policies[letter](total)
         total = [before + more for before, more in zip(total, found[letter], strict=True)]
+    found.update((letter, policies[letter](nothing)) for letter in policies if letter not in found)
     return [Tickets(*each) for each in zip(found["O"], found["F"], found["S"], strict=True)]
 
 
@@ -71,27 +73,38 @@ def _objects(state: State) -> list[dict[str, Attributes]]:
     return [state.kind("user"), state.kind("project"), state.kind("userset")]
 
 
-def _override(state: State, entrants: Sequence[Entrant]) -> list[float]:
-    """Those of user, project and department, divided among their running jobs if they are shared, and the job's own.
+def _override(state: State, entrants: Sequence[Entrant], before: list[float]) -> list[float]:
+    """Those of user, project and department, divided among their jobs if they are shared, and the job's own.
 
-    A pending job gets what it would get if it ran.
+    They are shared by the running jobs; a pending one gets what it would get if it ran, and those ranked before it, too.
     """
     objects = _objects(state)
     worth = [{n: v for n in each if (v := _number(each, n, "oticket"))} for each in objects]
     if not any(worth):
         return [float(each.job.override_tickets) for each in entrants]
     shared = _is_true(state.scheduler.get("share_override_tickets", "TRUE"))
-    running: list[Counter[str]] = [Counter() for _ in objects]
+    counts: list[Counter[str]] = [Counter() for _ in objects]
+    found = [0.0] * len(entrants)
+
+    def tickets_of(job: Job, more: int) -> float:
+        owned = zip(worth, counts, _owners(job)[:3], strict=True)
+        divided = (values[name] / (count[name] + more if shared else 1) for values, count, name in owned if name in values)
+        return job.override_tickets + sum(divided)
+
+    def add(job: Job, tasks: int) -> None:
+        for count, name in zip(counts, _owners(job)[:3], strict=True):
+            count[name] += tasks
+
+    def take(index: int) -> None:
+        found[index] = tickets_of(entrants[index].job, 1)
+        add(entrants[index].job, 1)
+
     for each in entrants:
-        for counts, name in zip(running, _owners(each.job)[:3], strict=True):
-            counts[name] += each.running
-    found = []
-    for each in entrants:
-        total = float(each.job.override_tickets)
-        for values, counts, name in zip(worth, running, _owners(each.job)[:3], strict=True):
-            if name in values:
-                total += values[name] / ((counts[name] + each.wants or 1) if shared else 1)
-        found.append(total)
+        add(each.job, each.running)
+    for index, each in enumerate(entrants):
+        if each.running and not each.wants:
+            found[index] = tickets_of(each.job, 0)
+    _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.override_tickets), lambda job: tickets_of(job, 1), take)
     return found
 
 
@@ -99,6 +112,8 @@ class _Shares:
     """Functional shares of users, projects, departments and jobs, and how many tasks each has so far.
 
     With share_functional_shares what somebody has is divided among his jobs, else each of them counts with all of it.
+    Those who have jobs are ranked by their parts of all shares (`worth`); what a job gets is its part of the shares of those
+    who run jobs already or were ranked before it (`tickets_of`). Source: O.
     """
 
     def __init__(self, state: State, entrants: Sequence[Entrant]) -> None:
@@ -109,98 +124,130 @@ class _Shares:
         self._objects = _objects(state)
         self.counts: list[Counter[str]] = [Counter() for _ in SCOPES]
         self._values: list[dict[str, float]] = [{} for _ in SCOPES]
-        sums = [0.0] * len(SCOPES)
+        self._all = [0.0] * len(SCOPES)
+        self._active = [0.0] * len(SCOPES)
         for each in entrants:
             values = self._of(each.job)
             for index, name in enumerate(_owners(each.job)):
-                self.counts[index][name] += each.running
                 if not self.shared:
-                    sums[index] += values[index] * (each.running + each.wants)
+                    self._all[index] += values[index] * (each.running + each.wants)
                 elif name not in self._values[index]:
-                    sums[index] += values[index]
+                    self._all[index] += values[index]
                 self._values[index][name] = values[index]
-        self._sums = sums
+            self.take(each.job, each.running)
 
     def _of(self, job: Job) -> list[float]:
         owners = _owners(job)
         values = [_number(objects, name, "fshare") for objects, name in zip(self._objects, owners[:3], strict=True)]
         return [*values, float(job.job_share)]
 
-    def worth(self, job: Job, more: int) -> float:
-        """The tickets of one of a job's tasks, if `more` tasks ran."""
+    def worth(self, job: Job) -> float:
+        """What ranks the job: the tickets of one more of its tasks, if all who have jobs had their parts."""
+        return self._part(job, 1, self._all)
+
+    def tickets_of(self, job: Job) -> float:
+        """The tickets of one of the job's tasks that have been taken."""
+        return self._part(job, 0, self._active)
+
+    def _part(self, job: Job, more: int, sums: list[float]) -> float:
         total = 0.0
         for index, name in enumerate(_owners(job)):
-            if self._sums[index]:
+            if sums[index]:
                 share = self._values[index][name]
                 share /= (self.counts[index][name] + more or 1) if self.shared else 1
-                total += self.weights[index] * share / self._sums[index]
+                total += self.weights[index] * share / sums[index]
         return self.tickets * total
 
-    def take(self, job: Job) -> None:
-        """A task of the job counts as running from now on."""
+    def take(self, job: Job, tasks: int = 1) -> None:
+        """Tasks of the job count as running from now on."""
+        if not tasks:
+            return
         for index, name in enumerate(_owners(job)):
-            self.counts[index][name] += 1
+            if not self.shared:
+                self._active[index] += self._values[index][name] * tasks
+            elif not self.counts[index][name]:
+                self._active[index] += self._values[index][name]
+            self.counts[index][name] += tasks
 
 
 def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) -> list[float]:
-    """weight_tickets_functional divided by functional shares.
-
-    Pending jobs are ranked one by one, the one with most tickets next, and each counts for those behind it, so that jobs
-    of equal users alternate; at most max_functional_jobs_to_schedule of them get any.
-    """
+    """weight_tickets_functional divided by functional shares; at most max_functional_jobs_to_schedule pending jobs get any."""
     found = [0.0] * len(entrants)
     shares = _Shares(state, entrants)
     if not shares.tickets:
         return found
-    queues: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
-    for index, each in enumerate(entrants):
-        if each.wants:
-            queues[*_owners(each.job)[:3], each.job.job_share].append(index)
-        else:
-            found[index] = shares.worth(each.job, 0)
-    for queue in queues.values():
-        queue.sort(key=lambda index: _turn(entrants[index], before[index]), reverse=True)
-    # tickets only become fewer while jobs are ranked: what is on top and still worth as much is the best
-    heap = [(-shares.worth(entrants[queue[-1]].job, 1), queue[-1], queue) for queue in queues.values()]
-    heapify(heap)
-    left = int(state.scheduler.get("max_functional_jobs_to_schedule", "200"))
-    while heap and left > 0:
-        known, index, queue = heap[0]
-        worth = shares.worth(entrants[index].job, 1)
-        if worth < -known:
-            heapreplace(heap, (-worth, index, queue))
-            continue
-        found[index] = worth
+
+    def take(index: int) -> None:
         shares.take(entrants[index].job)
-        left -= 1
-        queue.pop()
-        if queue:
-            heapreplace(heap, (-shares.worth(entrants[queue[-1]].job, 1), queue[-1], queue))
-        else:
-            heappop(heap)
+        found[index] = shares.tickets_of(entrants[index].job)
+
+    for index, each in enumerate(entrants):
+        if each.running and not each.wants:
+            found[index] = shares.tickets_of(each.job)
+    most = int(state.scheduler.get("max_functional_jobs_to_schedule", "200"))
+    _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
     return found
 
 
+def _take_turns(
+    entrants: Sequence[Entrant],
+    before: list[float],
+    kind: Callable[[Job], tuple[str | int, ...]],
+    worth: Callable[[Job], float],
+    take: Callable[[int], None],
+    most: float = inf,
+) -> None:
+    """Rank the pending jobs one by one, at most `most`: the one that is worth most is taken and counts for those behind it, so
+    that jobs of equal users alternate. Jobs of one `kind` are worth the same; they come as earlier policies have it."""
+    queues: dict[tuple[str | int, ...], list[int]] = defaultdict(list)
+    for index, each in enumerate(entrants):
+        if each.wants:
+            queues[kind(each.job)].append(index)
+    for queue in queues.values():
+        queue.sort(key=lambda index: _turn(entrants[index], before[index]), reverse=True)
+    # jobs only become worth less while others are ranked: what is on top and still worth as much is the best
+    heap = [(-worth(entrants[queue[-1]].job), queue[-1], queue) for queue in queues.values()]
+    heapify(heap)
+    while heap and most > 0:
+        known, index, queue = heap[0]
+        now_worth = worth(entrants[index].job)
+        if now_worth < -known:
+            heapreplace(heap, (-now_worth, index, queue))
+            continue
+        take(index)
+        most -= 1
+        queue.pop()
+        if queue:
+            heapreplace(heap, (-worth(entrants[queue[-1]].job), queue[-1], queue))
+        else:
+            heappop(heap)
+
+
 def _share(state: State, entrants: Sequence[Entrant], before: list[float], now: float) -> list[float]:
-    """The tickets of each leaf divided among its running jobs; of those that wait, the next gets what it would get if it
-    ran, the one behind it as if both ran, and so on."""
+    """The tickets of each leaf divided among its jobs: those of leaves with running jobs among these.
+
+    If jobs wait, they get what they would get if all leaves with jobs counted: the next of a leaf as if it ran, the one behind
+    it as if both ran, and so on.
+    """
     found = [0.0] * len(entrants)
     if not int(state.scheduler.get("weight_tickets_share", "0")) or not state.has("share_tree", ""):
         return found
-    tree = ShareTree(state, (each.job for each in entrants), now)
+    in_use = ShareTree(state, (each.job for each in entrants if each.running), now)
+    wanted = ShareTree(state, (each.job for each in entrants), now)
     leaves: dict[Path, list[int]] = defaultdict(list)
     for index, each in enumerate(entrants):
-        leaves[tree.leaf(each.job)].append(index)
+        leaves[wanted.leaf(each.job)].append(index)
     for path, members in leaves.items():
         if not path:
             continue
         running = sum(entrants[index].running for index in members)
+        for index in members:
+            if entrants[index].running:
+                found[index] = in_use.tickets[path] / running
         waiting = [index for index in members if entrants[index].wants]
         waiting.sort(key=lambda index: _turn(entrants[index], before[index]))
-        for index in members:
-            found[index] = tree.tickets[path] / (running or 1)
         for place, index in enumerate(waiting, 1):
-            found[index] = tree.tickets[path] / (running + place)
+            found[index] = wanted.tickets[path] / (running + place)
     return found
 
 

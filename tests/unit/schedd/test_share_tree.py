@@ -121,6 +121,18 @@ def test_usage_is_weighted_by_its_kinds() -> None:
 
 
 @pytest.mark.statement("PR-6")
+def test_running_jobs_have_the_tickets_of_the_leaves_that_run() -> None:
+    """Seen on the original: alice 1, bob and carl 6 each by the default leaf; jobs of bob and carl run, others wait."""
+    nodes = (("Root", 1, "1,2"), ("alice", 10, "NONE"), ("default", 60, "NONE"))
+    tree = "\n".join(f"id={n}\nname={name}\ntype=0\nshares={s}\nchildnodes={c}" for n, (name, s, c) in enumerate(nodes))
+    cluster = cell(tree, slots=2, weight_tickets_share="100000")
+    owners = ("alice", "bob", "carl", "alice", "bob")
+    jobs = [cluster.submit(owner=owner) for owner in owners]
+    assert list(map(int, shares(cluster, *jobs))) == [7692, 46153, 46153, 3846, 23076]
+    assert list(map(int, shares(cluster, *jobs))) == [7692, 50000, 50000, 3846, 23076]
+
+
+@pytest.mark.statement("PR-6")
 def test_without_a_tree_or_weight_nobody_gets_any() -> None:
     cluster = cell(USERS, weight_tickets_share="0")
     job = cluster.submit()

@@ -8,6 +8,7 @@ import pytest
 
 from daemons.qmaster.views.jobs import jobs as job_rows
 from daemons.qmaster.views.selection import Listing
+from daemons.schedd.cycle import NO_PRIORITY
 from gridengine.gdi.requests import Caller
 from gridengine.state import events as ev
 from gridengine.state.jobs import NO_TICKETS
@@ -49,7 +50,7 @@ def test_override_tickets_of_jobs_make_the_order() -> None:
     jobs = [cluster.submit(override_tickets=number) for number in (100, 900, 500)]
     cluster.cycle()
     assert tickets(cluster, *jobs) == [(100, 0), (900, 0), (500, 0)]
-    assert [cluster.state.priorities[job][3] for job in jobs] == [0.0, 1.0, 0.5]
+    assert [cluster.state.priorities[job][3] for job in jobs] == pytest.approx([1 / 9, 1.0, 5 / 9])
     cluster.queue(slots="1")
     assert order(cluster) == [jobs[1], jobs[2], jobs[0]]
 
@@ -67,6 +68,42 @@ def test_override_tickets_of_objects_are_divided_among_running_jobs_if_shared(sh
     # two run: each has half of it, one more would leave a third
     assert tickets(cluster, late, foreign) == [(each, 0), (0, 0)]
     assert tickets(cluster, *running) == [(30.0 if shared == "TRUE" else 60.0, 0)] * 2
+
+
+@pytest.mark.statement("PR-5")
+def test_jobs_that_wait_share_override_tickets_with_those_before_them() -> None:
+    """Seen on the original: alice has 100, p1 300, the department lab 70; two jobs run."""
+    cluster = cell()
+    cluster.queue(slots="2")
+    cluster.change("user", "alice", oticket="100")
+    cluster.change("project", "p1", oticket="300")
+    text = {"name": "lab", "type": "DEPT", "fshare": "0", "oticket": "70", "entries": "bob"}
+    cluster.apply(ev.ObjectSet("userset", "lab", text))
+    running = [cluster.submit(), cluster.submit(project="p1")]
+    cluster.cycle()
+    waiting = [cluster.submit(), cluster.submit(owner="bob", department="lab")]
+    waiting.append(cluster.submit(owner="bob", project="p1", department="lab"))
+    cluster.cycle()
+    assert tickets(cluster, *running) == [(50, 0), (350, 0)]
+    assert [round(override, 2) for override, _ in tickets(cluster, *waiting)] == [33.33, 35, 220]
+    ranked = [round(cluster.state.priorities[job][3], 5) for job in (*running, *waiting)]
+    assert ranked == [0.14286, 1.0, 0.09524, 0.1, 0.62857]
+
+
+@pytest.mark.statement("PR-4")
+def test_running_jobs_have_the_functional_tickets_of_those_who_run() -> None:
+    """Seen on the original: bob has three times the share of alice and two jobs that run, both have jobs that wait."""
+    cluster = cell(weight_tickets_functional="10000", weight_user="1", weight_project="0", weight_department="0", weight_job="0")
+    cluster.queue(slots="2")
+    cluster.change("user", "alice", fshare="1")
+    cluster.change("user", "bob", fshare="3")
+    alices = [cluster.submit() for _ in range(4)]
+    bobs = [cluster.submit(owner="bob") for _ in range(4)]
+    cluster.cycle()
+    assert [functional for _, functional in tickets(cluster, *bobs)] == [10000, 5000, 2500, 1875]
+    cluster.cycle()
+    assert [functional for _, functional in tickets(cluster, *bobs)] == [5000, 5000, 2500, 1875]
+    assert [round(functional) for _, functional in tickets(cluster, *alices)] == [2500, 1250, 833, 625]
 
 
 @pytest.mark.statement("PR-5")
@@ -90,8 +127,8 @@ def test_functional_shares_of_users_divide_the_tickets() -> None:
     alices = [cluster.submit() for _ in range(4)]
     cluster.queue(slots="0")
     cluster.cycle()
-    # 3:1, each divided among the jobs that are ranked before
-    assert tickets(cluster, *alices) == [(0, 750), (0, 375), (0, 250), (0, 187.5)]
+    # 3:1, each divided among the jobs that are ranked before; as long as none of bob's is, alice has everything
+    assert tickets(cluster, *alices) == [(0, 1000), (0, 500), (0, 250), (0, 187.5)]
     assert tickets(cluster, *bobs) == [(0, 250), (0, 125)]
 
 
@@ -116,7 +153,7 @@ def test_shares_that_are_not_divided_and_the_limit_of_jobs() -> None:
     cluster.queue(slots="0")
     jobs = [cluster.submit() for _ in range(3)]
     cluster.cycle()
-    assert tickets(cluster, *jobs) == [(0, 200), (0, 200), (0, 0)]
+    assert tickets(cluster, *jobs) == [(0, 600), (0, 300), (0, 0)]
 
 
 @pytest.mark.statement("PR-4", "PR-9")
@@ -129,7 +166,8 @@ def test_projects_departments_and_job_shares_count_by_their_weights() -> None:
     one = cluster.submit(project="p1", job_share=1)
     two = cluster.submit(project="p2", job_share=4)
     cluster.cycle()
-    assert tickets(cluster, one, two) == [(0, 375 + 100), (0, 125 + 400)]
+    # two is ranked first, by a quarter of the projects' and four fifths of the jobs' shares
+    assert tickets(cluster, one, two) == [(0, 375 + 100), (0, 500 + 500)]
 
 
 @pytest.mark.statement("PR-8", "PR-4")
@@ -144,9 +182,10 @@ def test_the_hierarchy_lets_one_policy_order_the_next() -> None:
     cluster.change("scheduler", "", policy_hierarchy="FO")
     cluster.cycle()
     assert tickets(cluster, plain, favoured) == [(0, 1000), (10, 500)]
-    cluster.change("scheduler", "", policy_hierarchy="NONE")
-    cluster.cycle()
-    assert cluster.state.tickets == {}
+    for without in ("F", "NONE"):
+        cluster.change("scheduler", "", policy_hierarchy=without)
+        cluster.cycle()
+        assert tickets(cluster, plain, favoured) == [(0, 1000), (10, 500)], "each policy by itself"
 
 
 @pytest.mark.statement("PR-4", "PR-5")
@@ -164,6 +203,22 @@ def test_what_qstat_shows() -> None:
     rows = job_rows(Listing(cluster.state), {"users": ["*"], "details": ["shares"]}, caller, cluster.now)
     found = {row[0]: (row[9]["tickets"], round(row[9]["share"], 2)) for row in (*rows["running"], *rows["pending"])}
     assert found == {running: ([250, 250, 0], 0.4), other: ([750, 0, 0], 0.6), waiting: ([9, 125, 0], 1.0)}
+
+
+@pytest.mark.statement("SC-1", "PR-5")
+def test_tickets_of_waiting_jobs_are_not_told_if_they_are_not_to_be_reported() -> None:
+    """report_pjob_tickets: the order in which jobs start is that of their tickets all the same."""
+    cluster = cell(report_pjob_tickets="FALSE")
+    cluster.queue(slots="1")
+    running = cluster.submit(override_tickets=7)
+    cluster.cycle()
+    few, many = cluster.submit(override_tickets=1), cluster.submit(override_tickets=100)
+    orders = cluster.cycle()
+    assert set(orders.priorities) | set(orders.tickets) <= {running}
+    assert tickets(cluster, running, few, many) == [(7, 0), (0, 0), (0, 0)]
+    assert [cluster.state.priorities.get(job, NO_PRIORITY)[0] for job in (few, many)] == [0, 0]
+    cluster.end(running)
+    assert order(cluster) == [many, few]
 
 
 @pytest.mark.statement("PR-2")
