@@ -1,7 +1,7 @@
 """The load formula: one number for each host out of weighted load values and consumables.
 
 Owns its reading and evaluation. Source: sge_sched_conf(5) load_formula, LS-7.
-Grammar: formula = term {("+" | "-") term}      term = name ["*" number] | number ["*" name]
+Grammar: formula = ["+" | "-"] term {("+" | "-") term}      term = name ["*" number] | number ["*" name]
 """
 
 from __future__ import annotations

@@ -16,14 +16,14 @@ from gridengine.syntax.rqs import Rule, parse_rule
 
 
 def _description(text: str) -> str:
-    bare = given(text)
-    if len(bare) > 1 and bare[0] == bare[-1] == '"':
-        bare = bare[1:-1].strip()
+    """Words, with or without quotation marks around them, as they are written; NONE. Source: RQ-1; O."""
+    words = " ".join(given(text).split())
+    bare = words[1:-1].strip() if len(words) > 1 and words[0] == words[-1] == '"' else words
     if is_none(bare):
         return "NONE"
     if '"' in bare:
         raise SyntaxFault("a description must not hold a quotation mark")
-    return f'"{" ".join(bare.split())}"'
+    return words
 
 
 def _rules(text: str) -> list[Rule]:

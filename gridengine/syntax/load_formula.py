@@ -3,7 +3,7 @@
 Owns the grammar and its evaluation. Called by the models of the scheduler and of resource quotas, and by the scheduler.
 
 Grammar (sched_conf(5) load_formula; LS-7, RQ-5):
-    formula = term {("+" | "-") term}       term = number | name ["*" number]
+    formula = ["+" | "-"] term {("+" | "-") term}       term = number | name ["*" number]
 No blanks are allowed. In a dynamic limit a name has a `$` in front. Readers raise SyntaxFault.
 """
 
@@ -59,9 +59,10 @@ def parse_dynamic_limit(text: str) -> LoadFormula:
 def _parse(text: str, prefix: str) -> LoadFormula:
     if " " in text or "\t" in text:
         raise SyntaxFault(f'"{text}" must not hold blanks')
-    pieces = _SIGNS.split(text)
-    signs = [""] + pieces[1::2]
-    terms = [_term(piece, -1.0 if sign == "-" else 1.0, prefix) for sign, piece in zip(signs, pieces[::2], strict=True)]
+    signed = text if text.startswith(("+", "-")) else f"+{text}"
+    _, *pieces = _SIGNS.split(signed)
+    signs = (-1.0 if sign == "-" else 1.0 for sign in pieces[::2])
+    terms = (_term(piece, sign, prefix) for sign, piece in zip(signs, pieces[1::2], strict=True))
     return LoadFormula(tuple(terms), text)
 
 

@@ -122,8 +122,10 @@ def test_load_formulas() -> None:
     assert formula.names() == ["np_load_avg", "slots", "mem_used"]
     assert formula.evaluate({"np_load_avg": 1.5, "slots": 4, "mem_used": 1000}) == pytest.approx(5.5)
     assert parse_load_formula("2").evaluate({}) == 2
+    assert parse_load_formula("-slots+9").evaluate({"slots": 4}) == 5
+    assert parse_load_formula("+slots").evaluate({"slots": 4}) == 4
     assert str(formula) == "np_load_avg*2+slots-0.5-mem_used*1e-3"
-    for text in ("none", "", "np_load_avg - 2*load_avg", "np_load_avg*x", "2*np_load_avg", "a+", "+a", "a**2", "a*2*3"):
+    for text in ("none", "", "np_load_avg - 2*load_avg", "np_load_avg*x", "2*np_load_avg", "a+", "--a", "a**2", "a*2*3"):
         with pytest.raises(SyntaxFault):
             parse_load_formula(text)
 
