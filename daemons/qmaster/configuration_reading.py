@@ -6,7 +6,7 @@ Source: qconf(1) -s*; QF-15, QF-16, QF-32, HG-5, CQ-19; O for texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from daemons.qmaster.decide.gate import no_right
@@ -21,7 +21,7 @@ from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
 from gridengine.syntax.overrides import Overrides
-from gridengine.syntax.wildcard import Matcher, compile_expression
+from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 
 Body = dict[str, Any]
 Reader = Callable[[Master, Body, Caller], Answer]
@@ -42,13 +42,13 @@ _NOT_THERE = {
 
 
 def config_show(master: Master, body: Body, caller: Caller) -> Answer:
-    """Objects of a kind: those named, or all. Unknown names are error answers. Resource quota sets may be named by patterns."""
+    """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
     kind, names = body["kind"], body.get("names")
     objects = master.state.kind(kind)
     answer = Answer()
     found: list[Shown] = []
-    if kind == "resource_quota" and names is not None:
-        names = [found for name in names for found in _matching(objects, name) or [name]]
+    if kind == "resource_quota" and names:
+        names = [each for name in names for each in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
         unique = master.world().resolve_host(name) if WORDS[kind].hosts and name not in objects else name
         if unique in objects:
@@ -62,10 +62,9 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     return answer
 
 
-def _matching(objects: Mapping[str, object], pattern: str) -> list[str]:
-    """The names that a pattern means, sorted."""
-    matcher = compile_expression(pattern)
-    return sorted(name for name in objects if matcher(name))
+def _matching(objects: Iterable[str], name: str) -> list[str]:
+    """The names that a pattern means; none for a plain name."""
+    return sorted(filter(compile_expression(name), objects)) if is_pattern(name) else []
 
 
 def _shown(state: State, kind: str, name: str) -> Shown:

@@ -3,9 +3,9 @@
 Owns the grammar and its evaluation. Called by the models of the scheduler and of resource quotas, and by the scheduler.
 
 Grammar (sched_conf(5) load_formula; LS-7, RQ-5):
-    formula = ["-"] term {("+" | "-") term}       term = number | name ["*" number]
+    formula = ["+" | "-"] term {("+" | "-") term}       term = number | name ["*" number]
 No blanks are allowed. Readers raise SyntaxFault. A sign in front is how sites spread jobs by free slots (`-slots`): 8.1.9
-takes it, though its manual does not say so. In a dynamic limit a name has a `$` in front, the first sign never stands.
+takes it, though its manual does not say so. In a dynamic limit a name has a `$` in front.
 """
 
 import re
@@ -60,11 +60,10 @@ def parse_dynamic_limit(text: str) -> LoadFormula:
 def _parse(text: str, prefix: str) -> LoadFormula:
     if " " in text or "\t" in text:
         raise SyntaxFault(f'"{text}" must not hold blanks')
-    pieces = _SIGNS.split(text)
-    signs = ["", *pieces[1::2]]
-    if not prefix and text.startswith("-"):
-        pieces, signs = pieces[2:], signs[1:]
-    terms = [_term(piece, -1.0 if sign == "-" else 1.0, prefix) for sign, piece in zip(signs, pieces[::2], strict=True)]
+    signed = text if text.startswith(("+", "-")) else f"+{text}"
+    _, *pieces = _SIGNS.split(signed)
+    signs = (-1.0 if sign == "-" else 1.0 for sign in pieces[::2])
+    terms = (_term(piece, sign, prefix) for sign, piece in zip(signs, pieces[1::2], strict=True))
     return LoadFormula(tuple(terms), text)
 
 

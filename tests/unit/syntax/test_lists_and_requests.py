@@ -122,9 +122,11 @@ def test_load_formulas() -> None:
     assert formula.names() == ["np_load_avg", "slots", "mem_used"]
     assert formula.evaluate({"np_load_avg": 1.5, "slots": 4, "mem_used": 1000}) == pytest.approx(5.5)
     assert parse_load_formula("2").evaluate({}) == 2
+    assert parse_load_formula("-slots+9").evaluate({"slots": 4}) == 5
+    assert parse_load_formula("+slots").evaluate({"slots": 4}) == 4
     assert str(formula) == "np_load_avg*2+slots-0.5-mem_used*1e-3"
     assert parse_load_formula("-slots+2").evaluate({"slots": 5}) == -3
-    wrong = ("none", "", "-", "--slots", "load_avg - 2*load_avg", "np_load_avg*x", "2*np_load_avg", "a+", "+a", "a**2", "a*2*3")
+    wrong = ("none", "", "-", "--slots", "load_avg - 2*load_avg", "np_load_avg*x", "2*np_load_avg", "a+", "+-a", "a**2", "a*2*3")
     for text in wrong:
         with pytest.raises(SyntaxFault):
             parse_load_formula(text)
@@ -134,6 +136,6 @@ def test_load_formulas() -> None:
 def test_dynamic_limits() -> None:
     formula = parse_dynamic_limit("$num_proc*2+1")
     assert formula.evaluate({"num_proc": 4}) == 9
-    for text in ("num_proc*2", "$num_proc*$slots", "-$num_proc", "$"):
+    for text in ("num_proc*2", "$num_proc*$slots", "--$num_proc", "$"):
         with pytest.raises(SyntaxFault):
             parse_dynamic_limit(text)
