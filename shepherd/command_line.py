@@ -110,7 +110,11 @@ def _through_starter(config: TaskConfig, what: str) -> CommandLine:
     }
     if is_login_shell(config):
         environment["SGE_STARTER_USE_LOGIN_SHELL"] = "true"
-    return CommandLine(starter[0], [*starter, what, *config.args], interpreter=True, environment=environment)
+    script_on_stdin = None
+    words = [what, *config.args]
+    if not config.binary and not config.login and config.shell_start_mode == "script_from_stdin":
+        script_on_stdin, words[0] = what, "-s"  # what the shell would be called with
+    return CommandLine(starter[0], [*starter, *words], script_on_stdin, interpreter=True, environment=environment)
 
 
 def _base_name(path: str) -> str:

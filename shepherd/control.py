@@ -73,6 +73,7 @@ class Control:
         self.suspended = False
         self.migrating = False
         self.why = ""  # what the job was ended for; "" as long as it may run
+        self.limit_enforced = False  # that is a hard limit of the queue or the job
 
     @property
     def measures(self) -> bool:
@@ -142,6 +143,7 @@ class Control:
             del self._deadlines[name]
             match name:
                 case "h_rt":
+                    self.limit_enforced = self.limit_enforced or not self.why
                     actions += self._terminate(now, self._exceeded("h_rt", "s"), insist=True)
                 case "s_rt":
                     actions += [*self._awaken(), Signal(signal.SIGUSR1)]
@@ -173,7 +175,7 @@ class Control:
         for name, value, unit in (("cpu", cpu_s, "s"), ("vmem", vmem, "bytes")):
             hard, soft = summed_limit(self._config, f"h_{name}"), summed_limit(self._config, f"s_{name}")
             if hard is not None and value > hard:
-                return self._kill(self._exceeded(f"h_{name}", unit))
+                return self._enforce(f"h_{name}", unit)
             if soft is not None and value > soft and name not in self._warned:
                 self._warned.add(name)
                 actions += [Note(self._exceeded(f"s_{name}", unit)), Signal(signal.SIGXCPU)]
@@ -181,7 +183,11 @@ class Control:
 
     def out_of_memory(self) -> list[Action]:
         """The kernel has killed a process of the job for the limit of its cgroup: the others go with it."""
-        return self._kill(self._exceeded("h_vmem", "bytes"))
+        return self._enforce("h_vmem", "bytes")
+
+    def _enforce(self, name: str, unit: str) -> list[Action]:
+        self.limit_enforced = self.limit_enforced or not self.why
+        return self._kill(self._exceeded(name, unit))
 
     def _exceeded(self, name: str, unit: str) -> str:
         return f"limit {name} of {self._config.limits[name]} {unit} exceeded"

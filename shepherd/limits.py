@@ -28,6 +28,8 @@ _LIMITS = {
     "locks": (_LOCKS, False, True),
 }
 _MEMORY = ("data", "stack", "rss", "vmem")
+# Lower limits are raised to these, which let a shell start and say what is wrong. Source: O.
+_LEAST = {"cpu": 2, "fsize": 15 * 2**10, "data": 10 * 2**20, "stack": 2**20, "rss": 10 * 2**20, "vmem": 10 * 2**20}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def resource_limits(
     """The calls for a job with `slots` slots on this host.
 
     A name that is absent is INFINITY for queue limits, and for those of execd_params the same as its partner: a lone
-    one is set for both (RL-10). A soft limit above the hard one becomes the hard one.
+    one is set for both (RL-10). A soft limit above the hard one becomes the hard one. None is lower than the least one.
     """
     result = []
     for name, (_, multiplied, inherited) in _LIMITS.items():
@@ -56,7 +58,7 @@ def resource_limits(
         for side in "sh":
             value = given.get(side, next(iter(given.values())) if inherited else None)
             factor = slots if multiplied and f"{side}_{name}" not in per_job else 1
-            values[side] = None if value is None else _whole(value * factor)
+            values[side] = None if value is None else max(_whole(value * factor), _LEAST.get(name, 0))
         if values["h"] is not None and (values["s"] is None or values["s"] > values["h"]):
             values["s"] = values["h"]
         result.append(ResourceLimit(name, values["s"], values["h"]))

@@ -22,6 +22,7 @@ OPENING_OUTPUT = 26
 SEARCHING_SHELL = 27
 CHANGING_DIRECTORY = 28
 APPLICATION_ERROR = 30
+ENFORCED_LIMIT = 37
 ADDING_GROUP = 38
 AFTER_JOB = 100
 
@@ -78,15 +79,18 @@ class Outcome:
             reason = f"{name} ended with exit status {ended.exit_status}"
             self.fail(name, self._special.get(ended.exit_status, IN[name]), reason)
 
-    def job_ended(self, ended: Ended, why_killed: str, migrating: bool = False) -> None:
-        """The job itself has ended. `why_killed`: what the shepherd killed it for, "" if it did not. `migrating`: it was
-        to be saved and ended, and however it did that, it goes on elsewhere (CK-4)."""
+    def job_ended(self, ended: Ended, why_killed: str, migrating: bool = False, limit_enforced: bool = False) -> None:
+        """The job itself has ended. `why_killed`: what the shepherd ended it for, "" if it did not. `migrating`: it was
+        to be saved and ended, and however it did that, it goes on elsewhere (CK-4). `limit_enforced`: it had exceeded
+        h_rt, h_cpu or h_vmem, and the shepherd saw to that; however it ended then, it does not run again (RL-2)."""
         if ended.setup_failed:
             self.fail("job", ended.setup_failed, ended.reason)
             return
         self.exit_status, self.signal = ended.exit_status, ended.signal
         if migrating:
             self.fail("job", MIGRATING, why_killed or "the job migrates")
+        elif limit_enforced:
+            self.fail("job", ENFORCED_LIMIT, why_killed)
         elif ended.signal:
             self.fail("job", AFTER_JOB, why_killed or f"job died through signal {ended.signal}")
         elif ended.exit_status in self._special:

@@ -154,6 +154,7 @@ class TaskRun:
             self._session.job_started()
         self._job_pid = pid
         self._start_time, self._since = time.time(), time.monotonic()
+        self._usage.began(self._since)
         task_files.write_process(self._directory / task_files.JOB_PID, pid)
         self._act(self._control.started(time.monotonic()))
 
@@ -170,6 +171,7 @@ class TaskRun:
             self._await_checkpoint()
             self._job_over = True
             self._control.ended()
+            self._usage.ended(time.monotonic())
             if ended.setup_failed:
                 self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
             elif self._start_time:
@@ -177,7 +179,8 @@ class TaskRun:
             if ended.exit_status and self._containment.oom_kills():
                 self._control.out_of_memory()
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
-            self._outcome.job_ended(ended, self._stamped_why(), self._control.migrating)
+            enforced = self._control.limit_enforced
+            self._outcome.job_ended(ended, self._stamped_why(), self._control.migrating, enforced)
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, self._stamped_why())
         else:
@@ -190,7 +193,8 @@ class TaskRun:
 
     def _wait(self) -> None:
         """Sleep until a child ends, a command comes or a deadline is reached, and deal with it."""
-        deadline = self._control.deadline()
+        deadlines = [at for at in (self._control.deadline(), self._usage.deadline()) if at is not None]
+        deadline = min(deadlines, default=None)
         if deadline is None:
             received: signal.struct_siginfo | None = signal.sigwaitinfo(_WAITED_FOR)
         else:
@@ -201,6 +205,8 @@ class TaskRun:
             self._act(self._control.command("kill", time.monotonic()))
         self._reap()
         if deadline is not None and self._current_status is None:
+            if self._usage.due(time.monotonic()):
+                self._measure()
             self._act(self._control.due(time.monotonic()))
 
     def _reap(self) -> bool:

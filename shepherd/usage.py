@@ -15,6 +15,9 @@ from shepherd.process_tree import read_proc, stat_fields
 GIGABYTE = 2**30
 _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+# When every job is measured, in seconds since its start, so that records of short ones say something of their memory;
+# later measurements are those that limits need or that the execd asks for (EX-8).
+_EARLY_S = (1, 3, 7, 15, 31)
 _SUMMED = (
     "ru_utime ru_stime ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals "
     "ru_nvcsw ru_nivcsw ru_ixrss ru_idrss ru_isrss"
@@ -22,18 +25,41 @@ _SUMMED = (
 
 
 class JobUsage:
-    """Usage of one job. `reaped` for each process that ended, `sample` for those that run."""
+    """Usage of one job between `began` and `ended`. `reaped` for each process that ended, `sample` for those that run."""
 
     def __init__(self) -> None:
         self._rusage: dict[str, float] = dict.fromkeys(_SUMMED, 0.0) | {"ru_maxrss": 0.0}
         self._ended_io = 0
         self._io = 0
         self._sampled_at: float | None = None
+        self._early: list[float] = []
         self.cpu_s = 0.0
         self.vmem = 0
         self.rss = 0
         self.maxvmem = 0
         self.mem_gb_s = 0.0
+
+    def began(self, now: float) -> None:
+        """The job's process exists since monotonic time `now`."""
+        self._sampled_at = now
+        self._early = [now + seconds for seconds in _EARLY_S]
+
+    def deadline(self) -> float | None:
+        """When the job is to be measured without anybody asking, monotonic time; None: not any more."""
+        return self._early[0] if self._early else None
+
+    def due(self, now: float) -> bool:
+        """Whether that moment has come. Several that have passed count once."""
+        later = [at for at in self._early if at > now]
+        come, self._early = len(later) < len(self._early), later
+        return come
+
+    def ended(self, now: float) -> None:
+        """The job is over: what it was last seen to have, it had to the end."""
+        if self._sampled_at is not None:
+            self.mem_gb_s += self.vmem / GIGABYTE * (now - self._sampled_at)
+            self._sampled_at = None
+        self._early = []
 
     def reaped(self, rusage: struct_rusage, io_bytes: int) -> None:
         """A process of the job has ended; both counts include the children that it had waited for."""
@@ -56,7 +82,8 @@ class JobUsage:
             rss += int(fields[21]) * _PAGE
             io += io_bytes(pid)
         if self._sampled_at is not None:
-            self.mem_gb_s += (self.vmem + vmem) / 2 / GIGABYTE * (now - self._sampled_at)
+            before = self.vmem if self.maxvmem else vmem  # of the time before the first measurement nothing is known
+            self.mem_gb_s += (before + vmem) / 2 / GIGABYTE * (now - self._sampled_at)
         self._sampled_at, self.vmem, self.rss = now, vmem, rss
         self._io = max(self._io, self._ended_io + io)
         self.maxvmem = max(self.maxvmem, vmem)

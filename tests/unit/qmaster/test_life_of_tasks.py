@@ -283,13 +283,15 @@ def test_a_silent_host_becomes_unknown_and_comes_back(cell: Cell) -> None:
 
 @pytest.mark.statement("AC-1", "OB-6", "QA-4")
 def test_the_accounting_record_has_its_45_fields_in_order(cell: Cell) -> None:
-    job = cell.submit(name="a:b".replace(":", "_"), account="acct", pe="smp", pe_range="2", tasks="7")
+    cell.configure("cluster_queue", "all.q", priority="7")
+    job = cell.submit(name="a:b".replace(":", "_"), account="acct", pe="smp", pe_range="2", tasks="7", priority=-5)
     cell.cycle()
     host = cell.placed(job, 7)[0][0].partition("@")[2]
     cell.end(job, 7, exit_status=5)
     (record,) = cell.records(job)
     assert len(record) == 45
     assert record[:7] == ["all.q", host, "users", "alice", "a_b", str(job), "acct"]
+    assert record[7] == "7", "priority is that of the queue"
     assert (record[11], record[12], record[33], record[34], record[35]) == ("0", "5", "smp", "2", "7")
     text = (cell.directory / "accounting").read_text().splitlines()[-1]
     assert text.split(":") == record

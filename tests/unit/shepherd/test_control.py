@@ -110,7 +110,16 @@ def test_what_cannot_be_understood_is_noted() -> None:
     ],
 )
 def test_time_limits(changes: dict[str, Any], expected: list[tuple[float, Action]]) -> None:
-    assert play(control(**changes)) == expected
+    found = control(**changes)
+    assert play(found) == expected
+    assert found.limit_enforced == ("h_rt" in found.why)
+
+
+@pytest.mark.statement("RL-2", "AC-2")
+def test_a_job_that_is_being_deleted_exceeds_no_limit_any_more() -> None:
+    found = control(limits={"h_rt": 5}, notify_s=3, queue_notify_s=9)
+    assert play(found, (4, "terminate"))[-1] == (7, DELETED)
+    assert not found.limit_enforced
 
 
 @pytest.mark.statement("RL-2")

@@ -13,14 +13,22 @@ from shepherd.limits import ResourceLimit, resource_limits
     [
         ({}, 1, []),
         ({"h_rt": 5, "s_rt": 5}, 1, []),
-        ({"h_fsize": 10, "s_fsize": 5}, 3, [ResourceLimit("fsize", 5, 10)]),
-        ({"h_fsize": 10, "s_fsize": 20}, 1, [ResourceLimit("fsize", 10, 10)]),
-        ({"h_fsize": 10, "s_fsize": None}, 1, [ResourceLimit("fsize", 10, 10)]),
-        ({"h_fsize": None, "s_fsize": 5}, 1, [ResourceLimit("fsize", 5, None)]),
+        ({"h_fsize": 40000, "s_fsize": 20000}, 3, [ResourceLimit("fsize", 20000, 40000)]),
+        ({"h_fsize": 20000, "s_fsize": 40000}, 1, [ResourceLimit("fsize", 20000, 20000)]),
+        ({"h_fsize": 20000, "s_fsize": None}, 1, [ResourceLimit("fsize", 20000, 20000)]),
+        ({"h_fsize": None, "s_fsize": 20000}, 1, [ResourceLimit("fsize", 20000, None)]),
         ({"h_core": None, "s_core": None}, 1, [ResourceLimit("core", None, None)]),
-        ({"h_vmem": 100, "s_vmem": 50}, 3, [ResourceLimit("vmem", 150, 300)]),
-        ({"h_cpu": 0.5}, 1, [ResourceLimit("cpu", 1, 1)]),
-        ({"h_stack": 8, "h_data": 9}, 2, [ResourceLimit("data", 18, 18), ResourceLimit("stack", 16, 16)]),
+        ({"h_vmem": 10**8, "s_vmem": 5 * 10**7}, 3, [ResourceLimit("vmem", 15 * 10**7, 3 * 10**8)]),
+        ({"h_cpu": 2.5}, 1, [ResourceLimit("cpu", 3, 3)]),
+        ({"h_stack": 2**21, "h_data": 2**24}, 2, [ResourceLimit("data", 2**25, 2**25), ResourceLimit("stack", 2**22, 2**22)]),
+        # none is lower than what a shell needs to start
+        ({"h_cpu": 0}, 1, [ResourceLimit("cpu", 2, 2)]),
+        ({"h_fsize": 0}, 1, [ResourceLimit("fsize", 15360, 15360)]),
+        ({"h_data": 1}, 1, [ResourceLimit("data", 10485760, 10485760)]),
+        ({"s_stack": 1, "h_stack": 2**21}, 1, [ResourceLimit("stack", 1048576, 2**21)]),
+        ({"h_rss": 1}, 1, [ResourceLimit("rss", 10485760, 10485760)]),
+        ({"h_vmem": 2**20}, 2, [ResourceLimit("vmem", 10485760, 10485760)]),
+        ({"h_core": 0}, 1, [ResourceLimit("core", 0, 0)]),
         ({"s_descriptors": 7}, 2, [ResourceLimit("descriptors", 7, 7)]),
         ({"h_maxproc": 7, "s_maxproc": 5}, 2, [ResourceLimit("maxproc", 5, 7)]),
     ],
@@ -30,5 +38,5 @@ def test_calls(limits: dict[str, float | None], slots: int, expected: list[Resou
 
 
 def test_limits_of_the_whole_job_are_not_multiplied() -> None:
-    limits = {"h_vmem": 100, "s_vmem": 50}
-    assert resource_limits(limits, 3, ["h_vmem"]) == [ResourceLimit("vmem", 100, 100)]
+    limits = {"h_vmem": 10**8, "s_vmem": 5 * 10**7}
+    assert resource_limits(limits, 3, ["h_vmem"]) == [ResourceLimit("vmem", 10**8, 10**8)]

@@ -53,6 +53,14 @@ def test_job(ended: Ended, forbidden: bool, failed: int) -> None:
     assert (outcome.failed, outcome.exit_status, outcome.signal) == (failed, ended.exit_status, ended.signal)
 
 
+@pytest.mark.statement("RL-2", "AC-2")
+@pytest.mark.parametrize("ended", [Ended(137, 9), Ended(0), Ended(99)])
+def test_job_that_exceeded_a_hard_limit(ended: Ended) -> None:
+    outcome = Outcome(False, False)
+    outcome.job_ended(ended, "limit h_rt of 3 s exceeded", limit_enforced=True)
+    assert (outcome.failed, outcome.exit_status, outcome.reason) == (37, ended.exit_status, "limit h_rt of 3 s exceeded")
+
+
 @pytest.mark.statement("EX-4")
 def test_job_that_never_started_has_no_exit_status() -> None:
     outcome = Outcome(False, False)

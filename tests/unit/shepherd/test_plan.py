@@ -106,6 +106,8 @@ def test_starter_method() -> None:
     assert job.environment["SGE_STARTER_SHELL_START_MODE"] == "posix_compliant"
     assert job.environment["SGE_STARTER_USE_LOGIN_SHELL"] == "true"
     assert "SGE_STARTER_USE_LOGIN_SHELL" not in run(config(starter_method="/s", login_shells=[])).environment
+    fed = run(config(starter_method="/s", shell_start_mode="script_from_stdin", args=["x"])).command
+    assert (fed.argv, fed.script_on_stdin) == (["/s", "-s", "x"], "/spool/job_scripts/7")
     assert run(config(starter_method="/s $nosuch")).error == 'starter_method: unknown variable "$nosuch"'
 
 
