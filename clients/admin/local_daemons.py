@@ -19,9 +19,10 @@ from clients.admin.cell import Cell
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 
-#: How long a daemon may take to start or to end, in seconds. The qmaster starts Ray, which takes some of it.
-START_S = 120.0
-STOP_S = 30.0
+#: How long a daemon may take to start or to end, in seconds: longer than the daemons' own patience with Ray and with a slow
+#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.supervisor`), so that they say themselves what is wrong.
+START_S = 210.0
+STOP_S = 60.0
 
 QMASTER = "sge_qmaster"
 EXECD = "sge_execd"

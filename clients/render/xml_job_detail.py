@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _IN = "      "
 #: numbers of the original for what is written in letters or words
 _MAIL_FLAGS = {"a": 0x40000, "b": 0x80000, "e": 0x100000, "s": 0x400000}
-_CHECKPOINT_FLAGS = {"m": 1, "s": 2, "x": 4, "n": 8}
+_CHECKPOINT_FLAGS = {"m": 1, "s": 2, "x": 4, "n": 8, "r": 16}
 _TYPE_FLAGS = {"now": 0x01, "qsh": 0x02, "qlogin": 0x04, "qrsh": 0x08, "qrlogin": 0x10}
 _TYPE_FLAGS |= {"binary": 0x40, "array": 0x80, "no_shell": 0x100}
 _VALUE_TYPES = {name: number for number, name in enumerate("INT STRING TIME MEMORY BOOL CSTRING HOST DOUBLE RESTRING".split(), 1)}

@@ -27,7 +27,7 @@ _Result = TypeVar("_Result")
 
 _ENDING = "ending"
 #: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
-ENDING_S = 30.0
+ENDING_S = 60.0
 _POLL_S = 0.05
 
 

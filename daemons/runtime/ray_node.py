@@ -20,7 +20,7 @@ from daemons.runtime.cell import LOOPBACK, Cell
 from daemons.runtime.daemon import module_command, module_environment
 
 #: seconds that a node may take to come up and to end
-START_S = 60.0
+START_S = 90.0
 STOP_S = 10.0
 
 #: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;

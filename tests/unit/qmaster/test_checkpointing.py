@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.qmaster.views.job_detail import job_detail
+from daemons.qmaster.views.selection import Listing
 from gridengine.delivery import Checkpointed, Ended
+from gridengine.gdi.requests import Caller
 from gridengine.state import checkpointing
 from tests.harness import Cell
 
@@ -52,6 +55,15 @@ def test_what_the_host_is_told(ckpt: Cell, asked: str, letters: str, seconds: fl
     ckpt.cycle()
     told = ckpt.starts[0].checkpoint
     assert (told["when"], float(told["interval"]), told["migr_command"]) == (letters, seconds, "/m")
+
+
+@pytest.mark.statement("CK-3", "ST-18")
+@pytest.mark.parametrize(("asked", "shown"), [("", "mx"), ("rxs", "sxr"), ("r", "r"), ("0:5:0", "mx")])
+def test_what_is_shown_of_it(ckpt: Cell, asked: str, shown: str) -> None:
+    job = ckpt.submit(checkpoint="save", checkpoint_when=asked)
+    caller = Caller("alice", 1001, "users", 100, "h1")
+    (detail,) = job_detail(Listing(ckpt.state), {"jobs": [str(job)]}, caller, ckpt.now)["jobs"]
+    assert detail["checkpoint_when"] == shown
 
 
 @pytest.mark.statement("CK-3", "CK-7")
