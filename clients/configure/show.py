@@ -161,8 +161,10 @@ def show_group_tree(kind: str, values: list[str]) -> int:
 
 
 def show_group_hosts(kind: str, values: list[str]) -> int:
-    """-shgrp_resolved: all hosts of the group in one line."""
-    print(" ".join(hosts_of_group(values[0])))
+    """-shgrp_resolved: all hosts of the group in one line, which an empty group lacks (O)."""
+    hosts = hosts_of_group(values[0])
+    if hosts:
+        print(" ".join(hosts))
     return 0
 
 
@@ -194,11 +196,10 @@ def _tree(name: str, members: dict[str, list[str]], indent: str) -> "Iterator[st
 
 
 def _resolved(name: str, members: dict[str, list[str]]) -> list[str]:
-    """All hosts of a group, each once, in the order of their appearance."""
-    found: dict[str, None] = {}
-    for member in members.get(name, ()):
-        if member.startswith("@"):
-            found.update(dict.fromkeys(_resolved(member, members)))
-        else:
-            found[member] = None
+    """All hosts of a group, each once: its own in their order, then those of its groups (O)."""
+    listed = members.get(name, ())
+    found = dict.fromkeys(member for member in listed if not member.startswith("@"))
+    for group in listed:
+        if group.startswith("@"):
+            found.update(dict.fromkeys(_resolved(group, members)))
     return list(found)

@@ -64,6 +64,12 @@ class Userset(ConfigObject):
     oticket: Number = "0"
     entries: Annotated[str, AttributeType(_entries)] = "NONE"
 
+    def check(self) -> None:
+        """Only departments have shares and override tickets. Source: access_list(5) fshare, oticket; US-3."""
+        for attribute, text in (("fshare", self.fshare), ("oticket", self.oticket)):
+            if text != "0" and not self.is_department:
+                raise ConfigError(self.kind, self.name, attribute, f"{text} is not 0, and the type ACL has no share of tickets")
+
     @property
     def is_department(self) -> bool:
         """Whether functional shares and override tickets of it count."""

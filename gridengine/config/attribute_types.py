@@ -169,6 +169,11 @@ def none_or(check: Check, none: str = "NONE") -> Check:
     return lambda text: none if is_none(given(text)) else check(text)
 
 
+def written_none_or(check: Check) -> Check:
+    """NONE in any case, printed as written, or what the check accepts."""
+    return lambda text: text.strip() if is_none(given(text)) else check(text)
+
+
 def command(text: str) -> str:
     """A command line: an absolute path, with an optional `user@` in front, and arguments."""
     absolute_path(given(text).split()[0])

@@ -131,7 +131,7 @@ class Configuration(ConfigObject):
     _local: frozenset[str] = PrivateAttr(default=frozenset())
 
     execd_spool_dir: _Path = "/var/spool/gridengine/execd"
-    mailer: _Path = "/usr/bin/mail"
+    mailer: _PathOrNone = "/usr/bin/mail"
     xterm: _Path = "/usr/bin/xterm"
     load_sensor: Annotated[str, AttributeType(_sensors)] = "none"
     prolog: _Procedure = "none"

@@ -17,6 +17,7 @@ from gridengine.config.attribute_types import (
     given,
     none_or,
     number,
+    written_none_or,
 )
 from gridengine.config.command_variables import CKPT_VARIABLES, PE_VARIABLES
 from gridengine.config.objects import ConfigObject
@@ -75,15 +76,24 @@ class ParallelEnvironment(ConfigObject):
     qsort_args: Annotated[str, AttributeType(none_or(_ordering))] = "NONE"
 
 
+_INTERFACES = choice("userdefined", "application-level", "transparent", "hibernator", "cpr")
+
+
+def _interface(text: str) -> str:
+    """One of the interfaces in any case, printed as written (CK-1)."""
+    _INTERFACES(text)
+    return text.strip()
+
+
 def _when(text: str) -> str:
-    """The letters, in the order in which qconf prints them (CK-3)."""
+    """The letters, in the order in which qconf prints them (CK-3; O)."""
     letters = set(given(text))
     if letters - set("smxr"):
         raise SyntaxFault(f'"{text}" may only hold the letters s, m, x and r')
-    return "".join(letter for letter in "xrsm" if letter in letters)
+    return "".join(letter for letter in "xsmr" if letter in letters)
 
 
-_Command = Annotated[str, AttributeType(none_or(command_with(CKPT_VARIABLES), none="none"))]
+_Command = Annotated[str, AttributeType(written_none_or(command_with(CKPT_VARIABLES)))]
 
 
 class Checkpoint(ConfigObject):
@@ -93,14 +103,11 @@ class Checkpoint(ConfigObject):
     key: ClassVar[str] = "ckpt_name"
 
     ckpt_name: ObjectName
-    interface: Annotated[
-        str,
-        AttributeType(choice("userdefined", "application-level", "transparent", "hibernator", "cpr")),
-    ] = "userdefined"
+    interface: Annotated[str, AttributeType(_interface)] = "userdefined"
     ckpt_command: _Command = "none"
     migr_command: _Command = "none"
     restart_command: _Command = "none"
     clean_command: _Command = "none"
-    ckpt_dir: Annotated[str, AttributeType(none_or(absolute_path, none="none"))] = "/tmp"
-    signal: Annotated[str, AttributeType(none_or(check_signal, none="none"))] = "none"
+    ckpt_dir: Annotated[str, AttributeType(written_none_or(absolute_path))] = "/tmp"
+    signal: Annotated[str, AttributeType(written_none_or(check_signal))] = "none"
     when: Annotated[str, AttributeType(none_or(_when, none="none"))] = "sx"

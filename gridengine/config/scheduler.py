@@ -93,6 +93,13 @@ def _policy_hierarchy(text: str) -> str:
     return text
 
 
+def _default_duration(text: str) -> str:
+    """A time above 0: jobs without a run time limit are planned with it (SC-7; O)."""
+    if parse_time(time(text)) == 0:
+        raise SyntaxFault("the duration must be more than 0")
+    return text.strip()
+
+
 def _load_formula(text: str) -> str:
     return str(parse_load_formula(given(text)))
 
@@ -143,7 +150,7 @@ class Scheduler(ConfigObject):
     weight_urgency: Real = "0.100000"
     weight_priority: Real = "1.000000"
     max_reservation: Number = "0"
-    default_duration: Annotated[str, AttributeType(none_or(time, none="INFINITY"))] = "INFINITY"
+    default_duration: Annotated[str, AttributeType(none_or(_default_duration, none="INFINITY"))] = "INFINITY"
 
     @property
     def object_name(self) -> str:

@@ -59,7 +59,7 @@ STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-q", "", "qhost", fold.flag, "queues", "show the queue instances of the hosts"),
     Option("-qs", "states", "qstat qselect", fold.letters("acdosuACDES", "queue state"), "queue_states", "states of queues"),
     Option("-r", "", "qstat", fold.flag, "requested", "show what the jobs request"),
-    Option("-s", "states", "qstat qselect", job_states, "states", "jobs in states of p r s z hu ho hs hd hj ha h a"),
+    Option("-s", "states", "qstat", job_states, "states", "jobs in states of p r s z hu ho hs hd hj ha h a"),
     Option("-t", "", "qstat", fold.flag, "task_usage", "show the tasks of parallel jobs"),
     Option("-u", "user_list", "qstat qhost", fold.names, "users", "jobs of these users, * for all"),
     Option("-U", "user_list", "qstat qselect", fold.names, "access", "queue instances that these users may use"),

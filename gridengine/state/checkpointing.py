@@ -28,8 +28,9 @@ def is_occasion(text: str) -> bool:
 
 
 def interface(state: State, job: Job) -> dict[str, str]:
-    """The attributes of the job's checkpointing environment, empty for jobs without one."""
-    return state.kind("checkpoint").get(job.checkpoint, {}) if job.checkpoint else {}
+    """The attributes of the job's checkpointing environment, `interface` in lower case; empty for jobs without one."""
+    attributes = state.kind("checkpoint").get(job.checkpoint, {}) if job.checkpoint else {}
+    return {**attributes, "interface": attributes["interface"].lower()} if attributes else {}
 
 
 def occasions(state: State, job: Job) -> frozenset[str]:

@@ -11,6 +11,7 @@ from gridengine.errors import SyntaxFault
 
 #: characters that no object name may have, besides blanks and what does not print
 FORBIDDEN_IN_NAMES = frozenset("/:'´\\[]{}|()@%,\"")
+RESERVED_NAMES = frozenset(("none", "all", "template"))
 RESERVED_HOST_NAMES = frozenset(("global", "template", "all", "default", "unknown", "none"))
 _LONGEST_NAME = 512
 _LONGEST_HOST_NAME = 255
@@ -32,7 +33,7 @@ def check_object_name(text: str) -> str:
     for character in text:
         if character in FORBIDDEN_IN_NAMES or not "!" <= character <= "~":
             raise SyntaxFault(f'"{text}" is not a valid name: the character "{character}" is not allowed in it')
-    if is_none(text) or text.lower() == "template":
+    if text.lower() in RESERVED_NAMES:
         raise SyntaxFault(f'"{text}" is reserved and cannot be a name')
     return text
 

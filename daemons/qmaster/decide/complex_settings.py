@@ -7,6 +7,7 @@ Called by `objects` and `attributes`. Source: CX-2, CX-4, CX-45; complex(5); T f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from daemons.qmaster.decide.proposal import Attributes, Proposal
 from gridengine.config.complexes import STRING_TYPES, value_of
@@ -16,6 +17,7 @@ from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names
 from gridengine.syntax.load_formula import parse_load_formula
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
+from gridengine.units import INFINITY
 
 _LISTS: dict[str, tuple[str, ...]] = {
     "cluster_queue": ("complex_values", "load_thresholds", "suspend_thresholds"),
@@ -23,18 +25,25 @@ _LISTS: dict[str, tuple[str, ...]] = {
     "scheduler": ("job_load_adjustments",),
 }
 _TYPED = (*_LISTS["cluster_queue"], "job_load_adjustments")
-Table = Mapping[str, tuple[str, str]]
-"""Full name and type of a complex by its name or shortcut."""
+
+
+class _Known(NamedTuple):
+    """What a value must fit: full name, type, and whether the complex is consumed (CX-45)."""
+
+    name: str
+    type: str = ""
+    consumable: bool = False
+
+
+Table = Mapping[str, _Known]
+"""A complex by its name or shortcut."""
 
 
 def table_of(proposal: Proposal) -> Table:
     """The complexes as they would be, by name and by shortcut."""
-    table: dict[str, tuple[str, str]] = {}
-    for name, text in proposal.kind("complex").items():
-        table[text["shortcut"]] = (name, text["type"])
-    for name, text in proposal.kind("complex").items():
-        table[name] = (name, text["type"])
-    return table
+    entries = proposal.kind("complex").items()
+    known = {name: _Known(name, text["type"], text["consumable"] != "NO") for name, text in entries}
+    return {text["shortcut"]: known[name] for name, text in entries} | known
 
 
 def is_complex_list(kind: str, attribute: str) -> bool:
@@ -55,14 +64,13 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
             raise ConfigError(kind, name, attribute, str(fault)) from None
     if kind == "exec_host" and not is_none(attributes.get("report_variables", "NONE")):
         variables = split_names(attributes["report_variables"])
-        changed["report_variables"] = join_names((table.get(item, (item, ""))[0] for item in variables), ",")
-    if kind == "scheduler":
-        _check_load_formula(table, attributes)
+        changed["report_variables"] = join_names((_known(table, item).name for item in variables), ",")
     if kind == "host_group" and attributes.get("rule"):
         _check_rule(table, name, HostRule(attributes["rule"]))
+    if kind == "scheduler":
+        _check_formula(table, attributes["load_formula"])
     if kind == "resource_quota":
-        counted = {name for name, text in proposal.kind("complex").items() if text["consumable"].upper() != "NO"}
-        changed["limit"] = "\n".join(_full_rule(table, counted, name, line) for line in attributes["limit"].split("\n"))
+        changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
     return changed
 
 
@@ -78,54 +86,64 @@ def full_text(table: Table, kind: str, attribute: str, text: str) -> str:
 def _full_pairs(table: Table, attribute: str, text: str) -> str:
     pairs: dict[str, str] = {}
     for written, value in split_pairs(text, value_required=False):
-        name, kind_of_value = table.get(written, (written, ""))
-        if name in pairs:
-            raise SyntaxFault(f'"{name}" is given twice, once as "{written}"')
-        if value and kind_of_value and attribute in _TYPED:
-            _check_value(name, kind_of_value, value)
-        pairs[name] = value
+        known = _known(table, written)
+        if known.name in pairs:
+            raise SyntaxFault(f'"{known.name}" is given twice, once as "{written}"')
+        if value and attribute in _TYPED:
+            _check_value(known, value)
+        if value and attribute == "complex_values":
+            _check_capacity(known, value)
+        pairs[known.name] = value
     return join_pairs(pairs.items())
 
 
-def _check_value(name: str, kind_of_value: str, value: str) -> None:
+def _known(table: Table, written: str) -> _Known:
+    """What a name or shortcut stands for; an unknown one for itself, its absence is reported with the references."""
+    return table.get(written) or _Known(written)
+
+
+def _check_value(known: _Known, value: str) -> None:
     try:
-        value_of(kind_of_value, value)
+        value_of(known.type, value)
     except SyntaxFault as fault:
-        raise SyntaxFault(f'"{name}" is of the type {kind_of_value}: {fault}') from None
+        raise SyntaxFault(f'"{known.name}" is of the type {known.type}: {fault}') from None
 
 
-def _check_load_formula(table: Table, attributes: Attributes) -> None:
-    """Only what is a number can be weighed (LS-7)."""
-    for name in parse_load_formula(attributes.get("load_formula", "np_load_avg")).names():
-        if table.get(name, ("", ""))[1] in STRING_TYPES:
-            fault = f'"{name}" is of the type {table[name][1]} and has no weight, only numbers have'
-            raise ConfigError("scheduler", "", "load_formula", fault)
+def _check_capacity(known: _Known, value: str) -> None:
+    """How much there is of a consumable can be counted: nothing negative, and an end. Source: complex(5); O."""
+    amount = value_of(known.type, value) if known.consumable else 0.0
+    if isinstance(amount, float) and not 0 <= amount < INFINITY:
+        raise SyntaxFault(f'"{known.name}" is consumable, {value} is not an amount of it')
+
+
+def _check_formula(table: Table, text: str) -> None:
+    """The load formula adds numbers. Raises ConfigError. Source: LS-7; O."""
+    for name in parse_load_formula(text).names():
+        if _known(table, name).type in STRING_TYPES:
+            raise ConfigError("scheduler", "", "load_formula", f'"{name}" is of the type {table[name].type}, not a number')
 
 
 def _check_rule(table: Table, name: str, rule: HostRule) -> None:
     """What a host group's rule compares with must be values of the types."""
     for test in rule.tests:
         try:
-            _check_value(test.name, table.get(test.name, ("", ""))[1], test.value)
+            _check_value(_known(table, test.name), test.value)
         except SyntaxFault as fault:
             raise ConfigError("host_group", name, "rule", str(fault)) from None
 
 
-def _full_rule(table: Table, counted: set[str], name: str, line: str) -> str:
-    """A rule with full names. Its limits must be values of their types, those of consumables (`counted`) not negative; formulas
-    are for the hosts to fill (RQ-6). Source: O for what is refused."""
+def _full_rule(table: Table, name: str, line: str) -> str:
+    """A rule with full names. Its limits must be values of their types, those of consumables neither negative nor endless;
+    formulas are for the hosts to fill (RQ-6). Source: O for what is refused."""
     rule = parse_rule(line)
     limits: dict[str, str] = {}
     for written, value in rule.limits.items():
-        full, kind_of_value = table.get(written, (written, ""))
+        known = _known(table, written)
         try:
             if "$" not in value:
-                _check_value(full, kind_of_value, value)
-                if kind_of_value == "INT" and value.upper() == "INFINITY":
-                    raise SyntaxFault(f'"{full}" is of the type {kind_of_value}, which has no infinity')
-                if full in counted and value.startswith("-"):
-                    raise SyntaxFault(f'"{full}" cannot be limited to less than 0')
+                _check_value(known, value)
+                _check_capacity(known, value)
         except SyntaxFault as fault:
             raise ConfigError("resource_quota", name, "limit", str(fault)) from None
-        limits[full] = value
+        limits[known.name] = value
     return str(rule._replace(limits=limits))

@@ -24,6 +24,8 @@ from gridengine.state.queues import names
 from gridengine.state.state import State
 
 PROTECTED = {"manager": "root", "operator": "root"}
+#: nodes of the share tree have names alone (user(5), project(5); O)
+_ONE_NAMESPACE = {"user": "project", "project": "user"}
 
 
 def refusals(proposal: Proposal, world: World) -> Iterator[str]:
@@ -32,6 +34,8 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
         yield from _missing(proposal, kind, name, world)
         if kind == "host_group":
             yield from _cycle(proposal, name)
+        if (other := _ONE_NAMESPACE.get(kind)) and proposal.has(other, name) and not proposal.state.has(kind, name):
+            yield f"denied: users and projects share their names, there is {title(other, name)}"
     kinds = {kind for kind, _ in proposal.changed}
     try:
         if "userset" in kinds:

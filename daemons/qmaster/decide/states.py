@@ -79,23 +79,24 @@ def _change_instance(
     state: State, request: ChangeStates, name: str, caller: Caller, operator: bool, decision: Decision
 ) -> None:
     action = request.action
-    if not operator and not (owns_queue(state, caller, name) and action in _FLAGS):
+    if not operator and not (owns_queue(state, caller, name) and action != "reschedule"):
         decision.answer.error(f'{caller.user} - you have no permission to modify queue "{name}"')
         return
     instance = state.instances[name]
+    changed = "forced state change" if request.force else "changed state"
     if action in _FLAGS:
         flag, on = _FLAGS[action]
-        if getattr(instance, flag) == on:
+        if getattr(instance, flag) == on and not request.force:
             decision.answer.info(f'Queue instance "{name}" is already in the specified state: {_DONE[action]}')
             return
         decision.events.append(InstanceFlagsChanged([name], {flag: on}))
-        decision.answer.info(f'{caller.user}@{caller.host} changed state of "{name}" ({_DONE[action]})')
+        decision.answer.info(f'{caller.user}@{caller.host} {changed} of "{name}" ({_DONE[action]})')
     elif action == "clear":
-        if not instance.errors:
+        if not instance.errors and not request.force:
             decision.answer.info(f'Queue instance "{name}" is already in the specified state: no error')
             return
         decision.events.append(InstanceErrorsCleared([name]))
-        decision.answer.info(f'{caller.user}@{caller.host} changed state of "{name}" (no error)')
+        decision.answer.info(f'{caller.user}@{caller.host} {changed} of "{name}" (no error)')
     else:
         for job_id, task_id in sorted(state.tasks_in.get(name, ())):
             job = state.jobs[job_id]

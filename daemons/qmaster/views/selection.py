@@ -31,6 +31,7 @@ from gridengine.syntax.wildcard import Matcher, compile_expression
 
 Body = dict[str, Any]
 """Selection of instances, all optional: `queues` expressions, `requests` (-l), `pe`, `access` users, `states` letters."""
+_NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 
 
 class Listing:
@@ -129,13 +130,18 @@ class Listing:
         return config.seq_no if config is not None else 0
 
     def demands(self, requests: list[str]) -> list[Demand]:
-        """The requests of -l; raises SyntaxFault for an unknown resource."""
+        """The requests of -l; a name alone asks for TRUE, which is 1 of a number. Raises SyntaxFault for an unknown
+        resource, and for less than nothing of a consumable. Source: QS-2, QS-5; O.
+        """
         demands = []
         for name, text in parse_requests(",".join(requests)):
             entry = self.site.entry(name)
             if entry is None:
                 raise SyntaxFault(f'unknown resource "{name}"')
-            demands.append(Demand(entry, text))
+            demand = Demand(entry, "1" if text == "TRUE" and entry.type in _NUMBERS else text)
+            if entry.is_consumable and demand.amount < 0:
+                raise SyntaxFault(f'"{name}" is consumable, {text} is not an amount of it')
+            demands.append(demand)
         return demands
 
     def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
@@ -167,7 +173,6 @@ class Listing:
             if outcome[key]:
                 found.add(job.id)
         return found
-
 
     def _fits(self, empty: Ledger, request: Request, instances: list[QueueInstance]) -> bool:
         """Whether the instances, all of them free, have the place that a request needs."""

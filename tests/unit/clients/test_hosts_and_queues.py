@@ -98,6 +98,9 @@ def test_qselect_knows_no_load_and_no_use(shell: Shell, cell: Cell) -> None:
     cell.cycle()
     assert len(shell("qselect -l slots=4").lines) == 3
     assert shell("qselect -l slots=5").status == 1
+    assert len(shell("qselect -l slots").lines) == 3, "a name alone asks for 1"
+    less = shell("qselect -l slots=-1")
+    assert (less.status, less.out) == (1, "") and "consumable" in less.err
 
 
 @pytest.mark.statement("QS-2", "QC-31")
@@ -171,9 +174,10 @@ def test_owners_of_a_queue(shell: Shell, cell: Cell) -> None:
     for option, letters in (("-d", "d"), ("-e", ""), ("-s", "s"), ("-usq", "")):
         assert shell(f"qmod {option} all.q@h1").status == 0
         assert shell("qstat -f -q all.q@h1").lines[2].split()[5:] == ([letters] if letters else [])
-    for option in ("-c", "-cq", "-rq"):
-        outcome = shell(f"qmod {option} all.q@h1")
-        assert (outcome.err, outcome.status) == ('alice - you have no permission to modify queue "all.q@h1"\n', 1)
+    assert shell("qmod -cq all.q@h1").out == 'Queue instance "all.q@h1" is already in the specified state: no error\n'
+    outcome = shell("qmod -rq all.q@h1")
+    assert (outcome.err, outcome.status) == ('alice - you have no permission to modify queue "all.q@h1"\n', 1)
+    assert shell.as_root("qmod -f -d all.q@h1").out == 'root@master forced state change of "all.q@h1" (disabled)\n'
     outcome = shell("qmod -d all.q")
     assert (len(outcome.lines), len(outcome.err.splitlines()), outcome.status) == (1, 2, 1)
     assert shell("qselect -qs d").out == "all.q@h1\n"

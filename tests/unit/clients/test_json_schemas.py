@@ -155,7 +155,7 @@ def test_groups_share_tree_scheduler_and_detached_settings(shell: Shell, cell: C
     )["shown"]
     inner = {"name": "@allhosts", "members": [{"name": "h1"}, {"name": "h2"}, {"name": "h3"}]}
     assert tree == {"kind": "host_group", "tree": {"name": "@most", "members": [inner, {"name": "h9"}]}}
-    assert hosts["names"] == ["h1", "h2", "h3", "h9"]
+    assert hosts["names"] == ["h9", "h1", "h2", "h3"]
     assert stree["objects"][0]["attributes"]
     assert (clients["event_clients"][0]["name"], scheduler["host"]) == ("scheduler", "master")
     assert none == {"kind": "cluster_queue", "detached": []}

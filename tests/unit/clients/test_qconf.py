@@ -80,7 +80,7 @@ def test_nested_groups(shell: Shell, cell: Cell) -> None:
     cell.add("host_group", "@part", hostlist="h1 h2")
     cell.add("host_group", "@both", hostlist="@part h3 h2")
     assert shell("qconf -shgrp_tree @both").out == "@both\n   @part\n      h1\n      h2\n   h3\n   h2\n"
-    assert shell("qconf -shgrp_resolved @both").out == "h1 h2 h3\n"
+    assert shell("qconf -shgrp_resolved @both").out == "h3 h2 h1\n"
     assert shell("qconf -shgrp_tree @nosuch").status == 1
 
 

@@ -62,7 +62,7 @@ def test_quota_sets_at_once_and_one_by_one(shell: Shell, cell: Cell) -> None:
         f'root@master added "{name}" to resource quota set list' for name in ("one", "two")
     ]
     assert shell("qconf -srqsl").out == "one\ntwo\n"
-    assert shell("qconf -srqs one,two").out == shell("qconf -srqs").out
+    assert shell("qconf -srqs one,two").out == shell("qconf -srqs 'o*,t?o'").out == shell("qconf -srqs").out
     write(shell, "other", QUOTAS.replace("=4", "=5").replace("=9", "=10"))
     outcome = shell.as_root("qconf -Mrqs other two")
     assert told(outcome) == ('root@master modified "two" in resource quota set list\n', "", 0)
@@ -209,9 +209,11 @@ def test_instances_that_qselect_found(shell: Shell, cell: Cell) -> None:
 def test_members_that_a_rule_found(shell: Shell, cell: Cell) -> None:
     cell.add("host_group", "@linux", hostlist="NONE", rule="arch=lx-* & !hostname=h2")
     cell.add("host_group", "@both", hostlist="@linux h2")
-    assert shell("qconf -shgrp_resolved @both").out == "h1 h3 h2\n"
+    assert shell("qconf -shgrp_resolved @both").out == "h2 h1 h3\n"
     assert shell("qconf -shgrp_tree @both").out == "@both\n   @linux\n      h1\n      h3\n   h2\n"
     assert "rule arch=lx-* & !hostname=h2" in shell("qconf -shgrp @linux").lines
+    shell.as_root("qconf -rattr hostgroup hostlist NONE @both")
+    assert shell("qconf -shgrp_resolved @both").out == ""
 
 
 @pytest.mark.statement("EV-10", "QF-34")

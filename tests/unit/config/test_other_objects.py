@@ -135,6 +135,8 @@ def test_usersets() -> None:
     refused("userset", "a", "type", "FOO")
     refused("userset", "a", "fshare", "-1")
     refused("userset", "a", "entries", "a/b")
+    for attribute in ("fshare", "oticket"):
+        refused("userset", "a", attribute, "3")  # the template is no department
     with pytest.raises(ConfigError, match='"fshare": the attribute is missing'):
         read("userset", "name a\ntype ACL\n")
 
@@ -158,6 +160,7 @@ def test_users_and_projects() -> None:
     assert changed("project", "p", "acl", "a,b") == "a b"
     refused("user", "a", "oticket", "abc")
     refused("user", "a", "name", "a@b")
+    refused("project", "p", "name", "All")
     with pytest.raises(ConfigError, match="line 2: .*given twice"):
         KINDS["user"].parse(parse("name a\nname b\n"))
 
@@ -205,14 +208,15 @@ def test_parallel_environments() -> None:
 @pytest.mark.statement("CK-1", "CK-2", "CK-3", "X-15", "CQ-37")
 def test_checkpointing_interfaces() -> None:
     for attribute, text, printed in (
-        ("interface", "APPLICATION-LEVEL", "application-level"),
+        ("interface", "APPLICATION-LEVEL", "APPLICATION-LEVEL"),
         ("interface", "hibernator", "hibernator"),
         ("ckpt_command", "/bin/c $ckpt_dir $ckpt_signal $job_pid", "/bin/c $ckpt_dir $ckpt_signal $job_pid"),
-        ("clean_command", "NONE", "none"),
+        ("clean_command", "NONE", "NONE"),
+        ("signal", "none", "none"),
         ("signal", "USR1", "USR1"),
         ("signal", "12", "12"),
         ("when", "sx", "xs"),
-        ("when", "msxr", "xrsm"),
+        ("when", "msxr", "xsmr"),
     ):
         assert changed("checkpoint", "c", attribute, text) == printed
     for attribute, text in (

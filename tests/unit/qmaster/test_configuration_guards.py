@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.config import KINDS
 from gridengine.state.letters import instance_letters
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
@@ -69,6 +70,9 @@ def test_a_complex_that_a_quota_limits_is_not_removed(cell: Cell) -> None:
         ("exec_host", "h1", "complex_values", "slots=abc", "INT"),
         ("exec_host", "h1", "complex_values", "nosuch=1", '"nosuch" does not exist'),
         ("exec_host", "h1", "complex_values", "s=1,slots=2", "given twice"),
+        ("exec_host", "h1", "complex_values", "slots=-1", "consumable"),
+        ("exec_host", "h1", "complex_values", "slots=INFINITY", "consumable"),
+        ("cluster_queue", "all.q", "complex_values", "slots=1,[h1=slots=-1]", "consumable"),
         ("cluster_queue", "all.q", "complex_values", "h_vmem=1,[h1=h_vmem=lots]", "MEMORY"),
         ("cluster_queue", "all.q", "load_thresholds", "np_load_avg=high", "DOUBLE"),
         ("cluster_queue", "all.q", "suspend_thresholds", "nosuch=1", '"nosuch" does not exist'),
@@ -245,3 +249,11 @@ def test_a_load_formula_weighs_numbers_only(cell: Cell) -> None:
     answer = cell.configure("scheduler", "", load_formula="slots+arch")
     assert answer.status == 1 and '"arch" is of the type STRING' in texts(answer)[0]
     assert cell.configure("scheduler", "", load_formula="-slots").status == 0
+
+
+@pytest.mark.statement("US-1", "US-2")
+def test_users_and_projects_share_their_names(cell: Cell) -> None:
+    cell.add("project", "one")
+    answer = cell.admin("config_add", kind="user", name="one", attributes=entries(KINDS["user"].template("one").attributes()))
+    assert answer.status == 1 and 'project "one"' in texts(answer)[0]
+    assert not cell.state.has("user", "one")
