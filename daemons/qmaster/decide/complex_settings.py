@@ -133,7 +133,8 @@ def _check_rule(table: Table, name: str, rule: HostRule) -> None:
 
 
 def _full_rule(table: Table, name: str, line: str) -> str:
-    """A rule with full names. Its limits must be values of their types; formulas are for the hosts to fill (RQ-6)."""
+    """A rule with full names. Its limits must be values of their types, those of consumables neither negative nor endless;
+    formulas are for the hosts to fill (RQ-6). Source: O for what is refused."""
     rule = parse_rule(line)
     limits: dict[str, str] = {}
     for written, value in rule.limits.items():

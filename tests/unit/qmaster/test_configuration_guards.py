@@ -256,3 +256,4 @@ def test_users_and_projects_share_their_names(cell: Cell) -> None:
 def test_a_load_formula_adds_numbers(cell: Cell) -> None:
     answer = cell.configure("scheduler", "", load_formula="np_load_avg+arch")
     assert answer.status == 1 and '"arch" is of the type STRING' in texts(answer)[0]
+    assert cell.configure("scheduler", "", load_formula="-slots").status == 0
