@@ -12,6 +12,7 @@ from pathlib import Path
 from gridengine.delivery import Ended
 from gridengine.state.jobs import Job, Task
 from gridengine.state.slaves import SlaveTask
+from gridengine.state.state import State
 
 RUSAGE = (
     "ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock "
@@ -24,10 +25,11 @@ _PE_TASKID = 41  # position of that field, from 0
 HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 
 
-def record(job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
-    """The accounting fields, in order, of a task that ended as reported."""
+def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
+    """The accounting fields, in order, of a task that ended as reported. `priority` is that of its queue (accounting(5))."""
     usage = ended.usage
     master = task.granted[0] if task.granted else None
+    config = state.configs.get(master.instance) if master else None
     numbers = [_number(name, usage.get(name, 0.0)) for name in RUSAGE]
     return [
         master.queue if master else "UNKNOWN",
@@ -37,7 +39,7 @@ def record(job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
         job.name,
         str(job.id),
         job.account,
-        str(job.priority),
+        config.text["priority"] if config is not None else "0",
         str(int(job.submit_time)),
         str(int(ended.start_time)),
         str(int(ended.end_time)),
@@ -61,22 +63,22 @@ def record(job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
     ]
 
 
-def slave_record(job: Job, task: Task, slave: SlaveTask, ended: Ended) -> list[str]:
+def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> list[str]:
     """The record of a slave task, which `pe_taskid` tells from that of the job: NUMBER.HOST (PE-13)."""
-    fields = record(job, task, ended, ended.failed)
+    fields = record(state, job, task, ended, ended.failed)
     fields[0], _, fields[1] = slave.instance.partition("@")
     fields[_PE_TASKID] = f"{slave.number}.{slave.host}"
     return fields
 
 
-def killed_record(job: Job, task: Task, now: float, failed: int) -> list[str]:
+def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -> list[str]:
     """The record of a task whose host gave no report (forced deletion, lost host)."""
     seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
     usage = {"ru_wallclock": seconds}
     if task.usage is not None:
         usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
     ended = Ended((job.id, task.id, task.attempt), failed, 137, 9, "", task.start_time, now, usage)
-    return record(job, task, ended, failed)
+    return record(state, job, task, ended, failed)
 
 
 def _number(name: str, value: float) -> str:
@@ -88,6 +90,8 @@ def category(job: Job) -> str:
     parts = []
     if job.hard_queues:
         parts.append(f"-q {','.join(job.hard_queues)}")
+    if job.master_queues:
+        parts.append(f"-masterq {','.join(job.master_queues)}")
     if job.hard:
         parts.append("-l " + ",".join(f"{name}={value}" for name, value in sorted(job.hard.items())))
     if job.soft:

@@ -46,5 +46,5 @@ def _clean(
         task = job.tasks[task_id]
         decision.events.append(TaskEnded(job_id, task_id, task.attempt, world.now, 137, FAILED_FORCED))
         decision.accounting.append(
-            (job_id, task_id, killed_record(job, task, world.now, FAILED_FORCED))
+            (job_id, task_id, killed_record(state, job, task, world.now, FAILED_FORCED))
         )

@@ -49,7 +49,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
                 job_id = selected.job.id
                 decision.answer.error(f'{caller.user} - you do not have the necessary privileges to delete the job "{job_id}"')
                 continue
-            _delete(decision, selected, caller, world, forced, gone)
+            _delete(state, decision, selected, caller, world, forced, gone)
     return decision
 
 
@@ -77,6 +77,7 @@ def _remaining(job: Job, gone: dict[int, Ranges]) -> Ranges:
 
 
 def _delete(
+    state: State,
     decision: Decision,
     selected: Selected,
     caller: Caller,
@@ -107,7 +108,7 @@ def _delete(
         whole = not at_host and pending == remaining
         _say_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
-        _delete_at_host(decision, job, task, caller, world, forced(task))
+        _delete_at_host(state, decision, job, task, caller, world, forced(task))
 
 
 def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, caller: Caller) -> None:
@@ -119,11 +120,13 @@ def _say_deleted(decision: Decision, job: Job, pending: Ranges, whole: bool, cal
         decision.answer.info(f"{caller.user} has deleted job-array tasks {pending.summary()} of job {job.id}")
 
 
-def _delete_at_host(decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool) -> None:
+def _delete_at_host(
+    state: State, decision: Decision, job: Job, task: Task, caller: Caller, world: World, force: bool
+) -> None:
     what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
     if force:
         decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED))
-        record = killed_record(job, task, world.now, FAILED_FORCED)
+        record = killed_record(state, job, task, world.now, FAILED_FORCED)
         decision.accounting.append((job.id, task.id, record))
         decision.answer.info(f"{caller.user} has forced the deletion of {what.replace('job-array task', 'job')}")
     elif task.deleted_by:

@@ -125,6 +125,6 @@ def end_of_doomed(state: State, now: float) -> Decision:
                 waiting = waiting.union(task.id)
         if waiting:
             decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
-            record = killed_record(job, Task(waiting.first), now, FAILED_NEVER_RUN)
+            record = killed_record(state, job, Task(waiting.first), now, FAILED_NEVER_RUN)
             decision.accounting.append((job_id, waiting.first, record))
     return decision

@@ -163,10 +163,10 @@ def _inventory(
 def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> None:
     """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
     if may_rerun(state, job, task) and not task.deleted_by:
-        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST)))
+        outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
         outcome.events.append(ev.TaskRequeued(job.id, task.id, task.attempt, now))
     else:
-        outcome.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_LOST)))
+        outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
         outcome.events.append(ev.TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
 
 
@@ -199,25 +199,25 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
     report = _with_slaves(state, task, report)
     queues_shell = report.failed == NO_SHELL and _is_queues_shell(state, job, task)
     if task.deleted_by:
-        _end(job, task, report, outcome)
+        _end(state, job, task, report, outcome)
     elif report.host_faults:
-        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
         outcome.events += [*fault_events(state, host, report.host_faults), ev.TaskRequeued(*try_of(report.key), now)]
     elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
-        outcome.accounting.append((job.id, task.id, record(job, task, report, failed)))
+        outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, behind=behind))
     elif report.failed in JOB_ERRORS and job.kind == "batch" and not queues_shell:
         reason = report.reason or "the job ended with exit status 100"
-        _requeue_in_error(job, task, report, reason, now, outcome)
+        _requeue_in_error(state, job, task, report, reason, now, outcome)
     elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB or queues_shell:
-        _queue_error(job, task, report, now, outcome)
+        _queue_error(state, job, task, report, now, outcome)
     elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task, report.checkpoint):
-        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))
     else:
-        _end(job, task, report, outcome)
+        _end(state, job, task, report, outcome)
 
 
 def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
@@ -236,15 +236,15 @@ def goes_behind(state: State, job: Job) -> bool:
     return key not in qmaster_flags(state)
 
 
-def _end(job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
-    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+def _end(state: State, job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
+    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(
         ev.TaskEnded(*try_of(report.key), report.end_time or task.start_time, report.exit_status, report.failed)
     )
 
 
-def _requeue_in_error(job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
-    outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+def _requeue_in_error(state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
+    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, error=reason))
 
 
@@ -259,13 +259,13 @@ def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
     return not job.no_shell if job.binary else queue.get("shell_start_mode") != "unix_behavior"
 
 
-def _queue_error(job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
+def _queue_error(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
     instance = task.granted[0].instance
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
     outcome.events.append(ev.InstanceErrorSet(instance, reason))
     if report.failed in QUEUE_ERRORS_AFTER_JOB or job.kind != "batch":
-        _end(job, task, report, outcome)
+        _end(state, job, task, report, outcome)
     else:
-        outcome.accounting.append((job.id, task.id, record(job, task, report, report.failed)))
+        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False))

@@ -82,8 +82,8 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
         if task.deleted_by or task.host != host and "ENABLE_RESCHEDULE_SLAVE" not in flags:
             continue
         if not why_not(state, job, task):
-            decision.accounting.append((job_id, task_id, killed_record(job, task, now, FAILED_RESCHEDULED)))
+            decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             decision.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now))
         elif "ENABLE_RESCHEDULE_KILL" in flags and job.kind == "batch":
-            decision.accounting.append((job_id, task_id, killed_record(job, task, now, FAILED_LOST)))
+            decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_LOST)))
             decision.events.append(ev.TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST))

@@ -51,7 +51,7 @@ def end_reservation(
                 continue
             if force:
                 decision.events.append(TaskEnded(job_id, task.id, task.attempt, now, 137, FAILED_FORCED))
-                record = killed_record(job, task, now, FAILED_FORCED)
+                record = killed_record(state, job, task, now, FAILED_FORCED)
                 decision.accounting.append((job_id, task.id, record))
                 continue
             waiting = True

@@ -83,7 +83,7 @@ def slave_ended(state: State, report: Ended, decision: Decision) -> None:
     task = job.tasks[task_id]
     pe = state.typed("parallel_environment", task.pe)
     if pe is None or not pe.accounting_summary:
-        decision.accounting.append((job_id, task_id, slave_record(job, task, slave, report)))
+        decision.accounting.append((job_id, task_id, slave_record(state, job, task, slave, report)))
     end = report.end_time or slave.start_time
     decision.events.append(
         ev.SlaveEnded(job_id, task_id, attempt, number, end, report.exit_status, report.failed, report.reason, report.usage)

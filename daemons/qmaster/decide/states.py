@@ -70,7 +70,7 @@ def _take_back(state: State, now: float, decision: Decision) -> None:
         job = state.jobs[request.job_id]
         task = job.tasks[request.task_id]
         if not state.hosts[task.host].up:
-            decision.accounting.append((job.id, task.id, killed_record(job, task, now, FAILED_RESCHEDULED)))
+            decision.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             behind = goes_behind(state, job)
             decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind))
 
