@@ -54,7 +54,7 @@ def qacct(arguments: list[str]) -> int:
     from clients.render.accounting import totals
 
     if ignored:
-        print(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.\n")
+        program.complain(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.")
     sys.stdout.writelines(totals(records, fields))
     return 0
 

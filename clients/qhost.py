@@ -17,6 +17,9 @@ def qhost(arguments: list[str]) -> int:
     fields, operands = program.simple_options("qhost", STATUS_OPTIONS, arguments)
     if operands:
         return program.misused("qhost", STATUS_OPTIONS, "", f'qhost: invalid option argument "{operands[0]}"')
+    if "users" in fields:
+        # whose jobs: so jobs are meant
+        fields["jobs"] = True
     hosts = {
         "hosts": fields.get("hosts", []),
         "requests": fields.get("requests", []),

@@ -37,8 +37,9 @@ def host_table(
     `topology`: with sockets, cores and threads; `titled`: a title in front of the resources (-F with names).
     Jobs stand below their queues where these are shown, and then without a header.
     """
-    yield _HEADER.format(" NSOC NCOR NTHR " if topology else " ")
-    yield "-" * (94 if topology else 79) + "\n"
+    if hosts:
+        yield _HEADER.format(" NSOC NCOR NTHR " if topology else " ")
+        yield "-" * (94 if topology else 79) + "\n"
     table = JobTable(slot_lines=True, queue=10 if queues is None else 0, indent="   ")
     header: str | None = table.header() if queues is None else None
     for host in hosts:

@@ -95,6 +95,8 @@ def category(job: Job) -> str:
     parts = []
     if job.hard_queues:
         parts.append(f"-q {','.join(job.hard_queues)}")
+    if job.master_queues:
+        parts.append(f"-masterq {','.join(job.master_queues)}")
     if job.hard:
         parts.append("-l " + ",".join(f"{name}={value}" for name, value in sorted(job.hard.items())))
     if job.soft:

@@ -30,7 +30,10 @@ def _step(view: View, ledger: Ledger, orders: Orders, now: float, name: str) -> 
     tasks: list[tuple[float, int, int, Task]] = []
     for job_id, task_id in view.state.tasks_in[name]:
         task = view.state.task(job_id, task_id)
-        if task is not None and task.status == "running" and task.threshold_suspended != alarm:
+        if task is None or task.status != "running" or task.threshold_suspended == alarm:
+            continue
+        # what stands still for another reason gives no relief
+        if not (alarm and (task.suspended or task.subordinated)):
             tasks.append((task.start_time, job_id, task_id, task))
     if not tasks:
         return

@@ -3,6 +3,14 @@
 from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
+
+def slots(target: fold.Target, field: str, values: fold.Values) -> None:
+    """A number of slots; without one the empty text."""
+    if values:
+        fold.count({}, field, values)
+    fold.text(target, field, values)
+
+
 ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-ar", "[ar_id]", "qacct", fold.text, "ar", "by advance reservation, or this one"),
     Option("-A", "[account]", "qacct", fold.text, "account", "by account, or this one"),
@@ -23,6 +31,6 @@ ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-pe", "[pe_name]", "qacct", fold.text, "pe", "by parallel environment, or this one"),
     Option("-P", "[project]", "qacct", fold.text, "project", "by project, or this one"),
     Option("-q", "[wc_queue]", "qacct", fold.text, "queue", "by cluster queue, or those that match"),
-    Option("-slots", "[slots]", "qacct", fold.text, "slots", "by number of slots, or this number"),
+    Option("-slots", "[slots]", "qacct", slots, "slots", "by number of slots, or this number"),
     Option("-t", "task_id_range", "qacct", fold.text, "tasks", "with -j: these tasks"),
 )

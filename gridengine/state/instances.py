@@ -111,6 +111,7 @@ def _orphan(state: State, name: str) -> None:
     """Keep an instance that is no longer configured, with its last configuration, for what is in it."""
     instance = state.instances[name]
     instance.orphaned = True
+    state.ambiguous.pop(name, None)  # nothing is configured for it any more, so nothing differs
     if name in state.configs:
         instance.last_text = state.configs[name].text
     elif instance.last_text:

@@ -37,22 +37,36 @@ def _waiting(held: bool, task: Task | None = None) -> str:
 
 
 def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
-    """The pending tasks of a job by letters: (letters, tasks), in the order of the first task of each (ST-17)."""
+    """The pending tasks of a job by letters and holds: (letters, tasks), those with fewer holds first (ST-17; O).
+
+    Tasks of different holds are apart although the letters are the same: what releases some does not release the others.
+    """
     tasks = job.pending
     if not (job.tasks or job.is_array):
         # most of ten thousand jobs: one task, never started
         return [(_waiting(bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
-    groups: dict[str, Ranges] = {}
+    groups: dict[tuple[int, str], Ranges] = {}
     if tasks:
         held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
-        for letters, part in ((_waiting(True), held), (_waiting(False), tasks - held if held else tasks)):
-            if part:
-                groups[letters] = part
+        for holds, part in _by_holds(job, tasks):
+            for letters, group in ((_waiting(True), part & held), (_waiting(False), part - held if held else part)):
+                if group:
+                    groups[holds, letters] = group
     for task in job.tasks.values():
         if task.status == "pending":
-            letters = pending_letters(state, job, task.id, task)
-            groups[letters] = groups.get(letters, Ranges()) | Ranges.of((task.id,))
-    return sorted(groups.items(), key=lambda group: group[1].first) if len(groups) > 1 else list(groups.items())
+            key = (int(job.held(task.id)), pending_letters(state, job, task.id, task))
+            groups[key] = groups.get(key, Ranges()) | Ranges.of((task.id,))
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[1].first)) if len(groups) > 1 else groups.items()
+    return [(letters, group) for (_, letters), group in ordered]
+
+
+def _by_holds(job: Job, tasks: Ranges) -> list[tuple[int, Ranges]]:
+    """Tasks by the hold types that are set for them."""
+    parts = [(0, tasks)]
+    for kind, kept in job.holds.items():
+        split = [(holds | kind, part & kept) for holds, part in parts] + [(holds, part - kept) for holds, part in parts]
+        parts = [(holds, part) for holds, part in split if part]
+    return parts
 
 
 def running_letters(state: State, job: Job, task: Task) -> str:

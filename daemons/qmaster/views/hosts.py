@@ -22,9 +22,9 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
     """Body: `hosts` (names, [] for all), `requests` (-l), `load` (name of the value in the load column),
     `resources` (null, [] for all, names), `load_values` (true: all that the host reports, as it reports it).
 
-    Data: a dict a host, "global" first unless -l was given: name, values (arch as text, the others numbers, memory in
-    bytes; null where not known, in the order arch num_proc m_socket m_core m_thread load_avg mem_total mem_used
-    swap_total swap_used), resources ([letters, name, value] each), load_values (texts by name). Raises SyntaxFault.
+    Data: a dict a host, "global" first unless it does not offer what -l requests: name, values (arch as text, the others
+    numbers, memory in bytes; null where not known, in the order arch num_proc m_socket m_core m_thread load_avg mem_total
+    mem_used swap_total swap_used), resources ([letters, name, value] each), load_values (texts by name). Raises SyntaxFault.
     """
     state = listing.state
     known = sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
@@ -33,7 +33,7 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
             raise SyntaxFault(f'can\'t resolve hostname "{name}"')
     names = [name for name in known if not body.get("hosts") or name in body["hosts"]]
     if body.get("requests"):
-        names = listing.hosts_offering(names, body["requests"])
+        names = listing.hosts_offering([GLOBAL, *names], body["requests"])
     else:
         names = [GLOBAL, *names]
     load_name = body.get("load") or "load_avg"

@@ -32,6 +32,8 @@ Row = list[object]
 #: rows in one line of a `job_list`: few enough to be held by a client, enough that their number costs nothing
 ROWS_A_LINE = 500
 _NO_PRIORITY = (0.0, 0.0, 0.0, 0.0)
+#: states of -s that leave only those of the pending tasks that wait for one of these reasons, even beside `p`
+_HELD = frozenset(("hu", "ho", "hs", "hd", "hj", "ha"))
 _HOLDS = {"hu": Hold.USER, "ho": Hold.OPERATOR, "hs": Hold.SYSTEM}
 
 
@@ -167,7 +169,7 @@ def _pending_rows(
     groups = pending_groups(state, job)
     if not groups:
         return []
-    if "p" not in states:
+    if not states.isdisjoint(_HELD):
         groups = _held_so(state, job, groups, states, now)
     priority = state.priorities.get(job.id, _NO_PRIORITY)[0]
     slots = assumed_slots(state, listing.request(job)) if job.pe_range else 1

@@ -59,9 +59,21 @@ def test_resources_and_selection_of_hosts(hosts: Shell) -> None:
     assert hosts("qhost -q -F arch,num_proc -h h1").lines[4:6] == [f"{title}hl:arch=lx-amd64", "   hl:num_proc=2.000000"]
     assert hosts("qhost -l arch=lx-amd64").out == HEADER + H1
     assert len(hosts("qhost -ncb").lines[1]) == 79
+    nothing = hosts("qhost -l arch=nosuch")
+    assert (nothing.out, nothing.err, nothing.status) == ("", "", 0)
     outcome = hosts("qhost -h nosuch")
     assert (outcome.out, outcome.status) == ("", 1)
     assert 'can\'t resolve hostname "nosuch"' in outcome.err
+
+
+@pytest.mark.statement("QH-3", "QH-4")
+def test_jobs_of_users_at_hosts(hosts: Shell, cell: Cell) -> None:
+    hosts("qsub -b y -N mine sleep 9")
+    cell.cycle()
+    assert hosts("qhost -u alice").out == hosts("qhost -j").out != hosts("qhost").out
+    assert hosts("qhost -u bob").out == hosts("qhost").out
+    cell.configure("exec_host", "global", complex_values="slots=7")
+    assert hosts("qhost -l slots=7 -h h1").out == HEADER + GLOBAL + H1
 
 
 @pytest.mark.statement("QH-4")
@@ -239,3 +251,15 @@ def test_why_instances_are_ambiguous_or_in_error(shell: Shell, cell: Cell) -> No
     assert lines[2].split()[-1] == "Ec"
     assert any("marked QERROR as result of job 1's failure at host h1: prolog exit 1" in line for line in lines)
     assert shell("qselect -qs E").out == shell("qselect -qs c").out == "all.q@h1\n"
+
+
+@pytest.mark.statement("CQ-31", "QI-14")
+def test_an_instance_that_is_no_longer_configured_is_not_ambiguous(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -q all.q@h1 sleep 9")
+    cell.cycle()
+    for name in ("@a", "@b"):
+        cell.add("host_group", name, hostlist="h1")
+    cell.configure("cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2]")
+    assert shell("qselect -qs c").out == "all.q@h1\n"
+    cell.configure("cluster_queue", "all.q", hostlist="h2")
+    assert shell("qselect -qs o").out == "all.q@h1\n" and shell("qselect -qs c").out == ""

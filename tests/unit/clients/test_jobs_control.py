@@ -224,6 +224,8 @@ def test_what_is_not_there(shell: Shell) -> None:
     ):
         outcome = shell(f"qacct {options}")
         assert (outcome.out, outcome.err, outcome.status) == ("", text, 1)
+    outcome = shell("qacct -slots x")
+    assert (outcome.out, outcome.status) == ("", 1) and outcome.err.endswith('qacct: "x" is not a number\n')
 
 
 @pytest.mark.statement("QA-3")
@@ -233,6 +235,9 @@ def test_resources_are_those_of_now(shell: Shell, cell: Cell) -> None:
     cell.end(1)
     assert shell("qacct -l arch=lx-amd64").out == shell("qacct").out
     assert shell("qacct -l arch=nosuch").lines[-1].split()[0] == "0"
+    cell.configure("cluster_queue", "all.q", hostlist="NONE")
+    outcome = shell("qacct -l arch=lx-amd64")
+    assert outcome.out.startswith("Total System Usage\n") and outcome.err.startswith("1 jobs ignored for accounting.")
 
 
 @pytest.mark.statement("QA-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -79,6 +80,19 @@ def test_one_line_a_slot(busy: Shell) -> None:
         + f"{blank}all.q@h3                       SLAVE         \n"
         * 3
     )
+
+
+@pytest.mark.statement("ST-16", "ST-24", "ST-26")
+def test_slots_with_requests_and_by_jobs(busy: Shell) -> None:
+    lines = busy("qstat -g t -r -s r").lines
+    places = [number for number, line in enumerate(lines) if "SLAVE" in line]
+    assert len(places) == 4
+    assert all(lines[number + 1] == "       Full jobname:     sleep" for number in places)
+    # -t keeps a job together, its master in front
+    found = [line.partition("all.q@")[2].split()[:2] for line in busy("qstat -t -s r").lines[5:]]
+    assert found == [["h3", "MASTER"], ["h3", "SLAVE"], ["h3", "SLAVE"], ["h3", "SLAVE"], ["h2", "SLAVE"]]
+    places = re.findall(r"<queue_name>all.q@(h\d)", busy("qstat -t -s r -xml").out)
+    assert places[3:] == ["h3"] * 4 + ["h2"]
 
 
 @pytest.mark.statement("ST-16", "ST-26")
@@ -217,7 +231,10 @@ def test_more_columns(busy: Shell, cell: Cell) -> None:
 @pytest.mark.statement("ST-25")
 @pytest.mark.parametrize(
     ("states", "jobs"),
-    [("r", "1223"), ("p", "45"), ("s", ""), ("rs", "1223"), ("a", "122345"), ("hu", "45"), ("h", "45"), ("hj", ""), ("ha", "")],
+    [
+        *(("r", "1223"), ("p", "45"), ("s", ""), ("rs", "1223"), ("a", "122345"), ("hu", "45"), ("h", "45"), ("hj", "")),
+        *(("ha", ""), ("phj", ""), ("rhu", "122345")),
+    ],
 )
 def test_states(busy: Shell, states: str, jobs: str) -> None:
     assert "".join(line.split()[0] for line in busy(f"qstat -s {states}").lines[2:]) == jobs

@@ -87,6 +87,17 @@ def test_the_host_and_the_record_know_of_it(tmp_path: Path) -> None:
     assert record[33:35] == ["NONE", "6"] and "-alloc $fill_up 6" in record
 
 
+@pytest.mark.statement("AC-3", "QC-10")
+def test_the_record_has_the_priority_of_the_queue_and_the_queues_of_the_master(tmp_path: Path) -> None:
+    here = Cell(tmp_path)
+    here.configure("cluster_queue", "all.q", priority="5", pe_list="mpi")
+    job = here.submit(pe="mpi", pe_range="2", hard_queues=["all.q"], master_queues=["all.q@h2"], priority=-7)
+    here.cycle()
+    here.end(job)
+    [record] = here.records(job)
+    assert record[7] == "5" and "-q all.q -masterq all.q@h2 -pe mpi 2" in record
+
+
 @pytest.mark.statement("RL-5", "CX-38", "QC-12")
 def test_limits_that_are_job_consumables_and_processors_reach_the_host(tmp_path: Path) -> None:
     here = Cell(tmp_path)

@@ -55,6 +55,21 @@ def test_pending_tasks_in_groups() -> None:
     ]
 
 
+@pytest.mark.statement("ST-17")
+def test_pending_tasks_of_different_holds_are_apart() -> None:
+    cluster = Cluster()
+    system, user, operator = Ranges.parse("2-3"), Ranges.parse("1-6"), Ranges.parse("3-4")
+    holds = {Hold.SYSTEM.value: system, Hold.USER.value: user, Hold.OPERATOR.value: operator}
+    job = cluster.job(array="1-8", holds=holds)
+    assert [(letters, str(tasks)) for letters, tasks in pending_groups(cluster.state, job)] == [
+        ("qw", "7,8"),
+        ("hqw", "1,5,6"),
+        ("hqw", "4"),
+        ("hqw", "2"),
+        ("hqw", "3"),
+    ]
+
+
 @pytest.mark.statement("ST-32", "QM-4", "QI-6", "QI-7", "QI-8")
 @pytest.mark.parametrize(
     ("task", "queue", "held", "letters"),
