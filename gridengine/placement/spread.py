@@ -157,14 +157,32 @@ def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
         if host in tried:
             continue
         tried.add(host)
-        first = rooms.room(host, master)
-        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
-        granted = allocate(chain((first,), others), rule, ranges, limit, rooms.allowance())
+        granted = _from_master(rooms, rule, limit, master)
         if granted and granted[0].instance == master and _slots(granted) > _slots(best):
             best = granted
         if best and (rule != "$pe_slots" or _slots(best) >= wanted):
             break
     return best
+
+
+def _from_master(rooms: _Rooms, rule: str, limit: int, master: str) -> list[Grant]:
+    """Allocate with a slot for the master at its place; the rule gives the others, from the most preferred host on.
+
+    Rules that say how many slots a host gets count the master's among those of its host. Source: O.
+    """
+    ranges, allowance, host = rooms.request.slot_ranges, rooms.allowance(), master.partition("@")[2]
+    first = rooms.room(host, master)
+    if rule not in ("$fill_up", "$round_robin"):
+        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
+        return allocate(chain((first,), others), rule, ranges, limit, allowance)
+    if limit < 1 or not first.slots or (allowance is not None and not allowance.take(master, 1)):
+        return []
+    left = (room.without(master, first.slots - 1) if room.host == host else room for room in rooms.all())
+    granted = allocate(left, rule, [(low - 1, high - 1) for low, high in ranges], limit - 1, allowance)
+    if not granted and not largest_count(ranges, 1):
+        return []
+    at_master = 1 + sum(grant.slots for grant in granted if grant.instance == master)
+    return [Grant(master, at_master), *(grant for grant in granted if grant.instance != master)]
 
 
 def _slots(granted: list[Grant]) -> int:
@@ -223,12 +241,24 @@ class _Rooms:
             return min(slots, 1) if master else 0
         return slots
 
+    def _by_host(self) -> Iterator[str]:
+        """All instances, those of a host together."""
+        seen: set[str] = set()
+        for name in self.candidates.order():
+            host = name.partition("@")[2]
+            if host not in seen:
+                seen.add(host)
+                yield from self.candidates.of_host(host)
+
     def masters(self) -> Iterator[str]:
-        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38)."""
+        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38).
+
+        Host by host, as slots are given.
+        """
         site, ledger, request = self.site, self.ledger, self.request
         if not room_of_host(site, ledger, request, GLOBAL)[0]:
             return
-        for name in self.candidates.order():
+        for name in self._by_host():
             instance, config = site.state.instances[name], site.state.configs[name]
             queues = request.master_queues
             if queues is not None and not queues.matches(instance.queue, instance.host, site.groups(instance.host)):

@@ -187,6 +187,27 @@ def test_the_master_queue_comes_first_and_takes_one_slot_outside_of_the_queue_li
     assert next(iter(cluster.spread(far).items())) == ("all.q@h2", 1) and sum(cluster.spread(far).values()) == 4
 
 
+@pytest.mark.statement("SO-21", "PE-5", "PE-6")
+@pytest.mark.parametrize(
+    ("pe", "slots", "master", "wanted"),
+    [
+        ("mpi", "3", "b.q", "b.q@h1=1 all.q@h1=2"),
+        ("mpi", "6", "all.q@h3", "all.q@h3=1 all.q@h1=4 b.q@h1=1"),
+        ("mpi", "1-3", "all.q@h3", "all.q@h3=1 all.q@h1=2"),
+        ("mpi", "1", "all.q@h3", "all.q@h3=1"),
+        ("make", "3", "b.q", "b.q@h1=1 all.q@h1=1 all.q@h2=1"),
+        ("make", "6", "all.q@h2", "all.q@h2=3 all.q@h1=2 all.q@h3=1"),
+    ],
+)
+def test_a_slot_for_the_master_then_the_rule_from_the_best_host_on(pe: str, slots: str, master: str, wanted: str) -> None:
+    cluster = Cluster(3, slots=4)
+    cluster.queue("b.q", pe_list="mpi make", slots="1", seq_no="5")
+    cluster.change("scheduler", "", queue_sort_method="seqno")
+    job = cluster.submit(pe=pe, pe_range=slots, master_queues=[master])
+    cluster.cycle()
+    assert " ".join(f"{name}={given}" for name, given in cluster.spread(job).items()) == wanted
+
+
 def test_the_master_queue_with_all_slots_on_one_host() -> None:
     cluster = Cluster(3)
     job = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h3"])
