@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING
 
-from gridengine.placement.values import Value, reported_value
+from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import GLOBAL, Bookings
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
@@ -151,7 +151,7 @@ class Ledger:
         if config is not None and entry.name in config.load_scaling:
             value, letter = value * float(config.load_scaling[entry.name]), "L"
             if entry.type == "INT":
-                value = float(int(value))
+                value = whole(value)
         jobs = self.corrections.get(host, 0.0)
         if jobs and entry.name in self.adjustments:
             change = jobs * self.adjustments[entry.name] / self._processors(host, entry.name)

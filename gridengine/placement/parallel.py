@@ -27,6 +27,10 @@ class HostRoom(NamedTuple):
     slots: int
     places: list[tuple[str, int]]
 
+    def without(self, master: str, slots: int) -> HostRoom:
+        """What is left of it, at most `slots`, when one slot is the master's."""
+        return HostRoom(self.host, min(self.slots, slots), [(name, most - (name == master)) for name, most in self.places])
+
 
 def matching_pes(state: State, expression: str) -> list[str]:
     """Names of the PEs that a -pe name or wildcard expression means, sorted. Source: sge_types(5) pe_name, PE-8."""

@@ -83,8 +83,9 @@ def _configured_names(site: Site, host: str) -> list[str]:
 
 
 def _reported(site: Site, host: str) -> list[str]:
-    found = site.state.hosts.get(host)
-    return [name for name in found.load if name in site.entries] if found is not None else []
+    """Those of the cluster first."""
+    found = [site.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
+    return [name for heard in found if heard is not None for name in heard.load if name in site.entries]
 
 
 def _queue_names(queue: Level) -> list[str]:

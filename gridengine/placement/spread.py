@@ -65,9 +65,11 @@ def place_parallel(
     """Grants, the master's first, and the PE; no grants if none of the PEs can take the job: `why_not` gets the reason of
     each of them then.
 
-    Of several PEs that a wildcard means the one with most free slots is tried first (PE-8).
+    Of several PEs that a wildcard means the one that gives the job most slots counts, of equals that with most free (PE-8).
     """
     usable = _usable_pes(site, ledger, request)
+    wanted = largest_count(request.slot_ranges, MAX_SLOTS)
+    best: tuple[list[Grant], str] = ([], "")
     refused: list[Reason] = []
     for pe in usable:
         limit = _limit(site, ledger, request, pe)
@@ -76,19 +78,23 @@ def place_parallel(
         rooms = _Rooms(site, ledger, request, candidates.for_pe(pe, request), pe.name)
         rule = request.rule or pe.allocation_rule
         granted = _allocate(rooms, rule, limit)
-        if granted:
-            return granted, pe.name
-        if why_not is not None:
+        if _slots(granted) > _slots(best[0]):
+            best = granted, pe.name
+            if _slots(granted) >= wanted:
+                break
+        if not granted and why_not is not None:
             refused += _quota_refusals(site, ledger, request, candidates, pe)
             most = str(max(0, min(limit, offered(rooms.all(), rule))))
             refused.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (rule, most)))
+    if best[0]:
+        return best
     if why_not is not None and ledger.timeline is not None:
         found = (use_refusal(site, ledger, request, name) for name in candidates.order())
         refused += dict.fromkeys(reason for reason in found if reason is not None and reason.code == "kept")
     if why_not is not None:
         names = {pe.name for pe in usable}
         why_not += [Reason("pe_permission", (name,)) for name in request.pes if name not in names] + refused
-    return [], ""
+    return best
 
 
 def _quota_refusals(
@@ -157,14 +163,33 @@ def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
         if host in tried:
             continue
         tried.add(host)
-        first = rooms.room(host, master)
-        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
-        granted = allocate(chain((first,), others), rule, ranges, limit, rooms.allowance())
+        granted = _from_master(rooms, rule, limit, master)
         if granted and granted[0].instance == master and _slots(granted) > _slots(best):
             best = granted
         if best and (rule != "$pe_slots" or _slots(best) >= wanted):
             break
     return best
+
+
+def _from_master(rooms: _Rooms, rule: str, limit: int, master: str) -> list[Grant]:
+    """Allocate with a slot for the master at its place; the rule gives the others, from the most preferred host on.
+
+    Rules that say how many slots a host gets count the master's among those of its host, and so does $round_robin where
+    the master's place is the one that its turn means. Source: O.
+    """
+    ranges, allowance, host = rooms.request.slot_ranges, rooms.allowance(), master.partition("@")[2]
+    first, in_turn = rooms.room(host, master), rooms.room(host).places[:1]
+    if rule not in ("$fill_up", "$round_robin") or (rule == "$round_robin" and [name for name, _ in in_turn] == [master]):
+        others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
+        return allocate(chain((first,), others), rule, ranges, limit, allowance)
+    if limit < 1 or not first.slots or (allowance is not None and not allowance.take(master, 1)):
+        return []
+    left = (room.without(master, first.slots - 1) if room.host == host else room for room in rooms.all())
+    granted = allocate(left, rule, [(low - 1, high - 1) for low, high in ranges], limit - 1, allowance)
+    if not granted and not largest_count(ranges, 1):
+        return []
+    at_master = 1 + sum(grant.slots for grant in granted if grant.instance == master)
+    return [Grant(master, at_master), *(grant for grant in granted if grant.instance != master)]
 
 
 def _slots(granted: list[Grant]) -> int:
@@ -223,12 +248,24 @@ class _Rooms:
             return min(slots, 1) if master else 0
         return slots
 
+    def _by_host(self) -> Iterator[str]:
+        """All instances, those of a host together."""
+        seen: set[str] = set()
+        for name in self.candidates.order():
+            host = name.partition("@")[2]
+            if host not in seen:
+                seen.add(host)
+                yield from self.candidates.of_host(host)
+
     def masters(self) -> Iterator[str]:
-        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38)."""
+        """Instances that could take the master task: in -masterq, and with the JOB consumables (CX-38).
+
+        Host by host, as slots are given.
+        """
         site, ledger, request = self.site, self.ledger, self.request
         if not room_of_host(site, ledger, request, GLOBAL)[0]:
             return
-        for name in self.candidates.order():
+        for name in self._by_host():
             instance, config = site.state.instances[name], site.state.configs[name]
             queues = request.master_queues
             if queues is not None and not queues.matches(instance.queue, instance.host, site.groups(instance.host)):

@@ -6,6 +6,7 @@ views that print resources.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache
@@ -81,16 +82,22 @@ def request_text(kind: str, text: str) -> str:
     return f"{parse_time(text):g}"
 
 
+def whole(value: float) -> float:
+    """A load value of the type INT: its decimals do not count. Source: O."""
+    return float(int(value)) if math.isfinite(value) else value
+
+
 @lru_cache(maxsize=65536)
 def reported_value(kind: str, text: str) -> Value | None:
-    """As `typed_value` for what a load sensor reported: None for what is not of the type (CX-18).
+    """As `typed_value` for what a load sensor reported: None for what is not of the type (CX-18), INT without decimals.
 
     Kept, because a cycle reads the same report many times.
     """
     try:
-        return typed_value(kind, text)
+        value = typed_value(kind, text)
     except SyntaxFault:
         return None
+    return whole(value) if kind == "INT" and not isinstance(value, str) else value
 
 
 def stricter(relop: str, first: float, second: float) -> bool:

@@ -187,6 +187,40 @@ def test_the_master_queue_comes_first_and_takes_one_slot_outside_of_the_queue_li
     assert next(iter(cluster.spread(far).items())) == ("all.q@h2", 1) and sum(cluster.spread(far).values()) == 4
 
 
+@pytest.mark.statement("PE-7", "PE-8")
+def test_of_several_pes_the_one_that_gives_most_slots_counts() -> None:
+    cluster = Cluster(3, slots=4)
+    cluster.pe("t1", "1")
+    cluster.pe("t2", "2")
+    cluster.pe("t3", "$fill_up", slots=5)
+    cluster.queue(pe_list="t1 t2 t3")
+    jobs = [cluster.submit(pe="t[123]", pe_range=wanted) for wanted in ("1-", "1-3")]
+    cluster.cycle()
+    assert [cluster.state.task(job, 1).pe for job in jobs] == ["t2", "t1"]
+    assert [sum(cluster.spread(job).values()) for job in jobs] == [6, 3]
+
+
+@pytest.mark.statement("SO-21", "PE-5", "PE-6")
+@pytest.mark.parametrize(
+    ("pe", "slots", "master", "wanted"),
+    [
+        ("mpi", "3", "b.q", "b.q@h1=1 all.q@h1=2"),
+        ("mpi", "6", "all.q@h3", "all.q@h3=1 all.q@h1=4 b.q@h1=1"),
+        ("mpi", "1-3", "all.q@h3", "all.q@h3=1 all.q@h1=2"),
+        ("mpi", "1", "all.q@h3", "all.q@h3=1"),
+        ("make", "3", "b.q", "b.q@h1=1 all.q@h1=1 all.q@h2=1"),
+        ("make", "6", "all.q@h2", "all.q@h2=2 all.q@h1=2 all.q@h3=2"),
+    ],
+)
+def test_a_slot_for_the_master_then_the_rule_from_the_best_host_on(pe: str, slots: str, master: str, wanted: str) -> None:
+    cluster = Cluster(3, slots=4)
+    cluster.queue("b.q", pe_list="mpi make", slots="1", seq_no="5")
+    cluster.change("scheduler", "", queue_sort_method="seqno")
+    job = cluster.submit(pe=pe, pe_range=slots, master_queues=[master])
+    cluster.cycle()
+    assert " ".join(f"{name}={given}" for name, given in cluster.spread(job).items()) == wanted
+
+
 def test_the_master_queue_with_all_slots_on_one_host() -> None:
     cluster = Cluster(3)
     job = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h3"])

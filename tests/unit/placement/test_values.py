@@ -120,6 +120,7 @@ def test_string_relation_not_equal_turns_the_answer_round() -> None:
 @pytest.mark.statement("CX-18")
 def test_reported_garbage_is_no_value() -> None:
     assert reported_value("DOUBLE", "many") is None
+    assert reported_value("INT", "7.9") == 7 and reported_value("INT", "infinity") == float("inf")
     assert reported_value("MEMORY", "2G") == 2.0 * 2**30
 
 
