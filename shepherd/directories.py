@@ -1,7 +1,7 @@
 """The scratch directory of a task (queue_conf(5) tmpdir, QC-19): made empty, removed with all in it.
 
 The path is in a directory that everybody can write to, so nothing here follows a link that a user could have put there.
-Both functions run with the effective ids of the job's owner; `remove` also as root, for what root's methods left.
+`make` and `remove` run with the effective ids of the job's owner; `remove` also as root, for what root's methods left.
 """
 
 from __future__ import annotations
@@ -23,6 +23,26 @@ def make(path: str) -> None:
         remove(path)
         os.mkdir(path, 0o755)
     os.chmod(path, 0o755)  # the umask of the launcher does not count
+
+
+def make_for(path: str, uid: int, gid: int) -> None:
+    """As `make`, by root for a user who may not write to the directory above, which is made where it is missing, too."""
+    os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+    try:
+        os.mkdir(path, 0o700)
+    except FileExistsError:
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid:
+            raise
+        remove(path)
+        os.mkdir(path, 0o700)
+    descriptor = os.open(path, _OPEN_DIRECTORY)
+    try:
+        if os.fstat(descriptor).st_uid == os.geteuid():  # still the one that was just made
+            os.fchmod(descriptor, 0o755)
+            os.fchown(descriptor, uid, gid)
+    finally:
+        os.close(descriptor)
 
 
 def remove(path: str) -> None:

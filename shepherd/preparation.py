@@ -49,10 +49,17 @@ def bind(processors: list[int], trace: Trace) -> None:
 
 
 def make_directory(owner: Identity, path: str) -> None:
-    """Make the scratch directory. Raises Unprepared."""
+    """Make the scratch directory: as its owner, on whose file server root may be nobody, else as root. Raises Unprepared."""
     try:
         with as_user(owner):
             directories.make(path)
+        return
+    except (FileNotFoundError, PermissionError):
+        pass
+    except OSError as error:
+        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}") from error
+    try:
+        directories.make_for(path, owner.uid, owner.gid)
     except OSError as error:
         raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}") from error
 

@@ -64,6 +64,7 @@ class _Given(msgspec.Struct):
     per_job_limits: list[str] = []
 
 
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _decode_given = msgspec.json.Decoder(_Given).decode
 _decode_identity = msgspec.json.Decoder(_Identity).decode
 _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
@@ -168,12 +169,13 @@ def read_allocation(directory: Path) -> Allocation:
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
 
 
-def running_seconds(directory: Path, now: float) -> float:
-    """How long the job runs, 0 when it has not begun."""
+def running_seconds(directory: Path, since_boot_s: float) -> float:
+    """How long the job runs, 0 when it has not begun. By its start in ticks since boot: nobody sets that clock."""
     try:
-        return max(0.0, now - (directory / "job_pid").stat().st_mtime)
-    except OSError:
+        ticks = int((directory / "job_pid").read_text().split()[1])
+    except (OSError, ValueError, IndexError):
         return 0.0
+    return max(0.0, since_boot_s - ticks / _TICKS_PER_S) if ticks else 0.0
 
 
 def read_usage(directory: Path) -> Usage | None:

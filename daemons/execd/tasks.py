@@ -214,8 +214,7 @@ class Tasks:
         self._release(key)
         self._ended.add(key)
         if self._reports_allocation and end.start_time:
-            wallclock_s = end.end_time - end.start_time
-            end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), wallclock_s)
+            end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), end.usage.get("ru_wallclock", 0.0))
         self._report(end)
 
     def _release(self, key: TaskKey) -> None:
@@ -267,5 +266,6 @@ class Tasks:
         usage = active_jobs.read_usage(directory)
         if usage is None or not self._reports_allocation:
             return usage
-        values = reserved(active_jobs.read_allocation(directory), active_jobs.running_seconds(directory, time.time()))
+        running_s = active_jobs.running_seconds(directory, time.clock_gettime(time.CLOCK_BOOTTIME))
+        values = reserved(active_jobs.read_allocation(directory), running_s)
         return msgspec.structs.replace(usage, **values)

@@ -93,7 +93,7 @@ def test_command_of_several_words_is_text_for_the_shell(cell: Cell) -> None:
         ({"uid": None}, 1, "is unknown on this host"),
         ({"min_uid": 2**31}, 1, "is below min_uid"),
         ({"min_gid": 2**31}, 1, "is below min_gid"),
-        ({"tmpdir": "/no/tmp/1.1.q"}, 11, "can't make directory /no/tmp/1.1.q: No such file or directory"),
+        ({"tmpdir": "/proc/no/1.1.q"}, 11, "can't make directory /proc/no/1.1.q: No such file or directory"),
     ],
 )
 def test_failures_before_the_job(cell: Cell, config: dict[str, object], failed: int, reason: str) -> None:
@@ -211,6 +211,15 @@ def test_scratch_directory_is_made_and_removed(cell: Cell, end: str) -> None:
 def test_scratch_directory_is_removed_when_the_job_cannot_start(cell: Cell) -> None:
     tmpdir = cell.tmp / "1.1.all.q"
     assert cell.run("true\n", tmpdir=str(tmpdir), cwd="/no/dir").exit["failed"] == 28
+    assert not tmpdir.exists()
+
+
+@pytest.mark.statement("QC-19")
+def test_scratch_directory_below_one_that_only_root_may_write_to(root_cell: Cell) -> None:
+    tmpdir = root_cell.home.parent / "closed" / "below" / "1.1.all.q"
+    task = root_cell.run(f"stat -c '%a %u' {tmpdir}; touch {tmpdir}/x\n", tmpdir=str(tmpdir))
+    assert (task.exit["failed"], task.exit["exit_status"]) == (0, 0)
+    assert task.stdout == f"755 {root_cell.user.pw_uid}\n"
     assert not tmpdir.exists()
 
 
