@@ -107,6 +107,7 @@ def test_a_job_of_a_dead_host_runs_elsewhere_and_its_old_copy_is_killed(testbed_
 @pytest.mark.statement("EX-4", "EX-5")
 def test_a_user_who_is_deleted_and_comes_back(testbed_cell: TestbedCell, gate: str) -> None:
     cell = testbed_cell
+    run(["userdel", "-r", "-f", "gecarol"])  # who may be left of a session that was killed
     add = ["useradd", "-m", "-u", "4711", "gecarol"]
     assert run(add).returncode == 0
     try:
