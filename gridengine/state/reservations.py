@@ -128,6 +128,16 @@ class ReservationIndex:
         self.granted_at: dict[int, int] = {}
         self.spans: dict[str, dict[str, dict[int, Span]]] = {}
 
+    def copy(self) -> ReservationIndex:
+        """An index that `add`, `note_window`, `take_out` and `forget` change without changing this one. Use is shared."""
+        made = ReservationIndex()
+        made.of_instance = {name: set(numbers) for name, numbers in self.of_instance.items()}
+        made.of_host = {name: set(numbers) for name, numbers in self.of_host.items()}
+        made.held, made.used, made.jobs = dict(self.held), dict(self.used), dict(self.jobs)
+        made.granted_at = dict(self.granted_at)
+        made.spans = {where: {name: dict(spans) for name, spans in of.items()} for where, of in self.spans.items()}
+        return made
+
     def add(self, reservation: AdvanceReservation, per_job: PerJob, revision: int) -> None:
         """Note what a reservation holds."""
         number = reservation.id

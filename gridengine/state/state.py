@@ -186,6 +186,13 @@ class State:
         made.quotas = QuotaBook(made)
         return made
 
+    def reserving_branch(self) -> State:
+        """A branch to which changes of advance reservations may be applied, too."""
+        made = self.branch()
+        made.reservations = {number: copy(reservation) for number, reservation in self.reservations.items()}
+        made.reserved = self.reserved.copy()
+        return made
+
     # --- snapshots -------------------------------------------------------------------------------------
 
     def snapshot(self) -> bytes:

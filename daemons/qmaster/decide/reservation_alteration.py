@@ -22,6 +22,7 @@ from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
+from gridengine.state.apply import apply
 from gridengine.state.bookings import Bookings
 from gridengine.state.events import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation
@@ -47,19 +48,26 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
         return decision.refuse(f"denied: {error}")
     if fixed := sorted(said & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of an advance reservation cannot be changed")
+    chosen: dict[int, AdvanceReservation] = {}
     for target in request.targets:
         found = selected_reservations(state, target, [], caller.user)
         if not found:
             return decision.refuse(nothing(target, []))
-        for reservation in found:
-            if not operator and reservation.owner != caller.user:
-                return decision.refuse(not_owner(caller, reservation, "modify"))
-            try:
-                changes = _changes(state, reservation, wish, said, world)
-            except Refused as refusal:
-                return decision.refuse(refusal.text, refusal.status)
-            decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))
-            decision.answer.info(f"modified advance_reservation {reservation.id}")
+        chosen |= {reservation.id: reservation for reservation in found}
+    for reservation in chosen.values():
+        if not operator and reservation.owner != caller.user:
+            return decision.refuse(not_owner(caller, reservation, "modify"))
+        if decision.events:
+            # one after the other: what the one before has got, the next cannot get, too
+            state = state.reserving_branch() if len(decision.events) == 1 else state
+            apply(state, decision.events[-1])
+        try:
+            changes = _changes(state, state.reservations[reservation.id], wish, said, world)
+        except Refused as refusal:
+            return decision.refuse(refusal.text, refusal.status)
+        decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))
+    for number in chosen:
+        decision.answer.info(f"modified advance_reservation {number}")
     return decision
 
 

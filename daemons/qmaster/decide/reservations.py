@@ -35,6 +35,8 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         _check_rights(state, caller, world)
         reservation = draft(state, request, caller, world)
         starts = [reservation.start_time]
+        if request.rule and (request.latest or request.find):
+            raise Refused("denied: the times of a series (-recur) are fixed: -latest and -find are for single ones")
         if request.rule:
             starts = occurrences(request.rule, starts[0], reservation.end_time - starts[0], world.zone)
         _check_limit(state, len(starts))
@@ -48,6 +50,9 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
     if request.find:
         return found_windows(granting, reservation, request, decision)
     if request.verify == "v":
+        if request.rule:
+            reservation = _first_unfit(granting, reservation, starts)
+            decision.answer.info(f"the occurrence of {moment_text(reservation.start_time, world.zone)}:")
         return report(granting, reservation, decision)
     if request.latest:
         _first_fit(granting, reservation, request.latest)
@@ -57,6 +62,16 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         return decision
     decision.answer.data = {"id": reservation.id}
     return decision
+
+
+def _first_unfit(granting: Granting, reservation: AdvanceReservation, starts: list[float]) -> AdvanceReservation:
+    """The first occurrence that cannot be granted, the first of all if each can; the window asked for is its own."""
+    duration = reservation.end_time - reservation.start_time
+    for start in (*starts, starts[0]):
+        granting.window(start, start + duration)
+        if not granting.place()[0]:
+            break
+    return msgspec.structs.replace(reservation, start_time=start, end_time=start + duration)
 
 
 def _first_fit(granting: Granting, reservation: AdvanceReservation, latest: float) -> None:

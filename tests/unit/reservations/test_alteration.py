@@ -94,3 +94,20 @@ def test_others_may_not(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest
     assert shell("qralter -w v 1").err == 'qralter: invalid option argument "-w"\n'
     assert shell("qralter 1").status == 1
     assert shell.as_root(f"qralter -A x {number}").status == 0
+
+
+@pytest.mark.statement("AR-125", "AR-39")
+def test_several_at_once_get_no_slot_twice(tmp_path: Path) -> None:
+    cell = ReservingCell(tmp_path, hosts=1, slots=4)
+    numbers = [cell.qrsub(at=at, duration=100, pe="mpi", pe_range="3", name="same") for at in (100, 300, 500)]
+    before = [cell.ar(number).start_time for number in numbers]
+    moved = cell.ask("alter_reservations", targets=["same"], changes={"start_time": cell.now + 1000})
+    assert moved.answers == [("error", "advance_reservation: no suitable queues")], "two of them would share one place"
+    assert [cell.ar(number).start_time for number in numbers] == before
+    longer = {"targets": [str(number) for number in numbers], "changes": {"duration": 200.0}}
+    assert cell.ask("alter_reservations", **longer).status == 0
+    assert cell.ask("alter_reservations", targets=["1", "1"], changes={"duration": 50.0}).status == 0
+    cell.restart()
+    assert [cell.ar(number).end_time - cell.ar(number).start_time for number in numbers] == [50, 200, 200]
+    assert "no suitable queues" in cell.refused(at=350, duration=10, pe="mpi", pe_range="2")
+    assert cell.request(at=150, duration=150, pe="mpi", pe_range="2").status == 0, "what was given back is free"

@@ -125,6 +125,22 @@ def test_rules_that_cannot_be(cell: ReservingCell, rule: str, text: str) -> None
     assert text in cell.refused(at=100, duration=7200, rule=rule)
 
 
+@pytest.mark.parametrize("option", ["-latest 01181200", "-find 2"])
+def test_a_series_has_its_times(shell: Shell, cell: ReservingCell, option: str) -> None:
+    outcome = shell(f"qrsub -a 01180900 -d 10 -recur 'FREQ=DAILY;COUNT=2' {option}")
+    assert outcome.status == 1 and "-latest and -find are for single ones" in outcome.err
+    assert not cell.state.reservations
+
+
+def test_the_report_of_a_series_is_about_the_first_occurrence_that_does_not_fit(shell: Shell, cell: ReservingCell) -> None:
+    assert shell("qrsub -a 01190800 -d 2:0:0 -pe mpi 12").status == 0
+    lines = shell("qrsub -w v -a 01180900 -d 60 -recur 'FREQ=DAILY;COUNT=3'").lines
+    assert (lines[0], lines[-1]) == ("the occurrence of 01/19/2027 09:00:00:", "verification: no suitable queues")
+    lines = shell("qrsub -w v -a 01180900 -d 60 -recur 'FREQ=DAILY;COUNT=1'").lines
+    assert lines == ["the occurrence of 01/18/2027 09:00:00:", "verification: found suitable queue(s)"]
+    assert len(cell.state.reservations) == 1
+
+
 def test_a_series_is_granted_as_a_whole_or_not_at_all(cell: ReservingCell) -> None:
     cell.configure("configuration", "global", max_advance_reservations="3")
     assert "max_advance_reservations" in cell.refused(at=100, duration=60, rule="FREQ=DAILY;COUNT=4")
