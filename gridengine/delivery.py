@@ -56,6 +56,13 @@ class Signal(Struct, tag="signal", omit_defaults=True):
     command: Literal["run", "suspend", "migrate", "kill"]
 
 
+class Renice(Struct, tag="renice"):
+    """Give all processes of a running task this nice value (PR-10)."""
+
+    key: TaskKey
+    nice: int
+
+
 class Forget(Struct, tag="forget"):
     """The qmaster has everything about the end of this attempt, or does not know it: remove its files, kill what runs."""
 
@@ -71,7 +78,7 @@ class Configure(Struct, tag="configure"):
     configuration: dict[str, str]
 
 
-Instruction = Start | Signal | Forget | Configure
+Instruction = Start | Signal | Renice | Forget | Configure
 
 
 class Acknowledgement(Struct, omit_defaults=True):

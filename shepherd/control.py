@@ -38,6 +38,13 @@ class RunMethod:
 
 
 @dataclass(frozen=True, slots=True)
+class Renice:
+    """Give every process of the job this nice value."""
+
+    nice: int
+
+
+@dataclass(frozen=True, slots=True)
 class WriteUsage:
     """Measure the job and write the `usage` file."""
 
@@ -54,7 +61,7 @@ class Note:
     text: str
 
 
-Action = Signal | Kill | RunMethod | WriteUsage | Measure | Note
+Action = Signal | Kill | RunMethod | Renice | WriteUsage | Measure | Note
 
 
 class Control:
@@ -70,6 +77,7 @@ class Control:
         self._notify_kill = self._parse_notify("notify_kill", config.notify_kill)
         self._notify_susp = self._parse_notify("notify_susp", config.notify_susp)
         self._warned: set[str] = set()
+        self._nice: int | None = None  # as it was commanded before the job exists
         self.suspended = False
         self.migrating = False
         self.why = ""  # what the job was ended for; "" as long as it may run
@@ -96,8 +104,12 @@ class Control:
             self._deadlines["checkpoint"] = now + self._config.ckpt_interval_s
         if self.measures:
             self._deadlines["measure"] = now + self._config.pdc_interval_s
-        notes, self._notes = self._notes, []
-        return [*notes, Signal(signal.SIGSTOP)] if self.suspended else notes
+        actions, self._notes = self._notes, []
+        if self._nice is not None:
+            actions.append(Renice(self._nice))
+        if self.suspended:
+            actions.append(Signal(signal.SIGSTOP))
+        return actions
 
     def ended(self) -> None:
         """The job's process has ended: no limit, stop or pending kill is for what follows."""
@@ -127,6 +139,10 @@ class Control:
                 return self._kill("the job was killed on request")
             case "usage":
                 return [WriteUsage()]
+        name, _, value = text.partition("=")
+        if name == "nice" and value.lstrip("-").isdigit():
+            self._nice = int(value)
+            return [Renice(self._nice)]
         try:
             return [Signal(parse_signal(text))]
         except MethodError as error:

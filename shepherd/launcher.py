@@ -32,7 +32,7 @@ _RECEIVE_BYTES = 65536
 _RETRY_S = 1.0  # between two tries to write an end that the disk does not take
 _LINE_LIMIT = 65536
 _UNSENT_LIMIT = 4 * 2**20
-_COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}")
+_COMMAND = re.compile(r"[A-Za-z0-9_]{1,32}(?:=-?[0-9]{1,3})?")
 Message = dict[str, object]
 
 

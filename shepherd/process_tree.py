@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 _PROC_BYTES = 4096
@@ -136,6 +136,18 @@ def kill_tree(root: int, without: Collection[int] = ()) -> int:
     count = signal_tree(root, signal.SIGSTOP, without)
     if count:
         signal_tree(root, signal.SIGKILL, without)
+    return count
+
+
+def renice(pids: Iterable[int], nice: int) -> int:
+    """Give processes a nice value; how many took it. One that has gone or must not be changed does not count."""
+    count = 0
+    for pid in pids:
+        try:
+            os.setpriority(os.PRIO_PROCESS, pid, nice)
+        except OSError:
+            continue
+        count += 1
     return count
 
 

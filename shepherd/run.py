@@ -284,6 +284,8 @@ class TaskRun:
                     self._kill()
                 case control.RunMethod(name):
                     self._run_method(name)
+                case control.Renice(nice):
+                    self._renice(nice)
                 case control.WriteUsage():
                     self._measure()
                     task_files.write_usage(self._directory, self._usage.online())
@@ -308,6 +310,13 @@ class TaskRun:
         if self._current is not None and self._current.name == "job":
             self._containment.kill()
         process_tree.kill_tree(os.getpid(), self._others())
+
+    def _renice(self, nice: int) -> None:
+        """Give the job's processes a nice value; those that they start later inherit it."""
+        if self._current is None or self._current.name != "job":
+            return
+        count = process_tree.renice(process_tree.descendants(os.getpid(), self._not_job), nice)
+        self._trace(f"nice value {nice} for {count} processes")
 
     def _measure(self) -> None:
         if self._current is None or self._current.name != "job":

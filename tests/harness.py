@@ -18,7 +18,7 @@ from daemons.qmaster.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.config import KINDS
-from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Renice, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request
 from gridengine.state.events import AnyEvent, ObjectSet, encode_events
 from gridengine.state.jobs import TaskKey
@@ -153,6 +153,8 @@ class Cell:
                     self.running[instruction.key] = host
                 elif isinstance(instruction, Forget):
                     self.running.pop(instruction.key, None)
+                elif isinstance(instruction, Renice):
+                    self.signals.append((host, instruction.key, f"nice {instruction.nice}"))
                 else:
                     self.signals.append((host, instruction.key, instruction.command))  # type: ignore[union-attr]
                 answers.append(Acknowledgement())

@@ -37,6 +37,7 @@ from gridengine.delivery import (
     HostFaults,
     Instruction,
     Inventory,
+    Renice,
     Report,
     Signal,
     Start,
@@ -129,6 +130,8 @@ class ExecdActor:
                 if not answer.ok:
                     self._reporter.send_everything()  # the qmaster believes in a task that is not here
                 return answer
+            case Renice():
+                return await self._tasks.renice(instruction)
             case Forget():
                 return await self._tasks.forget(instruction)
             case Configure():

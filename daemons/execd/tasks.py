@@ -23,7 +23,7 @@ from daemons.execd.reserved_usage import reserved
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
-from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Signal, Start, Started, UsageReport
+from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Renice, Signal, Start, Started, UsageReport
 from gridengine.state.jobs import TaskKey, Usage
 
 _log = logging.getLogger(__name__)
@@ -132,6 +132,13 @@ class Tasks:
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
         await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
+        return Acknowledgement()
+
+    async def renice(self, instruction: Renice) -> Acknowledgement:
+        """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotNow."""
+        if instruction.key not in self.directories:
+            return Acknowledgement(False, reason="the task is not on this host")
+        await self._command(instruction.key, f"nice={instruction.nice}")
         return Acknowledgement()
 
     async def forget(self, instruction: Forget) -> Acknowledgement:

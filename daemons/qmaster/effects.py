@@ -12,7 +12,7 @@ import msgspec
 
 from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from daemons.qmaster.spool import Payload
-from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, Signal, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, Renice, Signal, Start
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
@@ -37,6 +37,8 @@ def pending_effects(state: State, host: str, payload: Callable[[int], Payload]) 
             instructions.append(start_of(state, job, task, payload(job_id)))
         elif wish != task.applied:
             instructions.append(Signal((job_id, task_id, task.attempt), wish))
+        elif task.nice is not None and task.nice != task.nice_applied:
+            instructions.append(Renice((job_id, task_id, task.attempt), task.nice))
     known = state.hosts.get(host)
     return [*instructions, *(Forget(key) for key in known.abandoned)] if known is not None else instructions
 
@@ -139,6 +141,8 @@ def acknowledged(
                 events.append(ev.SlaveCommandApplied(*try_of(key), key[3], command))
             else:
                 events.append(ev.CommandApplied(*try_of(key), command))
+        elif isinstance(instruction, Renice) and answer.ok:
+            events.append(ev.NicenessApplied(*try_of(instruction.key), instruction.nice))
         elif isinstance(instruction, Forget) and answer.ok:
             forgotten.append(instruction.key)
     if forgotten:

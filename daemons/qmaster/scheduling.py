@@ -30,6 +30,8 @@ IRRELEVANT = (
     ev.SlaveUsageReported,
     ev.TaskStarted,
     ev.CommandApplied,
+    ev.TasksReprioritized,
+    ev.NicenessApplied,
     ev.TaskDispatched,
     ev.HostLost,
 )

@@ -1,7 +1,8 @@
 """due(state, now, zone): what time alone brings about.
 
 Owns the rules that depend on the clock, and noticing that somebody set it: hosts that are no longer heard (max_unheard,
-QI-3); calendars are `daemons.qmaster.calendars`', users of a limited time `daemons.qmaster.decide.admission`'s. Pure.
+QI-3); calendars are `daemons.qmaster.calendars`', users of a limited time `daemons.qmaster.decide.admission`'s,
+nice values `gridengine.state.niceness`'s. Pure.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from daemons.qmaster.calendars import calendar_changes
 from daemons.qmaster.decide.admission import expired_users
 from daemons.qmaster.decision import World
 from gridengine.state import events as ev
+from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
 from gridengine.units import parse_time
 
@@ -33,4 +35,4 @@ def due(state: State, now: float, zone: tzinfo = UTC) -> list[ev.AnyEvent]:
         for host in state.hosts.values()
         if host.up and host.last_heard + max_unheard < now
     ]
-    return [*lost, *calendar_changes(state, now, zone), *expired_users(state, now)]
+    return [*lost, *calendar_changes(state, now, zone), *expired_users(state, now), *niceness_changes(state, now)]

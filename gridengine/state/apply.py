@@ -15,7 +15,7 @@ import msgspec
 from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
-from gridengine.state import share_usage
+from gridengine.state import niceness, share_usage
 from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
 from gridengine.state.apply_slaves import SLAVE_HANDLERS, abandon_slaves
 from gridengine.state.bookings import GLOBAL
@@ -215,7 +215,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
     task.error = event.error
-    task.usage = task.cleared = task.confinement = None
+    task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
     task.requeued_at = event.time
     if event.behind:
         job.submit_time = event.time
@@ -372,5 +372,6 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     **SLAVE_HANDLERS,
     **reservations.RESERVATION_HANDLERS,
     **share_usage.USAGE_HANDLERS,
+    **niceness.NICENESS_HANDLERS,
     ev.PrioritiesSet: _priorities_set,
 }

@@ -203,6 +203,22 @@ class CommandApplied(Event, frozen=True, tag=True):
     command: str
 
 
+class TasksReprioritized(Event, frozen=True, tag=True):
+    """Tasks are to run with other nice values: (job, task, nice) each (PR-10)."""
+
+    time: float
+    changes: list[tuple[int, int, int]]
+
+
+class NicenessApplied(Event, frozen=True, tag=True):
+    """The host has given the processes of a task this nice value."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    nice: int
+
+
 # --- slave tasks: gridengine.state.slave_events ----------------------------------------------------------
 
 SlaveRequested = slave_events.SlaveRequested
@@ -330,6 +346,8 @@ AnyEvent = (
     | TaskReschedulingRequested
     | TaskSuspensionChanged
     | CommandApplied
+    | TasksReprioritized
+    | NicenessApplied
     | SlaveRequested
     | SlaveCommandApplied
     | SlaveUsageReported

@@ -81,7 +81,7 @@ class Task(Struct, omit_defaults=True):
     `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
     the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
     `slaves`: its slave tasks by number, `slaves_begun` in all, `slave_usage`: what those that ended used; `master_end`: the
-    end of its master, which waits for theirs.
+    end of its master, which waits for theirs. `nice`: see `gridengine.state.niceness`, since `nice_time` (epoch s).
     """
 
     id: int
@@ -107,6 +107,9 @@ class Task(Struct, omit_defaults=True):
     slaves_begun: int = 0
     slave_usage: dict[str, float] = field(default_factory=dict)
     master_end: MasterEnd | None = None
+    nice: int | None = None
+    nice_time: float = 0.0
+    nice_applied: int | None = None
     resources: dict[str, str] = field(default_factory=dict)
     """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
 

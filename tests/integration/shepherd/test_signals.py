@@ -251,6 +251,18 @@ def test_terminate_does_not_interrupt_the_epilog(cell: Cell) -> None:
     assert (task.wait()["failed"], task.exit["exit_status"]) == (0, 3)
 
 
+@pytest.mark.statement("PR-10")
+def test_nice_value_of_all_processes(cell: Cell) -> None:
+    task = cell.task("sleep 1000 &\necho $!\necho ready\nwait\n")
+    task.start()
+    task.wait_output("ready")
+    pids = [int(task.stdout.split()[0]), task.job_pid()]
+    task.command("nice=7")
+    wait_for(lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in pids} == {7}, "the nice value")
+    task.command("kill")
+    task.wait()
+
+
 @pytest.mark.statement("EX-8")
 def test_usage_on_request(cell: Cell) -> None:
     busy = "import time\nx = bytearray(50_000_000)\nwhile time.process_time() < 0.3: pass\nprint('ready', flush=True)\n"

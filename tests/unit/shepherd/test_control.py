@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from shepherd.control import Action, Control, Kill, Measure, Note, RunMethod, Signal, WriteUsage
+from shepherd.control import Action, Control, Kill, Measure, Note, Renice, RunMethod, Signal, WriteUsage
 from tests.unit.shepherd.configuration import config
 
 DELETED = Kill("the job was to be deleted")
@@ -40,6 +40,14 @@ def test_without_limits_nothing_is_waited_for() -> None:
     assert control().deadline() is None
 
 
+@pytest.mark.statement("PR-10")
+def test_a_nice_value_that_comes_before_the_job() -> None:
+    found = Control(config())
+    found.command("nice=5", 0.0)
+    found.command("suspend", 0.0)
+    assert found.started(1.0) == [Renice(5), Signal(SIGSTOP)]
+
+
 @pytest.mark.statement("EX-6", "QC-27", "QC-29", "SO-21", "RL-9")
 @pytest.mark.parametrize(
     ("changes", "commands", "expected"),
@@ -50,6 +58,7 @@ def test_without_limits_nothing_is_waited_for() -> None:
         ({"notify_s": 10}, [(1, "suspend")], [(1, Signal(SIGUSR1)), (11, Signal(SIGSTOP))]),
         ({"notify_s": 10}, [(1, "suspend"), (2, "resume")], [(1, Signal(SIGUSR1)), (2, Signal(SIGCONT))]),
         ({"notify_s": 10, "notify_susp": "none"}, [(1, "suspend")], [(1, Signal(SIGSTOP))]),
+        ({}, [(1, "nice=-5"), (2, "suspend")], [(1, Renice(-5)), (2, Signal(SIGSTOP))]),
         ({}, [(1, "terminate")], [(1, DELETED)]),
         ({"notify_s": 10}, [(1, "terminate")], [(1, Signal(SIGUSR2)), (11, DELETED)]),
         ({"notify_s": 10}, [(1, "terminate"), (5, "terminate")], [(1, Signal(SIGUSR2)), (11, DELETED)]),

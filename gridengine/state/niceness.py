@@ -1,0 +1,105 @@
+"""Nice values of running tasks: the more tickets a job has among those of its host, the more of the processor it gets.
+
+Owns the rule, and what the state keeps of it: `Task.nice`, what is wanted, `Task.nice_applied`, what the host has confirmed,
+both None while the queue's `priority` counts. Pure. Source: sge_conf(5) reprioritize, execd_params PTF_MIN_PRIORITY and
+PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from gridengine.state import events as ev
+from gridengine.state.jobs import NO_TICKETS, Job, Task
+from gridengine.units import parse_time
+
+if TYPE_CHECKING:
+    from gridengine.state.state import State
+
+Change = tuple[int, int, int]
+"""(job, task, nice)."""
+LEAST, MOST = 19, 0
+"""Nice values of the job with the fewest and with the most tickets, unless PTF_MIN_PRIORITY and PTF_MAX_PRIORITY say else."""
+PREDEFINED = -999
+"""Stands for the predefined value of a parameter."""
+
+
+def niceness_changes(state: State, now: float) -> list[ev.AnyEvent]:
+    """One event for all tasks whose nice value is to change; none while the interval is not over.
+
+    now: epoch seconds. Tickets are compared among the tasks that have their master on one host. When reprioritize was switched
+    off, the priorities of queues count again.
+    """
+    interval = float(parse_time(state.scheduler.get("reprioritize_interval", "0:0:0")))
+    if not interval or state.configuration().get("reprioritize", "0") not in ("1", "true"):
+        changes = list(_of_queues(state))
+    else:
+        changes = _by_tickets(state, now - interval)
+    return [ev.TasksReprioritized(now, changes)] if changes else []
+
+
+def _of_queues(state: State) -> Iterator[Change]:
+    """The tasks that do not have the nice value of their queue instance."""
+    for job in state.jobs.values():
+        for task in job.tasks.values():
+            if task.nice is not None and task.status == "running":
+                nice = int(state.configs[task.granted[0].instance].text.get("priority", "0"))
+                if nice != task.nice:
+                    yield job.id, task.id, nice
+
+
+def _by_tickets(state: State, since: float) -> list[Change]:
+    """The tasks that are to run with another nice value, none if any was changed after `since`."""
+    by_host: dict[str, list[tuple[Job, Task, float]]] = defaultdict(list)
+    for job in state.jobs.values():
+        for task in job.tasks.values():
+            if task.nice_time > since:
+                return []
+            if task.status == "running":
+                by_host[task.host].append((job, task, sum(state.tickets.get(job.id, NO_TICKETS))))
+    changes: list[Change] = []
+    for host, tasks in by_host.items():
+        least, most = _bounds(state.configuration(host).get("execd_params", ""))
+        greatest = max(tickets for _, _, tickets in tasks)
+        if not greatest:  # nobody has any, or the scheduler has not run since the qmaster was started
+            continue
+        for job, task, tickets in tasks:
+            nice = round(least + (most - least) * tickets / greatest)
+            if nice != task.nice:
+                changes.append((job.id, task.id, nice))
+    return changes
+
+
+def _bounds(execd_params: str) -> tuple[int, int]:
+    """Nice values of the job with the fewest and with the most tickets on a host."""
+    given: Mapping[str, str] = dict(item.partition("=")[::2] for item in execd_params.upper().replace(",", " ").split())
+    return _bound(given.get("PTF_MIN_PRIORITY", ""), LEAST), _bound(given.get("PTF_MAX_PRIORITY", ""), MOST)
+
+
+def _bound(text: str, predefined: int) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        return predefined
+    return predefined if value == PREDEFINED else min(19, max(-20, value))
+
+
+def _reprioritized(state: State, event: ev.TasksReprioritized) -> None:
+    for job_id, task_id, nice in event.changes:
+        task = state.task(job_id, task_id)
+        if task is not None:
+            task.nice, task.nice_time = nice, event.time
+
+
+def _niceness_applied(state: State, event: ev.NicenessApplied) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.nice_applied = event.nice
+
+
+NICENESS_HANDLERS: dict[type, Callable[..., None]] = {
+    ev.TasksReprioritized: _reprioritized,
+    ev.NicenessApplied: _niceness_applied,
+}
