@@ -104,8 +104,7 @@ class Spool:
             state.revision = revision
             self._journalled += 1
         for host in state.hosts.values():
-            host.up = False
-            host.load = {}
+            host.forget()
         return state
 
     def commit(self, transactions: Iterable[Transaction]) -> None:

@@ -28,7 +28,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
 
-#: load values that a host keeps as long as it is up
+#: load values that do not change while a host is up, and that stay known when it is not
 STATIC_LOAD = frozenset(
     "arch num_proc m_core m_socket m_thread m_topology mem_total swap_total virtual_total".split()
 )

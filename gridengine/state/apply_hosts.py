@@ -57,9 +57,8 @@ def _execd_started(state: State, event: ev.ExecdStarted) -> None:
 def _host_lost(state: State, event: ev.HostLost) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
-        host.up = False
+        host.forget()
         host.lost_at = event.time
-        host.load, host.sensed_by = {}, {}
     forget_sensed(state, event.host)
 
 

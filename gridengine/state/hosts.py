@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from gridengine.config.hosts import STATIC_LOAD
+
 
 class Host(Struct, omit_defaults=True):
     """Runtime state of an exec host; its configuration is the object of kind `exec_host`.
 
-    `load`: load values as reported (text, GE's names; LS-1). `up`: reports arrive and its node is alive;
-    False gives its queue instances the state `u` (QI-3). `last_heard`, `lost_at`: epoch seconds by the
-    qmaster's clock, moved when that is set (`ClockStepped`).
+    `load`: load values as reported (text, GE's names; LS-1), only the static ones of a host that is not up. `up`: reports
+    arrive and its node is alive; False gives its queue instances the state `u` (QI-3). `last_heard`, `lost_at`: epoch
+    seconds by the qmaster's clock, moved when that is set (`ClockStepped`).
     `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
     `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
     `abandoned`: slave tasks of tries that are over, which the host has still to kill and forget (TI-5).
@@ -26,3 +28,9 @@ class Host(Struct, omit_defaults=True):
     incarnation: str = ""
     execd: str = ""
     abandoned: list[tuple[int, ...]] = field(default_factory=list)
+
+    def forget(self) -> None:
+        """It is not up: of what it reported only that stays known which does not change (LS-8, QI-18; O)."""
+        self.up = False
+        self.load = {name: self.load[name] for name in self.load.keys() & STATIC_LOAD - self.sensed_by.keys()}
+        self.sensed_by = {}

@@ -46,7 +46,7 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
 
 def _host(listing: Listing, name: str, load_name: str, wanted: list[str] | None) -> dict[str, Any]:
     host = listing.state.hosts.get(name)
-    load = host.load if host is not None and name != GLOBAL and host.up else {}
+    load = host.load if host is not None and name != GLOBAL else {}
     values = [_typed(listing, shown, load.get(load_name if shown == "load_avg" else shown)) for shown in SHOWN]
     if load:
         values[0] = listing.architecture(name)

@@ -44,7 +44,7 @@ def _instance(
     state = listing.state
     config = state.configs.get(instance.name)
     host = state.hosts.get(instance.host)
-    load = host.load if host is not None and host.up else {}
+    load = host.load if host is not None else {}
     shown: dict[str, Any] = {
         "name": instance.name,
         "type": _type_letters(listing, instance),

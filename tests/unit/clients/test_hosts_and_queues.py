@@ -12,13 +12,13 @@ from tests.unit.clients.shell import Shell
 
 HEADER = "HOSTNAME                ARCH         NCPU NSOC NCOR NTHR  LOAD  MEMTOT  MEMUSE  SWAPTO  SWAPUS\n" + "-" * 94 + "\n"
 GLOBAL = "global                  -               -    -    -    -     -       -       -       -       -\n"
-UNKNOWN = "h{}                      -               -    -    -    -     -       -       -       -       -\n"
+UNKNOWN = "h{}                      lx-amd64        4    -    -    -     -       -       -       -       -\n"
 H1 = "h1                      lx-amd64        2    1    2    2  0.09   23.5G  199.3M     0.0     0.0\n"
 
 
 @pytest.fixture
 def hosts(shell: Shell, cell: Cell) -> Shell:
-    """h1 as a real host reports it; h2 and h3 are lost."""
+    """h1 as a real host reports it; h2 and h3 are lost, of which only that is known which does not change."""
     values = "arch=lx-amd64 num_proc=2 m_socket=1 m_core=2 m_thread=2 load_avg=0.092285 mem_total=24105.558594M "
     values += "mem_used=199.258000M swap_total=0.000000M swap_used=0.000000M np_load_avg=0.04"
     cell.report("h1", Load(cell.now, dict(pair.split("=") for pair in values.split()), full=True))
@@ -57,7 +57,8 @@ def test_resources_and_selection_of_hosts(hosts: Shell) -> None:
     assert hosts("qhost -F mem_total,arch -h h1").out == f"{HEADER}{GLOBAL}{H1}{shown}"
     assert "Resource" not in hosts("qhost -F").out
     assert hosts("qhost -q -F arch,num_proc -h h1").lines[4:6] == [f"{title}hl:arch=lx-amd64", "   hl:num_proc=2.000000"]
-    assert hosts("qhost -l arch=lx-amd64").out == HEADER + H1
+    assert hosts("qhost -l arch=lx-amd64").out == HEADER + H1 + UNKNOWN.format(2) + UNKNOWN.format(3)
+    assert hosts("qhost -l load_avg=9").out == ""
     assert len(hosts("qhost -ncb").lines[1]) == 79
     nothing = hosts("qhost -l arch=nosuch")
     assert (nothing.out, nothing.err, nothing.status) == ("", "", 0)

@@ -167,7 +167,9 @@ def test_resources_and_reasons(busy: Shell, cell: Cell) -> None:
 def test_an_unknown_host(busy: Shell, cell: Cell) -> None:
     cell.master.lose_host("h1")
     line = busy("qstat -f -q all.q@h1").lines[2]
-    assert line == "all.q@h1                       BIP   0/1/4          -NA-     -NA-          u"
+    assert line == "all.q@h1                       BIP   0/1/4          -NA-     lx-amd64      u"
+    assert busy("qstat -F arch,load_avg -q all.q@h1").lines[3] == "\thl:arch=lx-amd64"
+    assert busy("qselect -l arch=lx-amd64 -q all.q@h1").out == "all.q@h1\n"
 
 
 @pytest.mark.statement("ST-11", "ST-12", "ST-14", "ST-15")
