@@ -39,7 +39,8 @@ class Demand:
         self.name = entry.name
         self.text = text
         self.amount = 0.0
-        self._relation = RELATIONS.get(entry.relop, RELATIONS["=="])
+        # of EXCL: who wants a place for itself needs one that has the attribute, who does not is content with any
+        self._relation = RELATIONS["<="] if entry.relop == EXCLUSIVE else RELATIONS.get(entry.relop, RELATIONS["=="])
         self._matcher: Matcher | None = None
         self._differs = entry.relop == "!="
         if entry.type in STRING_TYPES:
@@ -66,7 +67,7 @@ class Demand:
 class Request:
     """All that placement needs to know of a job; equal for all jobs of a category.
 
-    hard, soft: demands (not for hostname, not EXCL); master_only: those for JOB consumables of a parallel job (CX-38).
+    hard, soft: demands (not for hostname); master_only: those for JOB consumables of a parallel job (CX-38).
     consumed: name -> (amount, booked once a job), without slots;
     exclusive: names of EXCL attributes asked for; charged: both together. pes: the PEs that -pe may mean;
     rule: that of -alloc, ""; parallel: several slots may be asked for; slot_ranges: pairs low, high. duration: seconds
@@ -92,7 +93,7 @@ class Request:
         self.names = frozenset(job.hard) | {demand.name for demand in demands}
         self.hosts = tuple(demand for demand in demands if demand.name == "hostname")
         self.exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
-        demands = [d for d in demands if d.name != "hostname" and not d.is_exclusive]
+        demands = [d for d in demands if d.name != "hostname"]
         self.rule = job.allocation_rule
         self.parallel = bool(job.pe or job.allocation_rule)
         self.hard = tuple(d for d in demands if not (self.parallel and d.entry.per_job))
@@ -105,7 +106,7 @@ class Request:
             if name not in self.names
         }
         for demand in demands:
-            if demand.entry.is_consumable and demand.name != "slots" and demand.amount:
+            if demand.entry.is_consumable and demand.name not in ("slots", *self.exclusive) and demand.amount:
                 self.consumed[demand.name] = (demand.amount, demand.entry.per_job)
         self.charged = {**self.consumed, **dict.fromkeys(self.exclusive, (1.0, False))}
         self.hard_queues = _queues(job.hard_queues)

@@ -233,6 +233,21 @@ def test_fractions_add_up_without_rounding_faults() -> None:
 EXCLUSIVE = "ex BOOL EXCL YES YES 0 0"
 
 
+@pytest.mark.statement("CX-49", "CX-52")
+def test_an_exclusive_attribute_is_asked_of_places_that_have_it() -> None:
+    cluster = Cluster(3)
+    cluster.complex(EXCLUSIVE)
+    cluster.values("h1", "ex=TRUE")
+    cluster.values("h2", "ex=FALSE")
+    asked = {value: [cluster.submit(hard={"hostname": f"h{n}", "ex": value}) for n in (1, 2, 3)] for value in ("0", "1")}
+    cluster.cycle()
+    assert [cluster.runs(job) for job in asked["0"]] == [True, True, False]
+    cluster.end(asked["0"][0])
+    cluster.cycle()
+    assert [cluster.runs(job) for job in asked["1"]] == [True, False, False]
+    assert "offers only hc:ex=0" in why(cluster, asked["1"][1]) and "unknown resource (ex)" in why(cluster, asked["1"][2])
+
+
 @pytest.mark.statement("CX-49", "CX-50", "CX-52", "X-7")
 def test_exclusive_host() -> None:
     cluster = Cluster(1)
