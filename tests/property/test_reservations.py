@@ -100,7 +100,8 @@ class World:
         if dice.random() < 0.3:
             changes["start_time"] = cell.now + dice.randint(0, 100)
         number = dice.choice(list(cell.state.reservations))
-        cell.ask("alter_reservations", targets=[str(number)], changes=changes)
+        numbers = [number] if number % 3 else sorted(cell.state.reservations)[-3:]
+        cell.ask("alter_reservations", targets=[str(each) for each in numbers], changes=changes)
 
     def submit(self) -> None:
         fields = self.request()
