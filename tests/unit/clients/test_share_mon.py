@@ -75,6 +75,12 @@ def test_what_is_due_to_a_node_and_what_it_gets_next(tree: Shell) -> None:
 
 
 @pytest.mark.statement("PR-11")
+def test_a_node_without_jobs_has_no_targets(tree: Shell) -> None:
+    line = "0\t0.000000\t0.000000\t"
+    assert tree("sge_share_mon -c 1 -f job_count,long_target_share,short_target_share /default/carl").lines == [line]
+
+
+@pytest.mark.statement("PR-11")
 def test_usage_is_decayed_and_the_sum_of_all_is_not(tree: Shell, cell: Cell) -> None:
     cell.now += HOUR_S
     assert tree("sge_share_mon -c 1 -f usage,cpu,mem,ltcpu,ltmem,ltio /alice").lines == [
