@@ -25,6 +25,7 @@ def busy(shell: Shell, cell: Cell) -> Shell:
     """Job 1 alone on h1, array 2 on h2, parallel job 3 on h3 and h2, job 4 held, array 5 pending."""
     shell("qsub -b y -N hello -q all.q@h1 sleep 10")
     shell("qsub -t 1-5:4 -b y -N arr -q all.q@h2 sleep 20")
+    cell.cycle()
     shell("qsub -pe mpi 5 -l h_rt=100 -soft -l mem_free=1G -hard -b y -masterq all.q@h3 -q all.q@h3,all.q@h2 sleep 3")
     cell.cycle()
     shell("qsub -h -b y -N held_job_of_long_name true a 'b c'")
