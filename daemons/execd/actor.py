@@ -227,7 +227,8 @@ class ExecdActor:
             configuration = self._tasks.configuration
             interval_s = _LOAD_REPORT_S if configuration is None else configuration.load_report_time_s
             try:
-                await asyncio.wait_for(self._configured.wait(), interval_s)
+                async with asyncio.timeout(interval_s):  # wait_for may lose a cancellation here (Python 3.11)
+                    await self._configured.wait()
             except TimeoutError:
                 return
 

@@ -172,7 +172,8 @@ class LoadSensor:
             try:
                 stdin.write(b"\n")
                 await stdin.drain()
-                await asyncio.wait_for(self._answered.wait(), self._patience_s)
+                async with asyncio.timeout(self._patience_s):  # wait_for may lose a cancellation here (Python 3.11)
+                    await self._answered.wait()
             except TimeoutError:
                 return f"has not answered for {self._patience_s:g} s"
             except OSError:

@@ -165,7 +165,8 @@ class Supervisor:
             except NoQmaster as error:
                 self._complain(str(error))
             try:
-                await asyncio.wait_for(self._hello_wanted.wait(), _HELLO_S)
+                async with asyncio.timeout(_HELLO_S):  # wait_for may lose a cancellation here (Python 3.11)
+                    await self._hello_wanted.wait()
             except TimeoutError:
                 continue
 
