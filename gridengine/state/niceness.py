@@ -7,7 +7,6 @@ PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -42,9 +41,9 @@ def niceness_changes(state: State, now: float) -> list[ev.AnyEvent]:
 
 def _of_queues(state: State) -> Iterator[Change]:
     """The tasks that do not have the nice value of their queue instance."""
-    for job in state.jobs.values():
-        for task in job.tasks.values():
-            if task.nice is not None and task.status == "running":
+    for host in state.tasks_on:
+        for job, task in _running_on(state, host):
+            if task.nice is not None:
                 nice = int(state.configs[task.granted[0].instance].text.get("priority", "0"))
                 if nice != task.nice:
                     yield job.id, task.id, nice
@@ -52,17 +51,13 @@ def _of_queues(state: State) -> Iterator[Change]:
 
 def _by_tickets(state: State, since: float) -> list[Change]:
     """The tasks that are to run with another nice value, none if any was changed after `since`."""
-    by_host: dict[str, list[tuple[Job, Task, float]]] = defaultdict(list)
-    for job in state.jobs.values():
-        for task in job.tasks.values():
-            if task.nice_time > since:
-                return []
-            if task.status == "running":
-                by_host[task.host].append((job, task, sum(state.tickets.get(job.id, NO_TICKETS))))
     changes: list[Change] = []
-    for host, tasks in by_host.items():
+    for host in state.tasks_on:
+        tasks = [(job, task, sum(state.tickets.get(job.id, NO_TICKETS))) for job, task in _running_on(state, host)]
+        if any(task.nice_time > since for _, task, _ in tasks):
+            return []
         least, most = _bounds(state.configuration(host).get("execd_params", ""))
-        greatest = max(tickets for _, _, tickets in tasks)
+        greatest = max((tickets for _, _, tickets in tasks), default=0.0)
         if not greatest:  # nobody has any, or the scheduler has not run since the qmaster was started
             continue
         for job, task, tickets in tasks:
@@ -70,6 +65,15 @@ def _by_tickets(state: State, since: float) -> list[Change]:
             if nice != task.nice:
                 changes.append((job.id, task.id, nice))
     return changes
+
+
+def _running_on(state: State, host: str) -> Iterator[tuple[Job, Task]]:
+    """The running tasks that have their master on the host."""
+    for job_id, task_id in state.tasks_on.get(host, ()):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        if task.status == "running" and task.host == host:
+            yield job, task
 
 
 def _bounds(execd_params: str) -> tuple[int, int]:
