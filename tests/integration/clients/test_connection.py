@@ -117,7 +117,8 @@ NO_JOB_RUNS = b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":
 
 def pending_rows(*numbers: int) -> bytes:
     """A line of rows of pending jobs."""
-    return json_text.encode([[number, 0.5, "n", "alice", "qw", 1.0, [], 1, ""] for number in numbers]) + b"\n"
+    rows = [[number, 0.5, "n", "alice", "qw", 1.0, [], 1, ""] for number in numbers]
+    return json_text.encode(["pending", rows]) + b"\n"
 
 
 @pytest.mark.statement("ST-1")
