@@ -18,11 +18,11 @@ from pathlib import Path
 import msgspec
 
 from daemons.execd.environment import Account
-from daemons.execd.reserved_usage import Allocation
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.delivery import Ended, Start
+from gridengine.reserved_usage import Allocation
 from gridengine.state.jobs import Confinement, TaskKey, Usage
 from gridengine.topology import Core
 

@@ -19,11 +19,11 @@ import msgspec
 from daemons.execd import active_jobs
 from daemons.execd.idleness import Idleness
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
-from daemons.execd.reserved_usage import reserved
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
 from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Renice, Signal, Start, Started, UsageReport
+from gridengine.reserved_usage import reserved
 from gridengine.state.jobs import TaskKey, Usage
 
 _log = logging.getLogger(__name__)

@@ -7,9 +7,10 @@ PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from gridengine.config.parameters import parse_parameters
 from gridengine.state import events as ev
 from gridengine.state.jobs import NO_TICKETS, Job, Task
 from gridengine.units import parse_time
@@ -56,7 +57,7 @@ def _by_tickets(state: State, since: float) -> list[Change]:
         tasks = [(job, task, sum(state.tickets.get(job.id, NO_TICKETS))) for job, task in _running_on(state, host)]
         if any(task.nice_time > since for _, task, _ in tasks):
             return []
-        least, most = _bounds(state.configuration(host).get("execd_params", ""))
+        least, most = _bounds(state.configuration(host).get("execd_params", "none"))
         greatest = max((tickets for _, _, tickets in tasks), default=0.0)
         if not greatest:  # nobody has any, or the scheduler has not run since the qmaster was started
             continue
@@ -78,7 +79,7 @@ def _running_on(state: State, host: str) -> Iterator[tuple[Job, Task]]:
 
 def _bounds(execd_params: str) -> tuple[int, int]:
     """Nice values of the job with the fewest and with the most tickets on a host."""
-    given: Mapping[str, str] = dict(item.partition("=")[::2] for item in execd_params.upper().replace(",", " ").split())
+    given = parse_parameters(execd_params)
     return _bound(given.get("PTF_MIN_PRIORITY", ""), LEAST), _bound(given.get("PTF_MAX_PRIORITY", ""), MOST)
 
 

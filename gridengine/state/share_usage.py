@@ -9,13 +9,17 @@ halflife_decay_list; sge_share_tree(5); qconf(1) -clearusage; QF-33, PR-6, PR-7.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from gridengine.config.parameters import parse_parameters
+from gridengine.reserved_usage import Allocation, reserved
 from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task, Usage
+from gridengine.units import parse_memory
 
 if TYPE_CHECKING:
     from gridengine.state.state import State
@@ -24,6 +28,7 @@ HOUR_S = 3600.0
 MINUTE_S = 60.0
 RUNNING_ONLY = -1.0
 """Half-life of a kind of usage that counts only as long as its task runs."""
+_MEMORY = ("h_vmem", "s_vmem")
 
 
 class ShareUsage(Struct, omit_defaults=True):
@@ -96,6 +101,20 @@ def forget(state: State, kind: str, name: str) -> None:
             projects.pop(name, None)
 
 
+def takes_reserved(state: State, host: str) -> bool:
+    """Whether what is reserved on a host counts, not what is used: execd_params SHARETREE_RESERVED_USAGE (EX-16)."""
+    parameters = parse_parameters(state.configuration(host).get("execd_params", "none"))
+    return parameters.get("SHARETREE_RESERVED_USAGE", "").upper() in ("TRUE", "1")
+
+
+def reserved_by(state: State, job: Job, task: Task, measured: Usage, until: float) -> Usage:
+    """What a task has had reserved until then (epoch s) in place of what was measured."""
+    limits: dict[str, float | None] = {name: parse_memory(job.hard[name]) for name in _MEMORY if name in job.hard}
+    allocation = Allocation.of(task.slots or 1, limits, [name for name in limits if state.per_job(name)])
+    values = reserved(allocation, max(0.0, until - (task.start_time or until)))
+    return replace(measured, cpu=values["cpu"], mem=values.get("mem", measured.mem))
+
+
 def counted(task: Task, used: Usage) -> Usage:
     """What counts of `used`: all since usage was last cleared."""
     base = task.cleared or Usage()
@@ -110,6 +129,7 @@ def is_kept(state: State, job: Job) -> bool:
 def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
     """(user, project or "") -> usage at `now` (epoch s), that of running tasks included."""
     lives = half_lives(state.scheduler)
+    reserving = cache(partial(takes_reserved, state))
     found = {
         (user, project): past.at(now, lives) for user, projects in state.share_usage.items() for project, past in projects.items()
     }
@@ -118,8 +138,11 @@ def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
             continue
         key = (job.owner, job.project)
         for task in job.tasks.values():
-            if task.usage is not None:
-                used = counted(task, task.usage)
+            used = task.usage
+            if task.granted and reserving(task.host):
+                used = reserved_by(state, job, task, used or Usage(), now)
+            if used is not None:
+                used = counted(task, used)
                 found[key] = found.get(key, ShareUsage(now)).plus(used.cpu, used.mem, used.io)
     return found
 

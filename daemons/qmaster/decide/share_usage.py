@@ -13,8 +13,8 @@ from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decision import AccountingRecord, Decision, World
 from gridengine.gdi.requests import Caller, ClearUsage
 from gridengine.state.events import AnyEvent, UsageCharged, UsageCleared
-from gridengine.state.jobs import Usage
-from gridengine.state.share_usage import counted, is_kept
+from gridengine.state.jobs import Job, Task, Usage
+from gridengine.state.share_usage import counted, is_kept, reserved_by, takes_reserved
 from gridengine.state.state import State
 
 _END_TIME, _CPU, _MEM, _IO = 10, 36, 37, 38
@@ -27,8 +27,10 @@ def usage_charges(state: State, accounting: Iterable[AccountingRecord]) -> list[
     for job_id, task_id, fields in accounting:
         task = state.task(job_id, task_id)
         if task is not None and is_kept(state, job := state.jobs[job_id]):
-            used = counted(task, Usage(float(fields[_CPU]), float(fields[_MEM]), float(fields[_IO])))
-            charges.append((job.owner, job.project, used, float(fields[_END_TIME])))
+            end = float(fields[_END_TIME])
+            measured = Usage(float(fields[_CPU]), float(fields[_MEM]), float(fields[_IO]))
+            used = reserved_by(state, job, task, measured, end) if takes_reserved(state, task.host) else measured
+            charges.append((job.owner, job.project, counted(task, used), end))
     return [UsageCharged(charges)] if charges else []
 
 
@@ -48,7 +50,18 @@ def clear_usage(state: State, request: ClearUsage, caller: Caller, world: World)
         for name in names:
             decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {WORDS[kind].listing}')
     concerned = [job for job in state.jobs.values() if not request.users or job.owner in request.users]
-    running = [(job.id, task.id, task.usage) for job in concerned for task in job.tasks.values() if task.usage is not None]
+    running = [
+        (job.id, task.id, used)
+        for job in concerned
+        for task in job.tasks.values()
+        if (used := _until_now(state, job, task, world.now)) is not None
+    ]
     if users or running:
         decision.events.append(UsageCleared(list(users), running))
     return decision
+
+
+def _until_now(state: State, job: Job, task: Task, now: float) -> Usage | None:
+    if task.granted and takes_reserved(state, task.host):
+        return reserved_by(state, job, task, task.usage or Usage(), now)
+    return task.usage

@@ -104,3 +104,16 @@ def test_half_lives_of_single_kinds_of_usage(here: Cell) -> None:
     here.configure("scheduler", "", halflife_decay_list="cpu=-1")
     running(here, cpu=0.3)
     assert usage(here) == {("alice", ""): pytest.approx(0.3)}, "-1: as long as the task runs"
+
+
+@pytest.mark.statement("EX-16")
+def test_what_is_reserved_counts_where_the_hosts_say_so(here: Cell) -> None:
+    here.configure("configuration", "global", execd_params="SHARETREE_RESERVED_USAGE=true")
+    job = running(here, cpu=3, hard=["h_vmem=2G"])
+    here.now += 100
+    assert read(here, "share_usage").data == [["alice", "", 100.0, 200.0, 0.0]]
+    here.admin("clear_usage", users=["alice"])
+    here.now += 50
+    here.end(job)
+    (charged,) = read(here, "share_usage").data
+    assert charged[:2] == ["alice", ""] and charged[2:4] == pytest.approx([50.0, 100.0])

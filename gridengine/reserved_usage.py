@@ -1,6 +1,7 @@
-"""Usage as allocated instead of as measured: execd_params ACCT_RESERVED_USAGE (EX-16).
+"""Usage as allocated instead of as measured: execd_params ACCT_RESERVED_USAGE and SHARETREE_RESERVED_USAGE (EX-16).
 
-Pure. Called by `tasks` for what it reports of running and ended tasks. Source: sge_conf(5) ACCT_RESERVED_USAGE.
+Pure. Called by the execution host for what it reports of running and ended tasks, and by the share usage of the state.
+Source: sge_conf(5) execd_params.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class Allocation:
 
     @classmethod
     def of(cls, slots: int, limits: Mapping[str, float | None], per_job: list[str]) -> Allocation:
-        """From a task's `config`."""
+        """slots: on the host, or of the whole job. limits: bytes by name, of a slot unless they are in `per_job`."""
         for name in ("h_vmem", "s_vmem"):
             limit = limits.get(name)
             if limit is not None:
