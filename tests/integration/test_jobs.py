@@ -178,7 +178,7 @@ def test_h_rt_ends_a_job(demo_cell: DemoCell) -> None:
     )
     job = done.stdout.split()[2]
     found = record(demo_cell, job)
-    assert (found["failed"].split()[0], found["exit_status"].split()[0]) == ("100", "137")
+    assert (found["failed"].split()[0], found["exit_status"].split()[0]) == ("37", "137")
 
 
 @pytest.mark.statement("EX-4", "SO-8", "SO-35", "SO-33")
