@@ -8,7 +8,7 @@ halflife_decay_list; sge_share_tree(5); qconf(1) -clearusage; QF-33, PR-6, PR-7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -129,22 +129,25 @@ def is_kept(state: State, job: Job) -> bool:
 def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
     """(user, project or "") -> usage at `now` (epoch s), that of running tasks included."""
     lives = half_lives(state.scheduler)
-    reserving = cache(partial(takes_reserved, state))
     found = {
         (user, project): past.at(now, lives) for user, projects in state.share_usage.items() for project, past in projects.items()
     }
-    for job in state.jobs.values():
-        if not is_kept(state, job):
-            continue
-        key = (job.owner, job.project)
+    for job, task, used in running_usage(state, (job for job in state.jobs.values() if is_kept(state, job)), now):
+        key, more = (job.owner, job.project), counted(task, used)
+        found[key] = found.get(key, ShareUsage(now)).plus(more.cpu, more.mem, more.io)
+    return found
+
+
+def running_usage(state: State, jobs: Iterable[Job], now: float) -> Iterator[tuple[Job, Task, Usage]]:
+    """What the tasks of these jobs that run have used until `now` (epoch s), or have had reserved where that counts."""
+    reserving = cache(partial(takes_reserved, state))
+    for job in jobs:
         for task in job.tasks.values():
             used = task.usage
             if task.granted and reserving(task.host):
                 used = reserved_by(state, job, task, used or Usage(), now)
             if used is not None:
-                used = counted(task, used)
-                found[key] = found.get(key, ShareUsage(now)).plus(used.cpu, used.mem, used.io)
-    return found
+                yield job, task, used
 
 
 USAGE_HANDLERS: dict[type, Callable[..., None]] = {ev.UsageCharged: _charged, ev.UsageCleared: _cleared}

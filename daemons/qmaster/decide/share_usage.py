@@ -13,8 +13,8 @@ from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decision import AccountingRecord, Decision, World
 from gridengine.gdi.requests import Caller, ClearUsage
 from gridengine.state.events import AnyEvent, UsageCharged, UsageCleared
-from gridengine.state.jobs import Job, Task, Usage
-from gridengine.state.share_usage import counted, is_kept, reserved_by, takes_reserved
+from gridengine.state.jobs import Usage
+from gridengine.state.share_usage import counted, is_kept, reserved_by, running_usage, takes_reserved
 from gridengine.state.state import State
 
 _END_TIME, _CPU, _MEM, _IO = 10, 36, 37, 38
@@ -50,18 +50,7 @@ def clear_usage(state: State, request: ClearUsage, caller: Caller, world: World)
         for name in names:
             decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {WORDS[kind].listing}')
     concerned = [job for job in state.jobs.values() if not request.users or job.owner in request.users]
-    running = [
-        (job.id, task.id, used)
-        for job in concerned
-        for task in job.tasks.values()
-        if (used := _until_now(state, job, task, world.now)) is not None
-    ]
+    running = [(job.id, task.id, used) for job, task, used in running_usage(state, concerned, world.now)]
     if users or running:
         decision.events.append(UsageCleared(list(users), running))
     return decision
-
-
-def _until_now(state: State, job: Job, task: Task, now: float) -> Usage | None:
-    if task.granted and takes_reserved(state, task.host):
-        return reserved_by(state, job, task, task.usage or Usage(), now)
-    return task.usage
