@@ -14,6 +14,7 @@ from shepherd.methods import Method, MethodError, parse_control_method, parse_me
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
 CKPT_COMMANDS = ("ckpt_command", "migr_command")
+_KERNEL_COUNTS = 0.9  # RLIMIT_CPU goes by clock ticks, which say a few percent more or less than the usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +201,13 @@ class Control:
     def out_of_memory(self) -> list[Action]:
         """The kernel has killed a process of the job for the limit of its cgroup: the others go with it."""
         return self._enforce("h_vmem", "bytes")
+
+    def killed_by_unknown(self, cpu_s: float) -> None:
+        """The job died through SIGKILL that nobody here sent, having used `cpu_s`. The kernel does that to a process at
+        h_cpu, often before the next measurement: the record is to say the same whoever came first (RL-4)."""
+        limit = summed_limit(self._config, "h_cpu")
+        if not self.why and limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
+            self._enforce("h_cpu", "s")
 
     def _enforce(self, name: str, unit: str) -> list[Action]:
         self.limit_enforced = self.limit_enforced or not self.why

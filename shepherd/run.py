@@ -179,6 +179,8 @@ class TaskRun:
             if ended.exit_status and self._containment.oom_kills():
                 self._control.out_of_memory()
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
+            if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
+                self._control.killed_by_unknown(self._usage.cpu_s)
             enforced = self._control.limit_enforced
             self._outcome.job_ended(ended, self._stamped_why(), self._control.migrating, enforced)
         elif self._control.why and ended.signal == signal.SIGKILL:

@@ -155,6 +155,30 @@ def test_measured_limits(
     assert control(limits=limits, slots=slots).measured(cpu, vmem) == expected
 
 
+@pytest.mark.statement("RL-4", "AC-2")
+@pytest.mark.parametrize(
+    ("changes", "cpu_s", "why"),
+    [
+        ({"limits": {"h_cpu": 10}}, 9.7, "limit h_cpu of 10 s exceeded"),
+        ({"limits": {"h_cpu": 10}, "slots": 2}, 9.7, ""),
+        ({"limits": {"h_cpu": 10}}, 3, ""),
+        ({"limits": {"h_rt": 10}}, 50, ""),
+    ],
+)
+def test_a_job_that_the_kernel_killed_for_h_cpu(changes: dict[str, Any], cpu_s: float, why: str) -> None:
+    found = control(**changes)
+    found.killed_by_unknown(cpu_s)
+    assert (found.why, found.limit_enforced) == (why, bool(why))
+
+
+@pytest.mark.statement("RL-4")
+def test_a_deleted_job_was_not_killed_for_its_cpu_time() -> None:
+    found = control(limits={"h_cpu": 10})
+    found.command("kill", 1.0)
+    found.killed_by_unknown(11)
+    assert (found.why, found.limit_enforced) == ("the job was killed on request", False)
+
+
 @pytest.mark.statement("RL-4")
 def test_warning_comes_once_and_limits_of_the_job_are_not_multiplied() -> None:
     found = control(limits={"s_cpu": 1})
