@@ -21,7 +21,13 @@ FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marks. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    """Register the marks, and make the outcome independent of where it runs: of the time zone, the umask, a cell that the
+    shell knows. What is drawn differs from run to run for people, and is the same for a server that judges."""
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    os.umask(0o022)
+    for name in [name for name in os.environ if name.startswith("SGE_")]:
+        del os.environ[name]
     settings.register_profile(
         "project",
         deadline=None,

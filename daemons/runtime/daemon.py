@@ -23,6 +23,7 @@ from typing import TypeVar
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
+_UMASK = 0o022
 _Result = TypeVar("_Result")
 
 _ENDING = "ending"
@@ -135,8 +136,10 @@ class Startup:
 def become_daemon(foreground: bool, program: str) -> Startup:
     """Leave the caller's session unless `foreground`; the caller waits until the daemon serves and exits 0 or 1.
 
-    To be called with one thread only. Afterwards standard input and output are /dev/null.
+    To be called with one thread only. Afterwards standard input and output are /dev/null. Either way, what the daemon
+    writes has the rights that the daemon says, and not those that the starting shell's umask leaves of them.
     """
+    os.umask(_UMASK)
     if foreground:
         return Startup()
     read_end, write_end = os.pipe()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from pathlib import Path
@@ -53,6 +54,19 @@ def plan(tmp_path: Path):
             aliases=["m=127.0.0.1", "h1=127.0.0.2", "h2=127.0.0.3", "h2=two"],
         )
     )
+
+
+def test_all_users_read_the_cell_whatever_the_umask(plan, installation):
+    before = os.umask(0o077)
+    try:
+        create_cell(plan, installation, utc_now())
+        assert os.umask(0o077) == 0o077
+    finally:
+        os.umask(before)
+    files = plan.files
+    for path in (files.root, files.directory, files.common, Path(plan.bootstrap["execd_spool_dir"]).parent):
+        assert path.stat().st_mode & 0o777 == 0o755, path
+    assert files.secrets.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.statement("GC-5")
