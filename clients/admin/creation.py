@@ -35,12 +35,15 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         raise Refusal(f"{plan.files.common} holds a cell already: it is left as it is")
     if (spool / "spool.db").exists():
         raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or say --spool-dir for another place")
+    umask = os.umask(0o022)  # a cell is for all users; what is not is closed by name
     try:
         _write_cell(plan, installation, now)
         _make_spool_directories(plan)
         _provide_verifier_libraries(plan.files.root, installation.cluster_config / "jsv")
     except OSError as error:
         raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
+    finally:
+        os.umask(umask)
 
 
 def _write_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:

@@ -25,6 +25,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
 _Result = TypeVar("_Result")
 
+#: users reach sockets and accounting of a daemon whatever its starter's umask is; what is secret is closed by its own mode
+UMASK = 0o022
+
 _ENDING = "ending"
 #: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
 ENDING_S = 60.0
