@@ -18,7 +18,7 @@ import typer
 from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
 from daemons.execd.supervisor import Supervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
 from daemons.runtime.messages import open_messages
 
 PROGRAM = "sge_execd"
@@ -32,6 +32,7 @@ def serve(
     ] = "",
 ) -> None:
     """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host. SIGTERM ends it; running jobs go on."""
+    os.umask(UMASK)
     try:
         cell = read_cell()
         host = cell.unique_name(host_name) if host_name else cell.own_name()

@@ -5,6 +5,7 @@ Owns the command line and the order of starting up; the rest is the supervisor's
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -12,7 +13,7 @@ import typer
 
 from daemons.qmaster.supervisor import Supervisor
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.messages import open_messages
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
@@ -22,6 +23,7 @@ app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that
 def start(
     foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and for looking)")] = False,
 ) -> None:
+    os.umask(UMASK)
     try:
         cell = read_cell()
         host = cell.own_name()

@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 EXECD_ACTOR = "daemons.execd.actor:ExecdActor"
 """Named, not imported: the qmaster places the actor, what it does is the execd's."""
 NODE_WATCH_S = 0.5
+SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
+"""Patience with the answer to a shutdown: a host may take seconds over its jobs, one that is gone Ray knows sooner."""
 
 
 class QmasterActor:
@@ -155,6 +157,8 @@ class QmasterActor:
         """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
         while True:
             await asyncio.sleep(NODE_WATCH_S)
+            # one that reports for the first time while Ray is asked may be missing in the answer
+            up = [name for name, host in self._master.state.hosts.items() if host.up]
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
@@ -167,8 +171,8 @@ class QmasterActor:
                 for name in node["Resources"]
                 if name.startswith("host-")
             }
-            for name, host in list(self._master.state.hosts.items()):
-                if host.up and name not in alive:
+            for name in up:
+                if name not in alive:
                     self._service.node_lost(name)
 
     async def _shut_down(self, request: Shutdown) -> Answer:
@@ -187,11 +191,13 @@ class QmasterActor:
     async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
         """Nothing more is placed there from now on: what ends with the daemon must not begin there again."""
         known = self._master.state.hosts.get(host)
+        patience_s = UNKNOWN_SHUT_DOWN_S
         if known is not None and known.up:
             self._master.lose_host(host)
+            patience_s = SHUT_DOWN_S
         try:
             actor = self._execd(host)
-            await asyncio.wait_for(actor.shut_down.remote(kill_jobs), 5)
+            await asyncio.wait_for(actor.shut_down.remote(kill_jobs), patience_s)
             answer.info(f"sent shutdown notification to host {host}")
         except Exception:  # noqa: BLE001 - dead, restarting or unknown: the same to the administrator
             answer.error(f'denied: execution host "{host}" does not answer')

@@ -39,7 +39,7 @@ class ServerVerifier:
     def __init__(self, configuration: Callable[[], Attributes]) -> None:
         self._configuration = configuration
         self._process: asyncio.subprocess.Process | None = None
-        self._of: tuple[str, int] = ("", 0)
+        self._of: tuple[str, int, int, int] = ("", 0, 0, 0)
         self._lock = asyncio.Lock()
 
     @property
@@ -113,7 +113,9 @@ class ServerVerifier:
         """The process of the configured script, a new one when the configuration or the script has changed."""
         url = self._configuration().get("jsv_url", "none")
         user, path = verifier_path(url)
-        wanted = (url, Path(path).stat().st_mtime_ns)
+        found = Path(path).stat()
+        # a clock tick is long enough for a script to be used and written again
+        wanted = (url, found.st_ino, found.st_size, found.st_mtime_ns)
         if self._process is not None and (self._of != wanted or self._process.returncode is not None):
             await self.stop()
         if self._process is None:

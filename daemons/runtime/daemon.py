@@ -23,8 +23,10 @@ from typing import TypeVar
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 _OK = b"ok"
-_UMASK = 0o022
 _Result = TypeVar("_Result")
+
+#: users reach sockets and accounting of a daemon whatever its starter's umask is; what is secret is closed by its own mode
+UMASK = 0o022
 
 _ENDING = "ending"
 #: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
@@ -136,10 +138,8 @@ class Startup:
 def become_daemon(foreground: bool, program: str) -> Startup:
     """Leave the caller's session unless `foreground`; the caller waits until the daemon serves and exits 0 or 1.
 
-    To be called with one thread only. Afterwards standard input and output are /dev/null. Either way, what the daemon
-    writes has the rights that the daemon says, and not those that the starting shell's umask leaves of them.
+    To be called with one thread only. Afterwards standard input and output are /dev/null.
     """
-    os.umask(_UMASK)
     if foreground:
         return Startup()
     read_end, write_end = os.pipe()

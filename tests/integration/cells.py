@@ -49,6 +49,31 @@ def run(command: list[str], **options: object) -> Done:
     return subprocess.run(command, **{**settings, **options})  # type: ignore[call-overload]
 
 
+def need(program: str, *packages: str) -> None:
+    """Install Debian packages that bring a program, unless it is there; AssertionError with what apt-get said."""
+    if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is not None:
+        return
+    settings = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "timeout": 600}
+    run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "update"], **settings)
+    done = run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", *packages], **settings)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def kill_daemon(pid_file: Path) -> None:
+    """kill -9 the daemon that a pid file names; return when it is dead: it may be started again then, not before."""
+    words = pid_file.read_text().split()
+    os.kill(int(words[0]), signal.SIGKILL)
+    eventually("the daemon is dead", lambda: process_state(words[0]) in ("", "Z"))
+
+
+def process_state(pid: str) -> str:
+    """The state letter of proc(5), "" when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
 class DemoCell:
     """A cell of one exec host, `node1`, on this machine as the current user; jobs' files go to `work`."""
 

@@ -24,7 +24,7 @@ def test_a_suspended_job_goes_on_from_its_checkpoint(demo_cell: DemoCell) -> Non
     demo_cell.must("qconf", "-aattr", "queue", "ckpt_list", "save", "all.q")
     try:
         job = demo_cell.must("qsub", "-terse", "-ckpt", "save", "-o", "/dev/null", "-j", "y", str(work / "job.sh")).strip()
-        eventually("it has begun", lambda: (work / "began").exists())
+        eventually("it has begun", lambda: (work / "began").exists() and (work / "began").read_text())
         demo_cell.must("qmod", "-sj", job)
         eventually("it is over", lambda: demo_cell.command("qacct", "-j", job).stdout.count("jobnumber") == 2)
     finally:

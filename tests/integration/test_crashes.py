@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, eventually
+from tests.integration.cells import DemoCell, eventually, kill_daemon
 
 JOBS = 50
 VICTIMS = {
@@ -46,10 +46,8 @@ def command_line(pid: int) -> str:
 
 
 def victim(cell: DemoCell, who: str) -> int:
-    """The process to kill: by its pid file, or by the name of its program among the cell's processes."""
+    """The process to kill, by the name of its program among the cell's processes."""
     word = VICTIMS[who]
-    if word.endswith(".pid"):
-        return int((cell.place / "spool" / word).read_text().split()[0])
     found = [pid for pid in cell.processes() if word in command_line(pid)]
     if word == "raylet":
         node = f"h-{cell.host}" if "exec" in who else "qmaster"
@@ -100,7 +98,10 @@ def test_jobs_survive_kill_9(cell: DemoCell, who: str) -> None:
 
 def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
     jobs = start_jobs(cell, tag)
-    os.kill(victim(cell, who), signal.SIGKILL)
+    if VICTIMS[who].endswith(".pid"):
+        kill_daemon(cell.place / "spool" / VICTIMS[who])
+    else:
+        os.kill(victim(cell, who), signal.SIGKILL)
     time.sleep(1.0)  # what still answers in the first moment may be about to go
     if who.startswith("sge_"):
         cell.must("gridengine", "start", "--host-name", cell.host)
@@ -126,7 +127,7 @@ def test_the_whole_cell_is_stopped_and_started_again(cell: DemoCell) -> None:
     held = cell.must("qsub", "-terse", "-h", "-N", "waits", "-b", "y", "/bin/true").strip()
     cell.must("qmod", "-d", "all.q")
     cell.must("gridengine", "stop")
-    assert not any("ray::" in command_line(pid) for pid in cell.processes())
+    eventually("no actor is left", lambda: not any("ray::" in command_line(pid) for pid in cell.processes()))
     (cell.work / "restart.end").touch()
     eventually("the jobs end without any daemon", lambda: len(lines(cell.work / "restart.ended")) == JOBS)
     cell.must("gridengine", "start", "--host-name", cell.host)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually
+from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, need
 
 PROMPT = "ready> "
 
@@ -219,8 +218,7 @@ def test_a_session_whose_client_died_can_be_taken_up_again(demo_cell: DemoCell) 
 def test_a_session_outlives_the_daemon_of_its_host(demo_cell: DemoCell) -> None:
     client = start(demo_cell, "qrsh", "seq 1 200000; read line; echo got $line; seq 1 200000")
     the_job(demo_cell)
-    pid = int((demo_cell.place / "spool" / "execd" / "node1" / "execd.pid").read_text().split()[0])
-    os.kill(pid, signal.SIGKILL)
+    kill_daemon(demo_cell.place / "spool" / "execd" / "node1" / "execd.pid")
     demo_cell.must("gridengine", "start", "--host-name", "node1")
     output, errors = client.communicate(b"word\n", timeout=PATIENCE_S)
     numbers = b"".join(b"%d\n" % number for number in range(1, 200001))
@@ -237,8 +235,8 @@ def test_nobody_connects_without_a_ticket(demo_cell: DemoCell) -> None:
 @pytest.fixture
 def display() -> Iterator[str]:
     """An X server without a screen that listens at a port, with xterm beside it."""
-    if not (shutil.which("Xvfb") and shutil.which("xterm")):
-        subprocess.run(["apt-get", "install", "-y", "-qq", "xvfb", "xterm"], capture_output=True, check=True)
+    need("Xvfb", "xvfb")
+    need("xterm", "xterm")
     reading, writing = os.pipe()
     command = ["Xvfb", "-displayfd", str(writing), "-listen", "tcp", "-ac", "-nolisten", "unix"]
     server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)
@@ -257,6 +255,6 @@ def test_qsh_opens_a_window_on_the_display(demo_cell: DemoCell, display: str) ->
     demo_cell.must("qsh", "-display", display, "--", "-e", "sh", "-c", f"echo $DISPLAY >{there}; sleep 1000")
     job = the_job(demo_cell)
     assert jobs(demo_cell)[0][2] == "INTERACTIV"
-    eventually("the window is there", there.exists)
+    eventually("the window is there", lambda: there.exists() and there.read_text())
     assert there.read_text().startswith("localhost:")
     demo_cell.must("qdel", job)

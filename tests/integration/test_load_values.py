@@ -9,15 +9,16 @@ import pytest
 from tests.integration.cells import DemoCell, eventually
 from tests.integration.test_remote_methods import configure
 
-#: Says what the file `values` holds. What differs from its first answer it says once: it goes on when both jobs have run.
+#: Says what the file `values` holds. What differs from its first answer it notes before it says it, for jobs to see, and says
+#: it once: it goes on when both jobs have run.
 SENSOR = """#!/bin/sh
 cd {work}
 while read line; do
     [ "$line" = quit ] && exit 0
     said=$(cat values)
     first=${{first:-$said}}
-    printf 'begin\\n%s\\nend\\n' "$said"
     [ "$said" = "$first" ] || echo changed >> told
+    printf 'begin\\n%s\\nend\\n' "$said"
     while [ "$said" != "$first" ] && ! [ -e seen.number -a -e seen.word ]; do sleep 0.1; done
 done
 """
@@ -40,6 +41,7 @@ def sensed_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
     configure(cell, "load_sensor", str(sensor))
     yield cell
     cell.command("qdel", "-u", "*")
+    eventually("no job requests the attributes", lambda: cell.must("qstat", "-u", "*") == "")
     configure(cell, "load_sensor", "none")
     configure(cell, "load_report_time", before)
     attributes.write_text(table)

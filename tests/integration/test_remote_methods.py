@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, eventually
+from tests.integration.cells import DemoCell, eventually, need
 
 
 @pytest.fixture(scope="module")
 def sshd() -> str:
     """The program of Debian's openssh-server."""
+    need("sshd", "openssh-server")
     found = shutil.which("sshd", path="/usr/sbin:/usr/bin")
-    if found is None:
-        subprocess.run(["apt-get", "install", "-y", "-qq", "openssh-server"], capture_output=True, check=True)
-        found = shutil.which("sshd", path="/usr/sbin:/usr/bin")
     assert found is not None
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,7 +84,8 @@ def test_a_host_without_power_disturbs_its_reservations_until_it_returns(
     testbed_cell: TestbedCell, letters: Path
 ) -> None:
     testbed_cell.on("tm", "qconf", "-au", "alice", "arusers")
-    later = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 600))
+    # as the host says, whatever time zone this process has
+    later = testbed_cell.as_user("alice", "t1", "date", "-d", "+10 minutes", "+%Y%m%d%H%M.%S").stdout.strip()
     mail = ("-m", "bea", "-M", "a@b")
     hard = qrsub(testbed_cell, "-q", "all.q@t3", "-pe", "mpi", "2", "-d", "900", "-he", "y", *mail)
     soft = qrsub(testbed_cell, "-q", "all.q@t3,all.q@t2", "-pe", "make", "4", "-d", "900", *mail)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually, run
+from tests.integration.cells import TestbedCell, eventually, need, run
 
 RING = r"""
 #include <mpi.h>
@@ -82,10 +81,7 @@ def marked(cell: TestbedCell, mark: str) -> list[str]:
 
 @pytest.mark.statement("TI-1", "TI-2", "TI-4", "TI-5", "PE-9", "PE-13")
 def test_a_real_mpi_runs_over_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
-    if shutil.which("mpicc") is None:
-        run(["apt-get", "update"], timeout=300)
-        done = run(["apt-get", "install", "-y", "openmpi-bin", "libopenmpi-dev"], timeout=600)
-        assert done.returncode == 0, done.stderr
+    need("mpicc", "openmpi-bin", "libopenmpi-dev")
     (work / "ring.c").write_text(RING)
     done = run(["mpicc", str(work / "ring.c"), "-o", str(work / "ring")])
     assert done.returncode == 0, done.stderr
@@ -107,7 +103,7 @@ def test_streams_exit_status_and_refusals(testbed_cell: TestbedCell, work: Path)
         2,
         "echo typed | qrsh -inherit -V t2 'cat; echo $JOB_ID $PE $QUEUE; test -d $TMPDIR && echo scratch; exit 3'; echo $?\n"
         "qrsh -inherit t3 hostname; echo $?\nqrsh -inherit t2 sleep 1000 &\n"
-        "until qstat -t | grep -q SLAVE; do sleep 0.2; done; sleep 1\n"
+        "until qstat -t | grep -q 'SLAVE .*[0-9][.]t2 '; do sleep 0.2; done\n"
         "qrsh -inherit t2 hostname; echo $?\nexit 7",
     )
     eventually("it is over", lambda: len(records(testbed_cell, job)) == 3)

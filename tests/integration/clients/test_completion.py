@@ -1,13 +1,13 @@
 """Completion in real shells: a bash that completes words, and a zsh that can read the script."""
 
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from clients.admin.completion import bash_completion, zsh_completion
+from tests.integration.cells import need
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +56,7 @@ def test_bash(script: Path, line: str, words: set[str]) -> None:
 
 
 def test_zsh_reads_the_script(tmp_path: Path) -> None:
-    if shutil.which("zsh") is None:
-        subprocess.run(["apt-get", "install", "-y", "-qq", "zsh"], check=True, capture_output=True)
+    need("zsh", "zsh")
     (tmp_path / "_gridengine").write_text(zsh_completion())
     program = f"autoload -Uz compinit; compinit -D; source {tmp_path}/_gridengine; print $_comps[qsub]"
     done = subprocess.run(["zsh", "-fc", program], capture_output=True, text=True)

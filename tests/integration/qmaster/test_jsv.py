@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from clients.verifiers import verified
 from daemons.qmaster.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
+from tests.integration.cells import need
 
 SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
 ALICE = Caller("alice", 1001, "users", 100, "h1")
@@ -153,8 +153,8 @@ def test_one_process_verifies_many_jobs(
     script: Callable[..., Path], text: str, interpreter: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
-    if interpreter == "/usr/bin/tclsh" and not Path(interpreter).exists():
-        subprocess.run(["apt-get", "install", "-y", "-qq", "tcl"], check=True, capture_output=True)
+    if interpreter == "/usr/bin/tclsh":
+        need("tclsh", "tcl")
     changed, bad, later, fine, again = ask(script(text, interpreter), "x", "bad", "later", "fine", "y")
     assert isinstance(changed, Submit)
     assert changed.name == "x-red"

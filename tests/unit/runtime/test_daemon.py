@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.runtime.cell import read_cell
-from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, become_daemon, module_environment, start_ticks
+from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, module_environment, start_ticks
 from daemons.runtime.ray_node import RayNodeFault, head_spec, ray_environment, worker_spec
 
 TOP = Path(__file__).parents[3]
@@ -68,12 +68,3 @@ def test_nodes_of_one_machine_have_their_own_places(cell_root: Path) -> None:
     assert (worker.head, worker.resources, worker.directory) == ("127.0.0.1:2", {"host-h1": 1.0}, "/run/x/ray/h-h1")
     with pytest.raises(RayNodeFault, match="too long"):
         worker_spec(cell, "h" * 100, "127.0.0.1:2")
-
-
-def test_a_daemon_does_not_take_over_the_umask_of_its_shell() -> None:
-    before = os.umask(0o077)
-    try:
-        become_daemon(foreground=True, program="sge_x")
-        assert os.umask(0o022) == 0o022
-    finally:
-        os.umask(before)
