@@ -24,7 +24,7 @@ START_S = 90.0
 STOP_S = 10.0
 
 #: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;
-#: Ray must not kill daemons when jobs use the memory, and tells nobody about itself.
+#: neither Ray nor the kernel may choose the daemons to be killed when jobs use the memory; Ray tells nobody about itself.
 RAY_SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_health_check_initial_delay_ms": "1000",
@@ -34,6 +34,7 @@ RAY_SETTINGS = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_niceness": "0",
+    "RAY_worker_oom_score_adjustment": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_LOG_TO_DRIVER": "0",

@@ -257,6 +257,11 @@ def test_files_of_a_job_are_not_readable_to_others(demo_cell: DemoCell) -> None:
     eventually("it is gone", lambda: state(demo_cell, job) == "")
 
 
+def test_daemons_are_not_the_first_to_be_killed_when_jobs_use_the_memory(demo_cell: DemoCell) -> None:
+    score = {path.read_text() for pid in demo_cell.processes() if (path := Path(f"/proc/{pid}/oom_score_adj")).exists()}
+    assert score == {Path("/proc/self/oom_score_adj").read_text()}
+
+
 def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:
     """The TLS port takes no request without the cell's key; the socket asks the kernel."""
     port = next(
