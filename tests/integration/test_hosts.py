@@ -31,7 +31,7 @@ def running_on(cell: TestbedCell, job: str) -> str:
 
 def behind_gate(cell: TestbedCell, host: str) -> bool:
     """Whether processes of a job wait there for GATE, whatever the master knows."""
-    return str(GATE) in cell.on(host, "ps", "ax").stdout
+    return str(GATE) in cell.on(host, "ps", "axww").stdout
 
 
 def record(cell: TestbedCell, job: str) -> dict[str, str]:
