@@ -65,17 +65,18 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
 
     terminal = Terminal()
     terminal.watch_signals()
-    submitted = submit_interactive(command, kind_of(job), job)
-    if isinstance(submitted, int):
-        return submitted
-    job_id, name = submitted
-    if verbose:
-        report_submission(job_id, name)
-    session = Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+    session: Session | None = None
     try:
+        submitted = submit_interactive(command, kind_of(job), job)
+        if isinstance(submitted, int):
+            return submitted
+        job_id, name = submitted
+        session = Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+        if verbose:
+            report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
     except Interrupted as interruption:
-        return session.interrupted(interruption.number)
+        return session.interrupted(interruption.number) if session else 128 + interruption.number
 
 
 def report_submission(job_id: int, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -203,8 +204,6 @@ def test_a_waiting_qsub_survives_a_restart_of_the_qmaster(serve) -> None:  # typ
 
 
 def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
-    import socket
-
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(run_dir / "gdi.sock"))
     listener.listen(4)
@@ -233,3 +232,20 @@ def test_ctrl_c_of_a_waiting_qsub(run_dir: Path) -> None:
     assert "Interrupted" in err.decode()
     for connection in (submit, wait, delete, listener):
         connection.close()
+
+
+@pytest.mark.statement("IA-6")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_qrsh_may_be_ended_before_its_job_has_a_number(run_dir: Path, number: signal.Signals) -> None:
+    start = f"import sys; sys.path.append({str(ROOT)!r})\nfrom clients.qrsh import main\nsys.exit(main())"
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(run_dir / "gdi.sock"))
+        listener.listen(1)
+        listener.settimeout(PATIENCE_S)
+        process = subprocess.Popen([sys.executable, "-IS", "-c", start, "true"], stdout=-1, stderr=-1)
+        submit, _ = listener.accept()
+        with submit:
+            submit.recv(65536)
+            process.send_signal(number)
+            assert process.communicate(timeout=PATIENCE_S) == (b"", b"")
+    assert process.returncode == 128 + number
