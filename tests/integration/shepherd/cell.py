@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemons.execd.cgroups import find_cgroups
+from daemons.execd.cgroups import HostCgroups, find_cgroups
 from tests.integration.cells import PATIENCE_S
 
 PROJECT = Path(__file__).parents[3]
@@ -43,6 +43,11 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def cgroups() -> HostCgroups:
+    """Those of this session of tests: the tasks of another one at the same time have the same names."""
+    return find_cgroups(f"test{os.getpid()}")
 
 
 class Client:
@@ -91,6 +96,7 @@ class Cell:
         self.tmp = base / "tmp"
         for directory in (self.spool, self.spool / "active_jobs", self.home, self.tmp):
             directory.mkdir(parents=True, exist_ok=True)
+            directory.chmod(0o755)
             self._give(directory)
         os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
         self.tmp.chmod(0o1777)
@@ -149,6 +155,7 @@ class Cell:
         number = self._next_id
         directory = self.spool / "active_jobs" / f"{number}.1"
         directory.mkdir()
+        directory.chmod(0o755)
         self._give(directory)
         content: Json = {
             "job_id": number,
@@ -178,7 +185,7 @@ class Cell:
         else:
             content["binary"] = True
         if config.pop("use_cgroups", False):
-            content["cgroups"] = list(find_cgroups("test").parents)
+            content["cgroups"] = list(cgroups().parents)
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
         return Task(self, directory, content)
@@ -208,6 +215,12 @@ class Task:
         answer = self.client.ask(op="start", directory=str(self.directory))
         assert answer["op"] == "started", answer
         return int(answer["pid"])
+
+    def start_with(self, command: str) -> None:
+        """Start it with a command that the launcher gets at once: no job can end before."""
+        requests = [{"op": "start"}, {"op": "signal", "command": command}]
+        lines = [json.dumps({**request, "directory": str(self.directory)}) for request in requests]
+        self.client.socket.sendall("".join(f"{line}\n" for line in lines).encode())
 
     def command(self, name: str) -> None:
         answer = self.client.ask(op="signal", directory=str(self.directory), command=name)

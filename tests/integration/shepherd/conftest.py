@@ -7,11 +7,12 @@ import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.integration.shepherd.cell import Cell, Client
+from tests.integration.shepherd.cell import Cell, Client, cgroups
 
 ROOT = os.geteuid() == 0
 ME = pwd.getpwuid(os.geteuid()).pw_name
@@ -33,6 +34,15 @@ def _serve(user: str, as_root: bool) -> Iterator[Cell]:
             client.close()
         cell.stop_launcher()
         shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cgroups_left() -> Iterator[None]:
+    """Removes those that tests have made for their tasks."""
+    yield
+    for parent in cgroups().parents:
+        with suppress(OSError):  # something failed and is still in there
+            os.rmdir(parent)
 
 
 @pytest.fixture(params=["root", "user"] if ROOT else ["user"])
