@@ -188,6 +188,7 @@ class Cell:
             content["cgroups"] = list(cgroups().parents)
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
+        self._give(directory / "config")
         return Task(self, directory, content)
 
     def run(self, script: str | None = None, **config: Any) -> Task:
