@@ -23,6 +23,7 @@ from daemons.execd.cgroups import HostCgroups, find_cgroups
 from tests.integration.cells import PATIENCE_S
 
 PROJECT = Path(__file__).parents[3]
+CGROUPS = f"sge.test{os.getpid()}"
 Json = dict[str, Any]
 
 
@@ -46,8 +47,8 @@ def alive(pid: int) -> bool:
 
 
 def cgroups() -> HostCgroups:
-    """Those of this session of tests: the tasks of another one at the same time have the same names."""
-    return find_cgroups(f"test{os.getpid()}")
+    """Those of this session of tests, all by the name CGROUPS: another session at the same time has tasks of the same names."""
+    return find_cgroups(CGROUPS.removeprefix("sge."))
 
 
 class Client:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.shepherd.cell import Cell, Client, cgroups
+from daemons.execd.cgroups import MOUNT
+from tests.integration.shepherd.cell import CGROUPS, Cell, Client
 
 ROOT = os.geteuid() == 0
 ME = pwd.getpwuid(os.geteuid()).pw_name
@@ -38,11 +39,11 @@ def _serve(user: str, as_root: bool) -> Iterator[Cell]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_cgroups_left() -> Iterator[None]:
-    """Removes those that tests have made for their tasks."""
+    """Removes those in which tests have made some for their tasks."""
     yield
-    for parent in cgroups().parents:
+    for parent in MOUNT.glob(f"**/{CGROUPS}"):
         with suppress(OSError):  # something failed and is still in there
-            os.rmdir(parent)
+            parent.rmdir()
 
 
 @pytest.fixture(params=["root", "user"] if ROOT else ["user"])
