@@ -29,6 +29,11 @@ class Checkpoints:
         """Whether a command has not ended yet."""
         return bool(self._at_work)
 
+    @property
+    def pids(self) -> set[int]:
+        """The processes of the commands that have not ended yet."""
+        return set(self._at_work)
+
     def busy(self, name: str) -> bool:
         """Whether this very command has not ended yet: there is one of a kind at a time."""
         return name in self._at_work.values()

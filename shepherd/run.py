@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
@@ -24,7 +25,7 @@ _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
 BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
-_PATIENCE = 10  # rounds of one second in which killed processes may take to disappear
+_PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
 
 
 class TaskRun:
@@ -59,7 +60,7 @@ class TaskRun:
                 self._carry_out(step)
         finally:
             self._not_job.clear()
-            self._end_all()
+            self._end_all(self._not_job)
             self._containment.release(self._directory)
         return {
             "failed": self._outcome.failed,
@@ -114,13 +115,13 @@ class TaskRun:
         if step.error is not None:
             self._fail(step.name, step.before, f"{step.name}: {step.error}")
             return
+        is_job = step.name == "job"
+        if is_job and self._reap():
+            self._not_job.update(process_tree.children(os.getpid()))  # daemons of pe_start outlive the job
         if self._control.why and step.name not in AFTERWARDS:
             self._ended(step, Ended(128 + signal.SIGKILL, signal.SIGKILL))
             return
         self._current, self._current_status = step, None
-        is_job = step.name == "job"
-        if is_job and self._reap():
-            self._not_job.update(process_tree.children(os.getpid()))  # daemons of pe_start outlive the job
         self._started = self._start(step)
         if self._started is None:
             return
@@ -268,11 +269,11 @@ class TaskRun:
 
     def _session_ended(self, status: int) -> None:
         assert self._session is not None
-        self._session.over = True
         if not self._job_over:
             why = session.WHY_ENDED.get(status, "the process of the interactive session died")
             self._trace(why)
             self._act(self._control.disconnected(why, time.monotonic()))
+        self._session.ended()
 
     # --- acting ---------------------------------------------------------------------------------------------------
 
@@ -373,16 +374,19 @@ class TaskRun:
         self._run_to_end(step)
 
     def _sweep(self) -> None:
-        """End what the job has left behind (EX-7), and collect it."""
+        """End what the job has left behind (EX-7), and collect it; also a command that was to save it, for then it is
+        deleted: nothing may be added any more to what clean_command removes (CK-2)."""
         if self._job_pid:
             self._containment.kill()
-            self._end_all()
+            self._end_all(self._not_job - self._checkpoints.pids)
             self._usage.cpu_s = max(self._usage.cpu_s, self._containment.cpu_seconds() or 0.0)
 
-    def _end_all(self) -> None:
-        """Kill all processes but those of `_not_job`, and wait until they are gone, though not for ever."""
-        for _ in range(_PATIENCE):
-            if not self._reap() or all(pid in self._not_job for pid in process_tree.children(os.getpid())):
+    def _end_all(self, spared: Collection[int]) -> None:
+        """Kill all processes but the trees of `spared`, and wait until they are gone, though not for ever."""
+        until = time.monotonic() + _PATIENCE_S
+        while self._reap() and not all(pid in spared for pid in process_tree.children(os.getpid())):
+            left_s = until - time.monotonic()
+            if left_s <= 0:
                 return
-            process_tree.kill_tree(os.getpid(), self._not_job)
-            signal.sigtimedwait({signal.SIGCHLD}, 1.0)
+            process_tree.kill_tree(os.getpid(), spared)
+            signal.sigtimedwait({signal.SIGCHLD}, min(left_s, _ROUND_S))

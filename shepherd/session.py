@@ -20,7 +20,7 @@ from shepherd.remote_daemon import write_script
 from shepherd.session_process import SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal, take_terminal
 
-#: exit status of a job whose session ended before anybody had connected: as if its terminal had been hung up
+#: exit status of a job that can never be let in, as its shepherd is dead or has given it up: as if it had been hung up
 _HUNG_UP = 128 + signal.SIGHUP
 
 #: how a session process ends when the job goes on: nobody was connected for too long, or the client wanted the end
@@ -31,15 +31,20 @@ WHY_ENDED = {
 
 
 class Session:
-    """A session process and what it shares with the job and the shepherd. `over`: the process has ended."""
+    """A session process and what it shares with the job and the shepherd. `over`: the process has ended.
 
-    def __init__(self, pid: int, streams: Streams, gate: int, control: int) -> None:
+    The shepherd holds `opener`, too: a job whose session ends before anybody has connected is ended by the shepherd, who
+    knows why, and does not end by itself, perhaps before the shepherd has seen the session's end.
+    """
+
+    def __init__(self, pid: int, streams: Streams, gate: int, opener: int, control: int) -> None:
         self.pid = pid
         self.over = False
-        self._streams, self._gate, self._control = streams, gate, control
+        self._streams, self._gate, self._opener, self._control = streams, gate, opener, control
 
     def enter(self) -> tuple[int, int, int]:
         """Called in the process of the job: wait until somebody is connected, and return its three descriptors."""
+        os.close(self._opener)
         if not os.read(self._gate, 1):
             os._exit(_HUNG_UP)
         if self._streams.terminal:
@@ -50,6 +55,11 @@ class Session:
         """The job has its descriptors: that its streams end must be seen."""
         self._streams.close_job_ends()
         os.close(self._gate)
+
+    def ended(self) -> None:
+        """The process has ended, and what that means for the job was seen to."""
+        self.over = True
+        os.close(self._opener)
 
     def finish(self, exit_status: int, failed: int, reason: str, linger: bool) -> None:
         """Tell the client how the job has ended, behind all of its output; the process ends when the client has it.
@@ -90,11 +100,10 @@ def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
             status = SessionProcess(listener, streams, opener, listening, config).run()
         finally:
             os._exit(status)
-    for descriptor in (opener, listening):
-        os.close(descriptor)
+    os.close(listening)
     listener.close()
     streams.close_session_ends()
-    return Session(pid, streams, gate, control)
+    return Session(pid, streams, gate, opener, control)
 
 
 def _listen(directory: Path) -> socket.socket:

@@ -17,7 +17,7 @@ _TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # When every job is measured, in seconds since its start, so that records of short ones say something of their memory;
 # later measurements are those that limits need or that the execd asks for (EX-8).
-_EARLY_S = (1, 3, 7, 15, 31)
+EARLY_S = (1, 3, 7, 15, 31)
 _SUMMED = (
     "ru_utime ru_stime ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals "
     "ru_nvcsw ru_nivcsw ru_ixrss ru_idrss ru_isrss"
@@ -42,7 +42,7 @@ class JobUsage:
     def began(self, now: float) -> None:
         """The job's process exists since monotonic time `now`."""
         self._sampled_at = now
-        self._early = [now + seconds for seconds in _EARLY_S]
+        self._early = [now + seconds for seconds in EARLY_S]
 
     def deadline(self) -> float | None:
         """When the job is to be measured without anybody asking, monotonic time; None: not any more."""

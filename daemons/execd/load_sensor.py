@@ -29,7 +29,9 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S, STABLE_S = 1.0, 300.0, 60.0
 """Pauses before a restart, doubled each time; a process that lived STABLE_S begins anew with the first."""
 MAX_LINES, MAX_LINE_BYTES = 10_000, 4096
 """What a sensor may print from one question to the next."""
-_QUIT_S, _KILL_S, _STATUS_S = 1.0, 2.0, 0.2
+_QUIT_S, _KILL_S = 1.0, 2.0
+#: a process that ends closes its pipes first; one that has only closed them lives longer than this
+_STATUS_S = 1.0
 
 
 class SensorFault(Exception):
@@ -177,6 +179,7 @@ class LoadSensor:
             except TimeoutError:
                 return f"has not answered for {self._patience_s:g} s"
             except OSError:
+                await asyncio.sleep(2 * _STATUS_S)  # one that has ended does not listen either: its status says more
                 return "does not listen"
 
     async def _listen(self, process: Process, reader: ReportReader) -> str:

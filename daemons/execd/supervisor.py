@@ -125,6 +125,7 @@ class Supervisor:
                     await asyncio.wait_for(child.wait(), _LAUNCHER_STOP_S)
                 except TimeoutError:
                     child.kill()
+                    await child.wait()
 
     async def _node(self) -> None:
         """Be a node of the cluster until it ends or the cluster is another one."""

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -105,11 +106,23 @@ class ExecHost:
         for directory in self.spool.glob("active_jobs/*"):
             for name in ("pid", "job_pid"):
                 self._kill_recorded(directory / name)
+        eventually("nothing writes there any more", self._is_deserted)
         shutil.rmtree(self.place)
 
+    def _is_deserted(self) -> bool:
+        """Whether no process of the cell is left; kills what is."""
+        left = self.find()
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        return not left
+
     def find(self, *words: str) -> list[psutil.Process]:
-        """The living processes of this cell whose command line has all of these words, shepherds excepted."""
-        found = []
+        """The living processes of this cell whose command line has all of these words, shepherds excepted.
+
+        A child of one is left out: it is like its parent until it becomes the program for which it was forked.
+        """
+        found = {}
         for process in psutil.process_iter():
             try:
                 line = " ".join(process.cmdline())
@@ -117,10 +130,17 @@ class ExecHost:
                 # a shepherd, a fork of the launcher, has its command line
                 living = process.status() != psutil.STATUS_ZOMBIE and process.name() != "sge_shepherd"
                 if mine and living and all(word in line for word in words):
-                    found.append(process)
+                    found[process] = process.ppid()
             except psutil.Error:
                 continue
-        return found
+        pids = {process.pid for process in found}
+        return [process for process, parent in found.items() if parent not in pids]
+
+    def job_process(self, job_id: int) -> psutil.Process:
+        """The process of a job that has begun."""
+        path = self.spool / "active_jobs" / f"{job_id}.1" / "job_pid"
+        eventually(f"job {job_id} runs", path.exists)
+        return psutil.Process(int(path.read_text().split()[0]))
 
     def kill(self, *words: str) -> None:
         """kill -9 the one process with these words in its command line, and wait until it is gone."""
@@ -190,7 +210,8 @@ class ExecHost:
         """All reports of a kind, of one job or of all."""
         if not self.record.exists():
             return []
-        found = [json.loads(line) for line in self.record.read_text().splitlines()]
+        whole, _, _ = self.record.read_text().rpartition("\n")  # the last line may still be being written
+        found = [json.loads(line) for line in whole.splitlines()]
         return [each for each in found if each["type"] == kind and job_id in (None, each.get("key", [None])[0])]
 
     def end_of(self, job_id: int) -> dict[str, Any]:

@@ -8,7 +8,8 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -23,10 +24,12 @@ USER = "nobody"
 
 
 @pytest.fixture
-def sensor(tmp_path: Path) -> Path:
-    for directory in (tmp_path, *tmp_path.parents[:-2]):
-        directory.chmod(0o755)
-    return tmp_path / "sensor"
+def sensor() -> Iterator[Path]:
+    """Where all users may look; pytest's own directories are closed again by the next session that starts."""
+    directory = Path(tempfile.mkdtemp(prefix="ge-sensor-"))
+    directory.chmod(0o755)
+    yield directory / "sensor"
+    shutil.rmtree(directory)
 
 
 def write(path: Path, body: str) -> None:
@@ -92,7 +95,8 @@ def test_each_question_is_answered_as_the_admin_user(sensor: Path) -> None:
 
 
 @pytest.mark.statement("LS-2")
-def test_quit_is_said_at_the_end(sensor: Path) -> None:
+def test_quit_is_said_at_the_end(sensor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_QUIT_S", PATIENCE_S)
     said = sensor.with_name("said")
     said.touch()
     said.chmod(0o666)
@@ -138,9 +142,10 @@ BAD = {
 @pytest.mark.statement("LS-2", "LS-4")
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
-    sensor: Path, name: str, caplog: pytest.LogCaptureFixture
+    sensor: Path, name: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body, complaint = BAD[name]
+    monkeypatch.setattr(module, "_STATUS_S", PATIENCE_S if "ended" in complaint else 0.2)
     patience = 0.5 if "answered" in complaint else PATIENCE_S
     complaint = complaint.format(patience=patience)
     starts: list[str] = []
@@ -169,7 +174,10 @@ def test_a_bad_sensor_is_logged_once_with_its_path_and_started_again(
 
 
 @pytest.mark.statement("LS-4")
-def test_a_bad_sensor_is_complained_of_again_when_it_was_replaced(sensor: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bad_sensor_is_complained_of_again_when_it_was_replaced(
+    sensor: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_STATUS_S", PATIENCE_S)
     write(sensor, "exit 3")
 
     async def scene(subject: LoadSensor) -> None:

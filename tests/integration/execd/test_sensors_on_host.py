@@ -24,6 +24,7 @@ def host() -> Iterator[ExecHost]:
     try:
         place.start_master()
         place.start_execd()
+        configure(place)
         yield place
     finally:
         place.remove()
@@ -76,9 +77,9 @@ def test_qloadsensor_runs_unasked_and_ends_with_the_daemon(host: ExecHost) -> No
     write(value, "5")
     write(sensor, SENSOR.replace("VALUE", str(value)))
     eventually("the value is reported", lambda: told(host, "v")[-1:] == ["5"])
-    before = [process.pid for process in host.find(str(sensor))]
+    before = host.find(str(sensor))
     host.kill("ray::ExecdActor")
-    eventually("a new actor starts its own", lambda: [p.pid for p in host.find(str(sensor))] not in (before, []))
+    eventually("a new actor starts its own", lambda: host.find(str(sensor)) not in (before, []))
     assert len(host.find(str(sensor))) == 1 and host.execd is not None
     host.execd.terminate()
     host.execd.wait(PATIENCE_S)

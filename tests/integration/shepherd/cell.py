@@ -19,10 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from daemons.execd.cgroups import find_cgroups
+from daemons.execd.cgroups import HostCgroups, find_cgroups
 from tests.integration.cells import PATIENCE_S
 
 PROJECT = Path(__file__).parents[3]
+CGROUPS = f"sge.test{os.getpid()}"
 Json = dict[str, Any]
 
 
@@ -43,6 +44,11 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def cgroups() -> HostCgroups:
+    """Those of this session of tests, all by the name CGROUPS: another session at the same time has tasks of the same names."""
+    return find_cgroups(CGROUPS.removeprefix("sge."))
 
 
 class Client:
@@ -91,6 +97,7 @@ class Cell:
         self.tmp = base / "tmp"
         for directory in (self.spool, self.spool / "active_jobs", self.home, self.tmp):
             directory.mkdir(parents=True, exist_ok=True)
+            directory.chmod(0o755)
             self._give(directory)
         os.chown(self.home, self.user.pw_uid, self.user.pw_gid)
         self.tmp.chmod(0o1777)
@@ -149,6 +156,7 @@ class Cell:
         number = self._next_id
         directory = self.spool / "active_jobs" / f"{number}.1"
         directory.mkdir()
+        directory.chmod(0o755)
         self._give(directory)
         content: Json = {
             "job_id": number,
@@ -178,9 +186,10 @@ class Cell:
         else:
             content["binary"] = True
         if config.pop("use_cgroups", False):
-            content["cgroups"] = list(find_cgroups("test").parents)
+            content["cgroups"] = list(cgroups().parents)
         content.update(config)
         (directory / "config").write_text(json.dumps(content))
+        self._give(directory / "config")
         return Task(self, directory, content)
 
     def run(self, script: str | None = None, **config: Any) -> Task:
@@ -208,6 +217,12 @@ class Task:
         answer = self.client.ask(op="start", directory=str(self.directory))
         assert answer["op"] == "started", answer
         return int(answer["pid"])
+
+    def start_with(self, command: str) -> None:
+        """Start it with a command that the launcher gets at once: no job can end before."""
+        requests = [{"op": "start"}, {"op": "signal", "command": command}]
+        lines = [json.dumps({**request, "directory": str(self.directory)}) for request in requests]
+        self.client.socket.sendall("".join(f"{line}\n" for line in lines).encode())
 
     def command(self, name: str) -> None:
         answer = self.client.ask(op="signal", directory=str(self.directory), command=name)

@@ -7,11 +7,13 @@ import pwd
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.integration.shepherd.cell import Cell, Client
+from daemons.execd.cgroups import MOUNT
+from tests.integration.shepherd.cell import CGROUPS, Cell, Client
 
 ROOT = os.geteuid() == 0
 ME = pwd.getpwuid(os.geteuid()).pw_name
@@ -33,6 +35,15 @@ def _serve(user: str, as_root: bool) -> Iterator[Cell]:
             client.close()
         cell.stop_launcher()
         shutil.rmtree(base, ignore_errors=True)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cgroups_left() -> Iterator[None]:
+    """Removes those in which tests have made some for their tasks."""
+    yield
+    for parent in MOUNT.glob(f"**/{CGROUPS}"):
+        with suppress(OSError):  # something failed and is still in there
+            parent.rmdir()
 
 
 @pytest.fixture(params=["root", "user"] if ROOT else ["user"])

@@ -142,6 +142,7 @@ def test_output_goes_into_directories_and_is_merged_and_appended(cell: Cell) -> 
 @pytest.mark.statement("SO-12")
 def test_input_umask_and_working_directory(cell: Cell) -> None:
     (cell.home / "in").write_text("read\n")
+    (cell.home / "in").chmod(0o644)
     task = cell.run("cat; umask; pwd\n", stdin=str(cell.home / "in"), umask=0o027)
     assert task.stdout == f"read\n0027\n{cell.home}\n"
 
@@ -149,7 +150,8 @@ def test_input_umask_and_working_directory(cell: Cell) -> None:
 @pytest.mark.statement("EX-4")
 def test_rights_of_supplementary_groups_count(root_cell: Cell) -> None:
     directory = root_cell.home / "group"
-    directory.mkdir(mode=0o750)
+    directory.mkdir()
+    directory.chmod(0o750)
     os.chown(directory, 0, 12345)
     task = root_cell.run("pwd\n", cwd=str(directory), groups=[root_cell.user.pw_gid, 12345])
     assert task.stdout == f"{directory}\n"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from daemons.execd.cgroups import find_cgroups
-from tests.integration.shepherd.cell import Cell
+from tests.integration.shepherd.cell import Cell, cgroups
 from tests.integration.shepherd.test_signals import TRAPS
 
 BURN = "import os\nfor _ in range({forks}): os.fork()\nwhile True: pass\n"
@@ -22,30 +23,29 @@ def test_h_rt(cell: Cell) -> None:
 
 @pytest.mark.statement("RL-2", "QC-29")
 def test_h_rt_with_notification(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"h_rt": 1}, notify_s=1)
+    task = cell.run(TRAPS, limits={"h_rt": 2}, notify_s=1)
     assert task.stdout == "ready\nusr2\n"
     assert task.exit["exit_status"] == 137
 
 
 @pytest.mark.statement("RL-2")
 def test_h_rt_counts_while_suspended(cell: Cell) -> None:
-    task = cell.task(TRAPS, limits={"h_rt": 1})
-    task.start()
-    task.wait_output("ready")
-    task.command("suspend")
+    task = cell.task("sleep 1000\n", limits={"h_rt": 0.5})
+    task.start_with("suspend")
     assert task.wait()["exit_status"] == 137
+    assert re.search("signal 19 to [1-9]", task.trace)
 
 
 @pytest.mark.statement("RL-2", "QC-27")
 def test_h_rt_does_not_depend_on_the_terminate_method(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"h_rt": 1}, terminate_method="SIGUSR1", queue_notify_s=1)
+    task = cell.run(TRAPS, limits={"h_rt": 2}, terminate_method="SIGUSR1", queue_notify_s=1)
     assert task.exit["exit_status"] == 137
     assert "usr1" in task.stdout
 
 
 @pytest.mark.statement("RL-3")
 def test_s_rt(cell: Cell) -> None:
-    task = cell.run(TRAPS, limits={"s_rt": 1}, queue_notify_s=1)
+    task = cell.run(TRAPS, limits={"s_rt": 2}, queue_notify_s=1)
     assert task.stdout == "ready\nusr1\n"
     assert task.exit["exit_status"] == 137
     assert "limit s_rt" in task.exit["reason"]
@@ -99,8 +99,8 @@ def test_h_cpu_is_the_sum_over_processes_times_slots(cell: Cell, mechanism: dict
 
 @pytest.mark.statement("RL-4")
 def test_s_cpu_warns(cell: Cell) -> None:
-    script = TRAPS.replace("sleep 0.05", ":")
-    task = cell.run(script, limits={"s_cpu": 0.2, "h_cpu": 0.8}, pdc_interval_s=0.1)
+    script = TRAPS.replace("read line <&3", ":")
+    task = cell.run(script, limits={"s_cpu": 0.2, "h_cpu": 1.5}, pdc_interval_s=0.1)
     assert task.stdout == "ready\nxcpu\n"
     assert task.exit["exit_status"] == 137
 
@@ -141,7 +141,7 @@ time.sleep(1000)
 @pytest.fixture
 def memory(root_cell: Cell) -> dict[str, object]:
     """Configuration of a task whose memory a cgroup limits; skipped where the kernel lets nobody."""
-    found = find_cgroups("test")
+    found = cgroups()
     if not found.limit_memory:
         pytest.skip(f"no memory limit by cgroups: {found.obstacle}")
     return {"use_cgroups": True, "memory_by_cgroup": True, "pdc_interval_s": 0.1, "no_shell": True}
