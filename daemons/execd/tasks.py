@@ -160,7 +160,8 @@ class Tasks:
         Returns when the qmaster has all ends, at the latest after `within_s`. Raises NotNow.
         """
         for key in list(self.directories):
-            await self._command(key, "shutdown")
+            if key in self.directories:  # another may end while one is told
+                await self._command(key, "shutdown")
         until = time.monotonic() + within_s
         while self.directories and time.monotonic() < until:
             await asyncio.sleep(_RETRY_S)
