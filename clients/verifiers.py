@@ -31,10 +31,15 @@ def verified(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int
     Raises OptionError or Failure.
     """
     for _, url in sorted(verifiers, key=lambda verifier: -verifier[0]):
+        if url.lower() == "none":
+            continue
         try:
-            _, path = verifier_path(url)
+            user, path = verifier_path(url)
         except SyntaxFault as fault:
             raise OptionError(str(fault), exit_status=EXIT_NO_VERIFIER) from None
+        if user:
+            reason = f'JSV "{url}": the verifier of a command runs as its caller, not as "{user}"'
+            raise OptionError(reason, exit_status=EXIT_NO_VERIFIER)
         if not (os.path.isfile(path) and os.access(path, os.X_OK)):
             raise OptionError(f'JSV "{path}" is either not a file or not executable', exit_status=EXIT_NO_VERIFIER)
         request = _ask(command, path, request)

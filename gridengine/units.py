@@ -100,12 +100,22 @@ def parse_memory(text: str) -> float:
         ) from None
 
 
-def parse_int(text: str) -> int:
-    """A raw integer, with an optional sign. Source: CX-4."""
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    if digits.isascii() and digits.isdigit() and len(digits) < 19:
-        return int(text)
-    raise SyntaxFault(f'"{text}" is not an integer')
+def parse_quantity(text: str) -> float:
+    """The value of a complex of the type INT or DOUBLE: a constant with an optional sign and multiplier, or INFINITY.
+
+    Multipliers and octal constants as in memory sizes: 1k, 0x10 and 010 are 1000, 16 and 8. Whether decimals are allowed
+    is for the caller to say. Source: CX-4; O for all but plain numbers.
+    """
+    sign = -1 if text.startswith("-") else 1
+    bare = text[1:] if text[:1] in ("-", "+") else text
+    if bare.lower() in _INFINITE:
+        return sign * INFINITY
+    multiplier = _MULTIPLIERS.get(bare[-1:], 1)
+    number = bare[:-1] if multiplier != 1 else bare
+    try:
+        return float(sign * _constant(number, "a number") * multiplier)
+    except SyntaxFault:
+        raise SyntaxFault(f'"{text}" is not a number, with at most one letter of kKmMgGtT behind it') from None
 
 
 def parse_number(text: str, low: int = 0, high: int = MAX_NUMBER) -> int:

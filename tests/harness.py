@@ -37,6 +37,7 @@ class Cell:
         self.directory = directory
         self.names = hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)]
         self.running: dict[TaskKey, str] = {}
+        self.missing_programs: set[str] = set()
         self.signals: list[tuple[str, TaskKey, str]] = []
         self.starts: list[Start] = []
         self.master = self._open()
@@ -53,7 +54,11 @@ class Cell:
         return Master(
             Spool(self.directory / "spool.db"),
             self.directory / "accounting",
-            lambda: World(self.now, resolve, MASTER, "root", steady=self.steady),
+            lambda: World(
+                *(self.now, resolve, MASTER, "root"),
+                steady=self.steady,
+                is_program=lambda path: path not in self.missing_programs,
+            ),
         )
 
     def _mirror(self) -> Mirror:

@@ -133,9 +133,9 @@ def _resource(name: str, text: str, entry: "dict[str, str]") -> "list[tuple[str,
 
 def _number(kind: str, text: str) -> str:
     """The amount that a request means in base units (s, bytes), 0 for texts."""
-    from gridengine.units import parse_bool, parse_double, parse_memory, parse_time
+    from gridengine.units import parse_bool, parse_memory, parse_quantity, parse_time
 
-    parsers = {"TIME": parse_time, "MEMORY": parse_memory, "BOOL": parse_bool, "INT": parse_double, "DOUBLE": parse_double}
+    parsers = {"TIME": parse_time, "MEMORY": parse_memory, "BOOL": parse_bool, "INT": parse_quantity, "DOUBLE": parse_quantity}
     if kind not in parsers:
         return "0.000000"
     top, _, bottom = text.partition("/")
@@ -181,8 +181,8 @@ def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
     yield f"{_IN}  <ulong_sublist>\n"
     yield element("JAT_status", _TASK_STATUS.get(task["status"], 0), inner)
     yield element("JAT_task_number", task["id"], inner)
-    if task["error"]:
-        yield from _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", task["error"])]], inner)
+    if reason := task["error"] or task["mishap"]:
+        yield from _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", reason)]], inner)
     if task["usage"] is not None:
         cpu, memory, io, iow, vmem, maxvmem = task["usage"]
         used = [("cpu", cpu), ("mem", memory), ("io", io), ("iow", iow), ("vmem", vmem), ("maxvmem", maxvmem)]

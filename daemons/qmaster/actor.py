@@ -63,7 +63,10 @@ class QmasterActor:
         names = HostNames(self._cell)
         zone = tzlocal()
         admin = self._cell.admin_user
-        world_of = lambda: World(time.time(), names.resolve, self._host, admin, zone, time.monotonic())  # noqa: E731
+        world_of = lambda: World(  # noqa: E731
+            *(time.time(), names.resolve, self._host, admin, zone, time.monotonic()),
+            is_program=lambda path: os.path.isfile(path) and os.access(path, os.X_OK),
+        )
         spool = Spool(self._cell.qmaster_spool_dir / "spool.db")
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:

@@ -18,7 +18,7 @@ from gridengine.state.events import AnyEvent
 class World(Struct):
     """Facts from outside: the time (epoch s), host name resolution (unique name or None), the master's name, the
     time zone that calendars and people mean; `steady`, a clock that nobody sets (s, from anywhere); script and environment
-    of a job, and whether an ended job succeeded (None: not known)."""
+    of a job, and whether an ended job succeeded (None: not known); whether a path is a file that can be executed."""
 
     now: float
     resolve_host: Callable[[str], str | None]
@@ -28,6 +28,7 @@ class World(Struct):
     steady: float = 0.0
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
     outcome: Callable[[int], bool | None] = lambda job_id: None
+    is_program: Callable[[str], bool] = lambda path: True
 
 
 AccountingRecord = tuple[int, int, list[str]]

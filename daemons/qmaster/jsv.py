@@ -55,8 +55,9 @@ class ServerVerifier:
                 talk = await self._verdict(body, caller, next_id())
                 outcome = msgspec.convert(talk.outcome(), Submit)
             except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
-                _log.error("the job of %s was not verified: %s", caller.user, fault)
-                return Answer(1, [("error", f"job rejected: the job submission verifier failed: {fault}")])
+                why = f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault)
+                _log.error("the job of %s was not verified: %s", caller.user, why)
+                return Answer(1, [("error", f"job rejected: the job submission verifier failed: {why}")])
             self._note(talk, time.monotonic() - started, caller)
         if talk.rejected:
             return Answer(1, [("error", talk.message or "job rejected by the job submission verifier")])

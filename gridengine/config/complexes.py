@@ -11,7 +11,7 @@ from gridengine.config.attribute_types import AttributeType, choice, given
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none
-from gridengine.units import parse_bool, parse_double, parse_memory, parse_number, parse_time
+from gridengine.units import INFINITY, parse_bool, parse_double, parse_memory, parse_quantity, parse_time
 
 NUMERIC_TYPES = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 STRING_TYPES = frozenset(("STRING", "CSTRING", "RESTRING", "HOST"))
@@ -45,6 +45,13 @@ def _urgency(text: str) -> str:
     return text
 
 
+def _whole(text: str) -> float:
+    value = parse_quantity(text)
+    if value not in (INFINITY, -INFINITY) and not value.is_integer():
+        raise SyntaxFault(f'"{text}" is not an integer')
+    return value
+
+
 def value_of(kind_of_value: str, text: str) -> float | str:
     """The value of a text by the type of its complex.
 
@@ -52,11 +59,9 @@ def value_of(kind_of_value: str, text: str) -> float | str:
     Negative numbers are allowed where INT and DOUBLE are meant. Raises SyntaxFault. Source: CX-4.
     """
     if kind_of_value == "INT":
-        if text.lower() in ("infinity", "inf"):
-            return parse_double(text)
-        return float(parse_number(text, -(2**62), 2**62))
+        return _whole(text)
     if kind_of_value == "DOUBLE":
-        return parse_double(text)
+        return parse_quantity(text)
     if kind_of_value == "TIME":
         return parse_time(text)
     if kind_of_value == "MEMORY":

@@ -31,6 +31,7 @@ from gridengine.config.command_variables import PROCEDURE_VARIABLES
 from gridengine.config.objects import ConfigObject
 from gridengine.config.parameters import KNOWN_PARAMETERS, check_parameters, unknown_parameters
 from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.jsv.conversation import verifier_path
 from gridengine.syntax.lists import check_host_name, check_object_name, is_none, split_names
 from gridengine.syntax.object_file import Entry
 
@@ -78,7 +79,7 @@ def _jsv_url(text: str) -> str:
     """none or [script:][user@]/path (sge_types(5) jsv_url)."""
     if is_none(given(text)):
         return "none"
-    absolute_path(text.removeprefix("script:"))
+    absolute_path(verifier_path(text)[1])
     return text
 
 

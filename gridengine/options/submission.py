@@ -129,12 +129,6 @@ def verifier(target: Submission, field: str, values: Values) -> None:
     target.settings.setdefault(field, []).append((target.level, values[0]))
 
 
-def refused_when_on(target: Submission, field: str, values: Values) -> None:
-    """An option that is understood but cannot be honoured: said clearly rather than ignored."""
-    if _switch(values[0]):
-        raise SyntaxFault(f"{field} cannot be used here")
-
-
 def name(target: Submission, field: str, values: Values) -> None:
     """-N: the rest of the rules (SB-9) is the qmaster's; a slash could never name a file."""
     if "/" in values[0]:

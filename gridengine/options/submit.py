@@ -55,7 +55,8 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-P", "project_name", _ALL, fold.text, "project", "project of the job"),
     Option("-p", "priority", _ALL, fold.number(-1023, 1024, "priority"), "priority", "priority, -1023 to 1024"),
     Option("-pe", "pe_name slot_range", _ALL, fold.parallel_environment, "pe", "parallel environment and its slots"),
-    Option("-pty", "y[es]|n[o]", "qsub", fold.refused_when_on, "-pty y", "run in a pseudo terminal"),
+    # Deviation: a batch job has no terminal (SO-29), its output reaches its files either way
+    Option("-pty", "y[es]|n[o]", "qsub", fold.switch, "pty", "accepted; the output of a batch job goes to its files"),
     Option("-pty", "y[es]|n[o]", "qrsh qlogin", fold.switch, "pty", "run in a pseudo terminal"),
     Option("-q", "wc_queue_list", _ALL, fold.queues, "", "queues that may run the job"),
     Option("-R", "y[es]|n[o]", _ALL, fold.switch, "reserve", "reserve resources for the job"),

@@ -13,8 +13,13 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.resources import Offer, available
 from gridengine.placement.site import Site
 from gridengine.placement.values import RELATIONS, Value, format_value, typed_value
-from gridengine.state.queues import QueueInstance
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.compiled import ExecHost
+from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
+
+COMPUTED = frozenset(("c", "L"))
+"""Sources of values that were counted or scaled: not text that somebody wrote or reported."""
 
 
 class Violation(NamedTuple):
@@ -75,9 +80,25 @@ def violations(site: Site, ledger: Ledger, name: str, thresholds: dict[str, str]
         if offer is None:
             found.append(Violation(entry.name, "", "", text))
         elif _reached(offer, typed_value(entry.type, text)):
-            value = format_value(entry.type, offer.value, whole=False)
-            found.append(Violation(entry.name, offer.letters, value, text))
+            found.append(Violation(entry.name, offer.letters, _shown(site, offer, name), text))
     return found
+
+
+def _shown(site: Site, offer: Offer, name: str) -> str:
+    """Load as the host reported it, fixed values as they are configured, what was counted or scaled with three decimals.
+
+    Source: O (qstat -explain).
+    """
+    host = GLOBAL if offer.level == "g" else name.partition("@")[2]
+    if offer.source == "l":
+        return site.state.hosts[host].load[offer.entry.name]
+    if isinstance(offer.value, str):
+        return offer.value
+    if offer.source in COMPUTED:
+        return f"{offer.value:.3f}"
+    config: ExecHost | InstanceConfig = site.state.configs[name] if offer.level == "q" else site.state.typed("exec_host", host)
+    written = config.complex_values.get(offer.entry.name)
+    return written if written is not None else format_value(offer.entry.type, offer.value)
 
 
 def _reached(offer: Offer, threshold: Value) -> bool:

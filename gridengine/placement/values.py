@@ -19,8 +19,8 @@ from gridengine.units import (
     format_memory,
     format_time,
     parse_bool,
-    parse_double,
     parse_memory,
+    parse_quantity,
     parse_time,
 )
 
@@ -57,7 +57,7 @@ def typed_value(kind: str, text: str) -> Value:
         return float(parse_memory(text))
     if kind == "BOOL":
         return 1.0 if parse_bool(text or "TRUE") else 0.0
-    return float(parse_double(text))
+    return parse_quantity(text)
 
 
 def requested_amount(entry: ComplexEntry, text: str) -> float:

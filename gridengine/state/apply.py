@@ -123,6 +123,10 @@ def _forget_dependencies(state: State, job: Job) -> None:
         state.dependents.get(other, set()).discard(job.id)
 
 
+POLICY_FIELDS = frozenset(("priority", "job_share"))
+"""What no order depends on: who goes first, not where. Source: O (qalter -p, -js leave the version as it is)."""
+
+
 def _job_changed(state: State, event: ev.JobChanged) -> None:
     job = state.jobs[event.job_id]
     placed = [task for task in job.tasks.values() if task.granted]
@@ -134,7 +138,7 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
     kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
     for name, value in fresh.items():
         setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook))
-    job.version += 1
+    job.version += bool(event.changes.keys() - POLICY_FIELDS)
     _index_job(state, job)
     for task in placed:
         state.quotas.charge(job, task)
@@ -151,6 +155,7 @@ def _holds_changed(state: State, event: ev.HoldsChanged) -> None:
             job.holds[kind.value] = left
             if not left:
                 del job.holds[kind.value]
+    job.version += 1
 
 
 def _pending_tasks_deleted(state: State, event: ev.PendingTasksDeleted) -> None:
@@ -175,7 +180,7 @@ def _task_dispatched(state: State, event: ev.TaskDispatched) -> None:
     task.start_time = event.time
     task.resources = dict(event.resources)
     task.applied = ""
-    task.error = ""
+    task.error = task.mishap = ""
     _place(state, job, task)
     reservations.note_use(state, job, event.time)
 
@@ -214,7 +219,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.granted = []
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
-    task.error = event.error
+    task.error, task.mishap = event.error, event.mishap
     task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
     task.requeued_at = event.time
     if event.behind:

@@ -57,14 +57,15 @@ class JobSubmitted(Event, frozen=True, tag=True):
 
 
 class JobChanged(Event, frozen=True, tag=True):
-    """qalter: `changes` maps field names of `Job` to new values as JSON-able values; the version goes up by one."""
+    """qalter: `changes` maps field names of `Job` to new values as JSON-able values; the version goes up by one, unless
+    they are about its share and priority alone."""
 
     job_id: int
     changes: dict[str, Any]
 
 
 class HoldsChanged(Event, frozen=True, tag=True):
-    """`set_holds`/`cleared` are `Hold` flags for the tasks named (qhold, qrls, qalter -h)."""
+    """`set_holds`/`cleared` are `Hold` flags for the tasks named (qhold, qrls, qalter -h); the version goes up by one."""
 
     job_id: int
     tasks: Ranges
@@ -131,6 +132,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
 
     `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
     now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
+    `mishap`: why this try came to nothing, where that is no error of the job.
     """
 
     job_id: int
@@ -140,6 +142,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
     error: str = ""
     behind: bool = False
     restart: bool = True
+    mishap: str = ""
 
 
 class UsageCharged(Event, frozen=True, tag=True):

@@ -23,9 +23,9 @@ from gridengine.units import (
     parse_bool,
     parse_date_time,
     parse_double,
-    parse_int,
     parse_memory,
     parse_number,
+    parse_quantity,
     parse_time,
 )
 
@@ -80,7 +80,7 @@ def test_slot_ranges_read_the_same(pairs: list[tuple[int, int]]) -> None:
 READERS: list[Callable[[str], object]] = [
     parse_time,
     parse_memory,
-    parse_int,
+    parse_quantity,
     parse_number,
     parse_double,
     parse_bool,

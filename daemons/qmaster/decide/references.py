@@ -20,6 +20,7 @@ from gridengine.config.cluster_queue import check_slot_trees
 from gridengine.config.host_groups import find_cycle
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.errors import ConfigError
+from gridengine.jsv.conversation import verifier_path
 from gridengine.state.queues import names
 from gridengine.state.state import State
 
@@ -34,6 +35,8 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
         yield from _missing(proposal, kind, name, world)
         if kind == "host_group":
             yield from _cycle(proposal, name)
+        if kind == "configuration":
+            yield from _verifier(proposal, name, world)
         if (other := _ONE_NAMESPACE.get(kind)) and proposal.has(other, name) and not proposal.state.has(kind, name):
             yield f"denied: users and projects share their names, there is {title(other, name)}"
     kinds = {kind for kind, _ in proposal.changed}
@@ -49,6 +52,14 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
         yield from complex_refusals(proposal)
     yield from reservation_refusals(proposal, world)
     yield from _of_removals(proposal, world)
+
+
+def _verifier(proposal: Proposal, name: str, world: World) -> Iterator[str]:
+    """A new job submission verifier that cannot be run on the master's host: it would let no job in. Source: O; JV-1."""
+    old = proposal.state.kind("configuration").get(name, {}).get("jsv_url", "none")
+    url = proposal.kind("configuration")[name].get("jsv_url", "none")
+    if url != old and url != "none" and not world.is_program(path := verifier_path(url)[1]):
+        yield str(ConfigError("configuration", name, "jsv_url", f'JSV "{path}" is either not a file or not executable'))
 
 
 def _missing(proposal: Proposal, kind: str, name: str, world: World) -> Iterator[str]:

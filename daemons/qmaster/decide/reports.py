@@ -202,7 +202,8 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         _end(state, job, task, report, outcome)
     elif report.host_faults:
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events += [*fault_events(state, host, report.host_faults), ev.TaskRequeued(*try_of(report.key), now)]
+        requeued = ev.TaskRequeued(*try_of(report.key), now, mishap=report.reason)
+        outcome.events += [*fault_events(state, host, report.host_faults), requeued]
     elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
@@ -268,4 +269,4 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, now: float, 
         _end(state, job, task, report, outcome)
     else:
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False))
+        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))

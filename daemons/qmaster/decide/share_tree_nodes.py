@@ -1,6 +1,7 @@
 """Single nodes of the share tree: -astnode, -mstnode, -dstnode.
 
-Owns the verbs and their answers; the tree itself is `gridengine.syntax.share_tree`'s. All nodes of a call or none.
+Owns the verbs and their answers; the tree itself is `gridengine.syntax.share_tree`'s. Each node of a call is for itself: those
+that are refused are named, the others are done (O); a tree that would name unknown users or projects is refused whole.
 Source: qconf(1); QF-32; O for the texts.
 """
 
@@ -28,14 +29,20 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     if found is None and request.verb != "add":
         return decision.refuse("No sharetree")
     root = ShareTree.from_attributes(found).root if found else Node("Root")
-    try:
-        for item in request.nodes:
+    done = False
+    for item in request.nodes:
+        try:
             root = _changed(proposal, root, item, request.verb, decision)
-        proposal.set("share_tree", "", ShareTree.of(root))
-    except (SyntaxFault, ConfigError) as fault:
-        decision.answer.answers.clear()
-        decision.answer.error(str(fault))
+            done = True
+        except SyntaxFault as fault:
+            decision.answer.error(str(fault))
+    if not done:
         return decision.refuse(_UNCHANGED)
+    try:
+        proposal.set("share_tree", "", ShareTree.of(root))
+    except ConfigError as fault:
+        decision.answer.answers.clear()
+        return decision.refuse(str(fault))
     decision.answer.info("modified sharetree")
     return conclude(proposal, decision, world)
 

@@ -10,7 +10,7 @@ from typing import Any
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
-from gridengine.placement.obstacles import Violation, alarm, suspend_alarm
+from gridengine.placement.obstacles import COMPUTED, Violation, alarm, suspend_alarm
 from gridengine.placement.resources import Offer, all_resources, available
 from gridengine.placement.values import format_value
 from gridengine.state.queues import QueueInstance
@@ -124,7 +124,9 @@ def _explanations(listing: Listing, instance: QueueInstance, letters: str) -> di
 def _alarm(violation: Violation, kind: str) -> str:
     if not violation.value:
         return f"alarm {violation.name} has no value, {kind}-threshold={violation.threshold}"
-    return f"alarm {violation.letters}:{violation.name}={violation.value} {kind}-threshold={violation.threshold}"
+    # computed values take at least eight columns. Source: O
+    value = f"{violation.value:>8}" if violation.letters[1] in COMPUTED else violation.value
+    return f"alarm {violation.letters}:{violation.name}={value} {kind}-threshold={violation.threshold}"
 
 
 def queue_configurations(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, Any]:

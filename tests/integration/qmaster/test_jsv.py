@@ -178,7 +178,7 @@ def test_a_verifier_that_hangs_or_dies_is_started_again_once(
     assert "started again: it ended" in caplog.text
     assert "no verdict within 1 s" in refusal(ask(script("sleep 60"), "x", params="jsv_timeout=1")[0])
     assert "it ended" in refusal(ask(script("exit 0"), "x")[0])
-    assert "No such file" in refusal(ask(tmp_path / "none", "x")[0])
+    assert refusal(ask(tmp_path / "none", "x")[0]).endswith(f" failed: {tmp_path}/none: No such file or directory")
     assert 'unknown command from the verifier: "HELLO"' in refusal(ask(script("echo HELLO; sleep 9"), "x")[0])
 
 
@@ -224,6 +224,9 @@ def test_verifiers_of_the_client(
     with pytest.raises(OptionError) as missing:
         verified("qsub", submission(), [(4, f"{tmp_path}/none")])
     assert missing.value.exit_status == 3
+    with pytest.raises(OptionError, match='not as "bob"'):
+        verified("qsub", submission(), [(4, f"script:bob@{path}")])
+    assert verified("qsub", submission(), [(0, "none")]) == submission()
     assert missing.value.text == f'JSV "{tmp_path}/none" is either not a file or not executable'
     with pytest.raises(Failure, match="ended before its verdict"):
         verified("qsub", submission(), [(4, str(script("exit 1")))])

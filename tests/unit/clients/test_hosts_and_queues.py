@@ -254,6 +254,19 @@ def test_why_instances_are_ambiguous_or_in_error(shell: Shell, cell: Cell) -> No
     assert shell("qselect -qs E").out == shell("qselect -qs c").out == "all.q@h1\n"
 
 
+@pytest.mark.statement("EX-3", "ST-18", "QI-10")
+def test_a_job_whose_prolog_failed_says_so_until_it_runs_again(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -q all.q@h1 sleep 9")
+    cell.cycle()
+    cell.end(1, failed=8, reason="prolog exit 1")
+    assert shell("qstat").lines[2].split()[4] == "qw"
+    assert "error reason          1:      prolog exit 1" in shell("qstat -j 1").lines
+    shell.as_root("qmod -cq all.q@h1")
+    cell.cycle()
+    assert shell("qstat").lines[2].split()[4] == "r"
+    assert not any(line.startswith("error reason") for line in shell("qstat -j 1").lines)
+
+
 @pytest.mark.statement("CQ-31", "QI-14")
 def test_an_instance_that_is_no_longer_configured_is_not_ambiguous(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -q all.q@h1 sleep 9")

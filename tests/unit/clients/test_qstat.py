@@ -160,7 +160,7 @@ def test_resources_and_reasons(busy: Shell, cell: Cell) -> None:
     busy.as_root("qmod -d all.q@h1")
     lines = busy("qstat -f -explain acAE -q all.q@h1").lines
     assert lines[2].split()[-1] == "ad"
-    assert lines[3] == "\talarm hl:np_load_avg=0.025000 load-threshold=0.01"
+    assert lines[3] == "\talarm hl:np_load_avg=0.025 load-threshold=0.01"
     assert busy("qstat -F nosuch").status == 1
 
 

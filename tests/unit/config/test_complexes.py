@@ -101,7 +101,8 @@ def test_built_in_attributes_stay() -> None:
 
 @pytest.mark.statement("CX-4")
 def test_values_by_type() -> None:
-    assert value_of("INT", "12") == 12
+    assert [value_of("INT", text) for text in ("12", "1k", "0x10", "1.5k")] == [12, 1000, 16, 1500]
+    assert value_of("INT", "INFINITY") == float("inf")
     assert value_of("DOUBLE", "1e3") == 1000
     assert value_of("TIME", "1::1") == 3601
     assert value_of("MEMORY", "1K") == 1024

@@ -190,6 +190,8 @@ def test_configuration_values_that_are_accepted(attribute: str, text: str, print
         ("max_unheard", "abc"),
         ("load_report_time", "INFINITY"),
         ("jsv_url", "foo"),
+        ("jsv_url", "tcl:/opt/jsv"),
+        ("jsv_url", "script:"),
         ("max_u_jobs", "abc"),
         ("delegated_file_staging", "maybe"),
         ("qlogin_daemon", "none"),

@@ -186,7 +186,7 @@ def test_clear_forgets_everything_before_it() -> None:
         ("-N a/b", "must not contain /", 2),
         ("-ar x", 'invalid advance reservation id "x", must be an unsigned integer', 2),
         ("-ar -1", "invalid advance reservation id", 2),
-        ("-pty y", "cannot be used here", 7),
+        ("-pty maybe", "maybe", 7),
         ("-ot 5", 'invalid option argument "-ot"', 2),
         ("-inherit", "invalid option argument", 2),
         ("-S /bin/sh,/bin/bash", "two files are specified for the same host", 7),

@@ -103,8 +103,23 @@ def test_a_violation_tells_value_source_and_threshold() -> None:
     cluster.change("exec_host", "h1", load_scaling="np_load_avg=10.0")
     cluster.queue(load_thresholds="np_load_avg=0.9", suspend_thresholds="nosuch_value=3,np_load_avg=5")
     site, ledger = Site(cluster.state), Ledger(cluster.state)
-    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000000", "0.9")]
+    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9")]
     assert suspend_alarm(site, ledger, INSTANCE) == []
+
+
+@pytest.mark.statement("QI-14", "QC-4")
+def test_values_of_alarms_are_shown_as_reported_configured_or_counted() -> None:
+    cluster = Cluster(1)
+    for line in ("fixed MEMORY <= YES NO 0 0", "disk MEMORY <= YES YES 0 0", "room INT <= YES NO 0 0"):
+        cluster.complex(line)
+    cluster.values("h1", "fixed=1500M,disk=2G")
+    cluster.heard("h1", mem_free="20159.949219M", room="0x7")
+    cluster.queue(load_thresholds="mem_free=1000G,room=8,fixed=2G,disk=3G", complex_values="room=0xa")
+    assert [violation.value for violation in alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE)] == [
+        *("20159.949219M", "0x7", "1500M", "2147483648.000")
+    ]
+    cluster.queue(load_thresholds="room=8", complex_values="room=0x6")
+    assert alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8")]
 
 
 @pytest.mark.statement("QC-4")

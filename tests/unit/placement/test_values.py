@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.config.complexes import value_of
+from gridengine.errors import SyntaxFault
 from gridengine.placement.requests import Demand, request_fault
 from gridengine.placement.values import Value, format_value, reported_value, stricter, typed_value
 from gridengine.state.compiled import ComplexEntry
@@ -145,3 +147,15 @@ def test_faulty_requests_are_named() -> None:
     assert "missing" in request_fault(entry("STRING"), "", soft=False)
     assert not request_fault(entry("INT", "<=", "YES", "YES"), "3", soft=False)
     assert not request_fault(entry("DOUBLE", "<="), "1e-3", soft=False)
+    assert not request_fault(entry("INT", "<=", "YES", "YES"), "0x10", soft=False)
+
+
+@pytest.mark.statement("CX-4", "CX-24")
+def test_what_a_gate_takes_placement_can_read() -> None:
+    for kind in ("INT", "DOUBLE", "TIME", "MEMORY", "BOOL"):
+        for text in ("1", "0x10", "010", "1k", "2T", "1e3", "1:0:0", "INFINITY", "-3", "true", "yes"):
+            try:
+                value = value_of(kind, text)
+            except SyntaxFault:
+                continue
+            assert typed_value(kind, text) == value

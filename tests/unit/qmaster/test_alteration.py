@@ -39,6 +39,16 @@ def test_the_version_counts_changes_and_survives(cell: Cell) -> None:
     assert (cell.state.jobs[job].version, cell.state.jobs[job].name) == (3, "c")
 
 
+@pytest.mark.statement("SO-42", "SO-49", "ST-20")
+def test_holds_count_as_changes_but_priority_and_share_do_not(cell: Cell) -> None:
+    job = cell.submit()
+    alter(cell, job, "root", priority=-5, job_share=5)
+    assert cell.state.jobs[job].version == 0
+    for release in (False, True):
+        cell.ask("hold_jobs", "alice", targets=[str(job)], release=release)
+    assert cell.state.jobs[job].version == 2
+
+
 @pytest.mark.statement("SO-42")
 def test_priority_job_share_and_tickets_name_who_set_them(cell: Cell) -> None:
     job = cell.submit()

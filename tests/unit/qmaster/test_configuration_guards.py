@@ -257,3 +257,13 @@ def test_a_load_formula_adds_numbers(cell: Cell) -> None:
     answer = cell.configure("scheduler", "", load_formula="np_load_avg+arch")
     assert answer.status == 1 and '"arch" is of the type STRING' in texts(answer)[0]
     assert cell.configure("scheduler", "", load_formula="-slots").status == 0
+
+
+@pytest.mark.statement("JV-1", "GC-1")
+def test_a_verifier_that_cannot_be_run_is_refused_when_it_is_new(cell: Cell) -> None:
+    cell.missing_programs = {"/opt/gone"}
+    answer = cell.configure("configuration", "global", jsv_url="script:admin@/opt/gone")
+    assert answer.status == 1 and 'JSV "/opt/gone" is either not a file or not executable' in texts(answer)[0]
+    assert cell.configure("configuration", "global", jsv_url="script:/opt/jsv").status == 0
+    cell.missing_programs.add("/opt/jsv")
+    assert cell.configure("configuration", "global", max_u_jobs="5").status == 0, "what is set stays changeable"

@@ -237,6 +237,20 @@ def test_nodes_of_the_share_tree(tree: Cell) -> None:
     assert _nodes(tree, "delete", "/p/u2") == ["removing \n/p/u2", "modified sharetree"]
 
 
+@pytest.mark.statement("QF-32")
+def test_each_node_of_a_call_is_for_itself(tree: Cell) -> None:
+    _nodes(tree, "add", "/u1=10", "/u2=20")
+    missing = "Unable to locate /x in sharetree"
+    assert _nodes(tree, "add", "/u1=11", "/x/y=2", "/p=5") == [
+        *("setting \n/u1=11", missing, "setting \n/p=5", "modified sharetree")
+    ]
+    answer = tree.admin("change_share_tree", verb="delete", nodes=["/x", "/u2", "/u2"])
+    assert texts(answer) == [missing, "removing \n/u2", "Unable to locate /u2 in sharetree", "modified sharetree"]
+    assert answer.status == 1, "not all of it was done"
+    assert [row[0] for row in read(tree, "config_share_tree").data] == ["/", "/u1", "/p"]  # type: ignore[attr-defined]
+    assert _nodes(tree, "delete", "/x", "/") == [missing, "Unable to locate / in sharetree", "no modifications to sharetree"]
+
+
 @pytest.mark.statement("QF-32", "US-8")
 def test_nodes_that_cannot_be_so(tree: Cell) -> None:
     assert texts(read(tree, "config_share_tree")) == ["No sharetree"]

@@ -326,7 +326,7 @@ def test_now_jobs_start_whole_or_are_given_up_and_leave_no_trace() -> None:
 def test_a_version_and_attempt_are_in_every_order() -> None:
     cluster = Cluster()
     job = cluster.submit()
-    cluster.apply(ev.JobChanged(job, {"priority": -3}))
+    cluster.apply(ev.JobChanged(job, {"name": "other"}))
     start = cluster.cycle().starts[0]
     assert (start.version, start.attempt, start.pe) == (1, 1, "")
 

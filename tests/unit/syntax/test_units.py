@@ -14,9 +14,9 @@ from gridengine.units import (
     parse_bool,
     parse_date_time,
     parse_double,
-    parse_int,
     parse_memory,
     parse_number,
+    parse_quantity,
     parse_time,
 )
 
@@ -79,11 +79,14 @@ def test_wrong_memory_sizes_are_refused(text: str) -> None:
 
 
 @pytest.mark.statement("CX-4")
-def test_integers_refuse_decimals() -> None:
-    assert (parse_int("12"), parse_int("-3")) == (12, -3)
-    for text in ("1.5", "1e3", "", "x", "0x10"):
-        with pytest.raises(SyntaxFault):
-            parse_int(text)
+def test_quantities_take_signs_bases_and_multipliers() -> None:
+    given = ("12", "-3", "+3", "1k", "1K", "-2G", "0x10", "010", "0X1fk", "1.5k", "1e3", "infinity", "-INFINITY")
+    assert [parse_quantity(text) for text in given] == [
+        *(12, -3, 3, 1000, 1024, -(2**31), 16, 8, 31000, 1500, 1000, INFINITY, -INFINITY)
+    ]
+    for text in ("", "-", "x", "k", "08", "1kb", "1K1", "1:00", "nan", "TRUE", "--1", "infinityk"):
+        with pytest.raises(SyntaxFault, match="is not a number"):
+            parse_quantity(text)
 
 
 @pytest.mark.statement("CX-4")
