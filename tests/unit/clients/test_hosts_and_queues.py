@@ -124,6 +124,16 @@ def test_qselect_by_access(shell: Shell) -> None:
     assert shell("qselect -U alice").out == "all.q@h1\nall.q@h3\n"
 
 
+@pytest.mark.statement("QS-2", "QC-32")
+def test_qselect_by_access_to_projects(shell: Shell, cell: Cell) -> None:
+    shell.as_root("qconf -au alice inside")
+    cell.add("project", "closed", acl="inside")
+    shell.as_root("qconf -mattr queue projects closed all.q@h1")
+    shell.as_root("qconf -mattr queue xprojects closed all.q@h2")
+    assert shell("qselect -U alice").out == "all.q@h1\nall.q@h3\n"
+    assert shell("qselect -U bob").out == "all.q@h2\nall.q@h3\n"
+
+
 @pytest.mark.statement("QM-1", "QM-2", "QM-3")
 @pytest.mark.parametrize(
     ("line", "expected"),
