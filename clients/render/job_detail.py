@@ -136,8 +136,8 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
         if task.get("memory"):
             yield f"{'memory':<10}{task['id']:>5}:{'':12}{task['memory']}\n"
     for task in job["tasks"]:
-        if task["error"]:
-            yield f"error reason {task['id']:>10}:      {task['error']}\n"
+        if reason := task["error"] or task.get("failure"):
+            yield f"error reason {task['id']:>10}:      {reason}\n"
     yield from reason_lines(job["reasons"])
 
 

@@ -56,6 +56,7 @@ def _task(task: "Fields") -> "Fields":
         "task_id": task["id"],
         "status": task["status"],
         "error": task["error"] or None,
+        "failure": task.get("failure") or None,
         "granted": grants(task["granted"]),
         "pe": task["pe"] or None,
         "start_time_s": task["start_time"] if task["status"] != "pending" else None,

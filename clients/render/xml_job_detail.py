@@ -181,8 +181,8 @@ def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
     yield f"{_IN}  <ulong_sublist>\n"
     yield element("JAT_status", _TASK_STATUS.get(task["status"], 0), inner)
     yield element("JAT_task_number", task["id"], inner)
-    if task["error"]:
-        yield from _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", task["error"])]], inner)
+    if reason := task["error"] or task.get("failure"):
+        yield from _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", reason)]], inner)
     if task["usage"] is not None:
         cpu, memory, io, iow, vmem, maxvmem = task["usage"]
         used = [("cpu", cpu), ("mem", memory), ("io", io), ("iow", iow), ("vmem", vmem), ("maxvmem", maxvmem)]

@@ -175,7 +175,7 @@ def _task_dispatched(state: State, event: ev.TaskDispatched) -> None:
     task.start_time = event.time
     task.resources = dict(event.resources)
     task.applied = ""
-    task.error = ""
+    task.error = task.failure = ""
     _place(state, job, task)
     reservations.note_use(state, job, event.time)
 
@@ -214,7 +214,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.granted = []
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
-    task.error = event.error
+    task.error, task.failure = event.error, event.failure
     task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
     task.requeued_at = event.time
     if event.behind:

@@ -131,6 +131,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
 
     `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
     now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
+    `failure`: why the try failed, for which its queue instance, not the task, went into error.
     """
 
     job_id: int
@@ -140,6 +141,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
     error: str = ""
     behind: bool = False
     restart: bool = True
+    failure: str = ""
 
 
 class UsageCharged(Event, frozen=True, tag=True):

@@ -77,6 +77,7 @@ class Task(Struct, omit_defaults=True):
 
     `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
     `running`. Ended tasks are not kept here.
+    `error`: why it is in the error state. `failure`: why its last try failed if that was the queue instance's fault.
     `cleared`: its usage when -clearusage last set that of its owner to zero.
     `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
     the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
@@ -98,6 +99,7 @@ class Task(Struct, omit_defaults=True):
     rescheduling: bool = False
     restarts: int = 0
     error: str = ""
+    failure: str = ""
     usage: Usage | None = None
     cleared: Usage | None = None
     requeued_at: float = 0.0

@@ -101,6 +101,7 @@ def _task(task: Task) -> dict[str, Any]:
         "id": task.id,
         "status": task.status,
         "error": task.error,
+        "failure": task.failure,
         "granted": [[grant.instance, grant.slots] for grant in task.granted],
         "pe": task.pe,
         "start_time": task.start_time,

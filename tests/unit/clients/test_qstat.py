@@ -338,6 +338,18 @@ def test_the_error_of_a_job(shell: Shell, cell: Cell) -> None:
     assert "scheduling info:            Job is in error state" in lines
 
 
+@pytest.mark.statement("ST-18", "EX-3")
+def test_why_the_last_try_of_a_job_failed(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y true")
+    cell.cycle()
+    cell.end(1, failed=8, reason="prolog broken")
+    assert shell("qstat").lines[2].split()[4] == "qw"
+    assert "error reason          1:      prolog broken" in shell("qstat -j 1").lines
+    assert "prolog broken" in shell("qstat -xml -j 1").out
+    cell.cycle()
+    assert "prolog broken" not in shell("qstat -j 1").out, "another try has begun"
+
+
 @pytest.mark.statement("ST-28")
 def test_xml_of_the_job_list(busy: Shell) -> None:
     root = ET.fromstring(busy("qstat -xml").out)
