@@ -12,6 +12,7 @@ CLEAN = "clean_command"
 AFTERWARDS = (CLEAN, "pe_stop", "epilog")
 BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, CLEAN: 0, "pe_stop": 12, "epilog": 14}
 IN = {"prolog": 8, "pe_start": 10, "job": 0, CLEAN: 0, "pe_stop": 13, "epilog": 15}
+METHODS = ("prolog", "pe_start", "pe_stop", "epilog")
 FAILED_EARLY = 1
 BEFORE_PID = 4
 SHEPHERD_ERROR = 18
@@ -44,11 +45,15 @@ class Ended:
 
 
 class Outcome:
-    """Collects how the steps ended; the last failure decides, since a later one says more about the queue's state."""
+    """Collects how the steps ended; the last failure decides, since a later one says more about the queue's state.
+
+    `method`: the prolog, pe_start, pe_stop or epilog whose failure it was, else "".
+    """
 
     def __init__(self, forbid_reschedule: bool, forbid_apperror: bool) -> None:
         self.failed = 0
         self.reason = ""
+        self.method = ""
         self.exit_status = 0
         self.signal = 0
         self.unsuccessful: set[str] = set()
@@ -65,6 +70,7 @@ class Outcome:
         self.unsuccessful.add(step)
         self.failed = failed
         self.reason = reason
+        self.method = step if step in METHODS else ""
 
     @property
     def runs_again(self) -> bool:

@@ -178,11 +178,10 @@ def _execute(run: Run, environment: dict[str, str]) -> None:
         problem = error
     if problem.errno == errno.ENOEXEC and command.fallback is not None:
         os.execve(command.fallback[0], command.fallback, environment)
-    code = SEARCHING_SHELL if run.name == "job" else run.before
     if (
         command.interpreter
         and problem.errno in (errno.ENOENT, errno.ENOTDIR)
         and not os.path.exists(command.executable)
     ):
-        raise SetupError(code, f'unable to find shell "{command.executable}"')
-    raise SetupError(code, f"can't execute {run.name} {command.executable}: {problem.strerror}")
+        raise SetupError(SEARCHING_SHELL, f'unable to find shell "{command.executable}"')
+    raise SetupError(SEARCHING_SHELL, f"can't execute {run.name} {command.executable}: {problem.strerror}")

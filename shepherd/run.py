@@ -67,6 +67,7 @@ class TaskRun:
             "exit_status": self._outcome.exit_status,
             "signal": self._outcome.signal,
             "reason": self._outcome.reason,
+            "method": self._outcome.method,
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
             "usage": self._usage.final(self._wallclock_s),

@@ -171,11 +171,14 @@ class Cell:
         self.master.flush()
         return verdicts
 
-    def end(self, job_id: int, task_id: int = 1, exit_status: int = 0, failed: int = 0, reason: str = "") -> None:
+    def end(
+        self, job_id: int, task_id: int = 1, exit_status: int = 0, failed: int = 0, reason: str = "", method: str = ""
+    ) -> None:
         """The host reports the end of a task that it runs."""
         key = next(key for key in self.running if key[:2] == (job_id, task_id))
         host = self.running.pop(key)
-        ended = Ended(key, failed, exit_status, 0, reason, self.now, self.now, {"ru_wallclock": 1.0, "cpu": 0.5})
+        used = {"ru_wallclock": 1.0, "cpu": 0.5}
+        ended = Ended(key, failed, exit_status, 0, reason, self.now, self.now, used, method=method)
         self.report(host, ended)
 
     def inventory(self, host: str) -> list[Any]:

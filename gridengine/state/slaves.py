@@ -52,3 +52,4 @@ class MasterEnd(Struct, omit_defaults=True):
     end_time: float = 0.0
     usage: dict[str, float] = field(default_factory=dict)
     checkpoint: int = 0
+    method: str = ""

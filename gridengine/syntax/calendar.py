@@ -195,16 +195,20 @@ def _hour_range(tree: Tree[Token]) -> list[tuple[int, int]]:
     return [span for span in ((0, end), (start, _DAY_SECONDS)) if span[0] < span[1]]
 
 
-def _entries_of(calendar: Calendar, day: date) -> list[Entry]:
-    """The entries that count on a day: an entry of the year field hides the week field (CA-4)."""
+def _entries_of(calendar: Calendar, day: date) -> tuple[list[Entry], list[Entry]]:
+    """The entries of the year and of the week field that cover a day."""
     year = [entry for entry in calendar.year if entry.covers_day(day)]
-    return year or [entry for entry in calendar.week if entry.covers_day(day)]
+    return year, [entry for entry in calendar.week if entry.covers_day(day)]
 
 
-def _state(entries: Iterable[Entry], second: int) -> str:
-    """on beats suspended beats off; what nobody mentions is on (CA-3)."""
-    states = {entry.state for entry in entries if entry.covers(second)}
-    return next((state for state in (ON, SUSPENDED, OFF) if state in states), ON)
+def _state(fields: Iterable[Iterable[Entry]], second: int) -> str:
+    """on beats suspended beats off (CA-3); the week field counts where the year field says nothing (CA-4); else on."""
+    for entries in fields:
+        states = {entry.state for entry in entries if entry.covers(second)}
+        for state in (ON, SUSPENDED, OFF):
+            if state in states:
+                return state
+    return ON
 
 
 def state_at(calendar: Calendar, now: datetime) -> str:
@@ -216,11 +220,12 @@ def next_change(calendar: Calendar, now: datetime) -> tuple[datetime, str] | Non
     """The next local time, after now, at which the state is another one, and that state; None if it stays for good."""
     current = state_at(calendar, now)
     for day in _days_to_look_at(calendar, now.date()):
-        entries = _entries_of(calendar, day)
-        bounds = {0} | {second for entry in entries for span in entry.hours or () for second in span}
+        fields = _entries_of(calendar, day)
+        hours = [span for entries in fields for entry in entries for span in entry.hours or ()]
+        bounds = {0} | {second for span in hours for second in span}
         for second in sorted(bound for bound in bounds if bound < _DAY_SECONDS):
             moment = datetime.combine(day, time()) + timedelta(seconds=second)
-            if moment > now and (state := _state(entries, second)) != current:
+            if moment > now and (state := _state(fields, second)) != current:
                 return moment, state
     return None
 

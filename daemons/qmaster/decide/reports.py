@@ -28,7 +28,7 @@ QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13))
 JOB_ERRORS = frozenset((1, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
 """failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
 NO_SHELL = 27
-"""The interpreter cannot be executed: a fault of the job that named it, else of the queue that did (O)."""
+"""The interpreter, or a method, cannot be executed: a fault of the job that named it, else of the queue that did (O)."""
 SHEPHERD_DIED = frozenset((18, 19, 21))
 """failed codes of a try whose guardian was lost: run again if the job may, else ended."""
 FAILED_MIGRATING = 24
@@ -197,7 +197,7 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
     job = state.jobs[report.key[0]]
     task = job.tasks[report.key[1]]
     report = _with_slaves(state, task, report)
-    queues_shell = report.failed == NO_SHELL and _is_queues_shell(state, job, task)
+    queues_shell = report.failed == NO_SHELL and (bool(report.method) or _is_queues_shell(state, job, task))
     if task.deleted_by:
         _end(state, job, task, report, outcome)
     elif report.host_faults:
@@ -265,7 +265,7 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, now: float, 
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
     outcome.events.append(ev.InstanceErrorSet(instance, reason))
-    if report.failed in QUEUE_ERRORS_AFTER_JOB or job.kind != "batch":
+    if report.failed in QUEUE_ERRORS_AFTER_JOB or report.method == "pe_stop" or job.kind != "batch":
         _end(state, job, task, report, outcome)
     else:
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))

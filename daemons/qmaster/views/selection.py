@@ -23,7 +23,7 @@ from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
 from gridengine.state.jobs import Job
 from gridengine.state.letters import instance_letters
-from gridengine.state.queues import QueueInstance
+from gridengine.state.queues import QueueInstance, names
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import parse_requests
@@ -122,8 +122,17 @@ class Listing:
         return config.pe_list if config is not None else frozenset()
 
     def _admits(self, instance: QueueInstance, sets: frozenset[str]) -> bool:
+        """Whether someone in `sets` may use it: by its access lists, and by one project to which he has access. Source: O."""
         config = self.state.configs.get(instance.name)
-        return config is not None and users_allowed(sets, config.user_lists, config.xuser_lists)
+        if config is None or not users_allowed(sets, config.user_lists, config.xuser_lists):
+            return False
+        if any(self._works_in(sets, project) for project in config.xprojects):
+            return False
+        return not config.projects or any(self._works_in(sets, project) for project in config.projects)
+
+    def _works_in(self, sets: frozenset[str], project: str) -> bool:
+        text = self.state.kind("project").get(project, {})
+        return users_allowed(sets, names(text.get("acl", "NONE")), names(text.get("xacl", "NONE")))
 
     def _seq_no(self, instance: QueueInstance) -> int:
         config = self.state.configs.get(instance.name)

@@ -65,10 +65,10 @@ def test_failing_methods(
 @pytest.mark.parametrize(
     ("name", "text", "failed", "reason"),
     [
-        ("prolog", "/no/such", 7, "can't execute prolog /no/such: No such file or directory"),
-        ("pe_start", "/no/such", 9, "can't execute pe_start"),
-        ("pe_stop", "/no/such", 12, "can't execute pe_stop"),
-        ("epilog", "/no/such", 14, "can't execute epilog"),
+        ("prolog", "/no/such", 27, "can't execute prolog /no/such: No such file or directory"),
+        ("pe_start", "/no/such", 27, "can't execute pe_start"),
+        ("pe_stop", "/no/such", 27, "can't execute pe_stop"),
+        ("epilog", "/no/such", 27, "can't execute epilog"),
         ("epilog", "/bin/echo $nosuch", 14, 'epilog: unknown variable "$nosuch"'),
         ("prolog", "/bin/echo 'a", 7, "prolog: can't split"),
         ("prolog", "nosuchuser@/bin/true", 7, "nosuchuser"),

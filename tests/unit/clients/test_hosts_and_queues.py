@@ -124,6 +124,16 @@ def test_qselect_by_access(shell: Shell) -> None:
     assert shell("qselect -U alice").out == "all.q@h1\nall.q@h3\n"
 
 
+@pytest.mark.statement("QS-2", "QC-32")
+def test_qselect_by_access_to_projects(shell: Shell, cell: Cell) -> None:
+    shell.as_root("qconf -au alice inside")
+    cell.add("project", "closed", acl="inside")
+    shell.as_root("qconf -mattr queue projects closed all.q@h1")
+    shell.as_root("qconf -mattr queue xprojects closed all.q@h2")
+    assert shell("qselect -U alice").out == "all.q@h1\nall.q@h3\n"
+    assert shell("qselect -U bob").out == "all.q@h2\nall.q@h3\n"
+
+
 @pytest.mark.statement("QM-1", "QM-2", "QM-3")
 @pytest.mark.parametrize(
     ("line", "expected"),
@@ -261,6 +271,7 @@ def test_a_job_whose_prolog_failed_says_so_until_it_runs_again(shell: Shell, cel
     cell.end(1, failed=8, reason="prolog exit 1")
     assert shell("qstat").lines[2].split()[4] == "qw"
     assert "error reason          1:      prolog exit 1" in shell("qstat -j 1").lines
+    assert "prolog exit 1" in shell("qstat -xml -j 1").out
     shell.as_root("qmod -cq all.q@h1")
     cell.cycle()
     assert shell("qstat").lines[2].split()[4] == "r"

@@ -111,6 +111,16 @@ def test_a_shell_that_is_not_there_is_the_fault_of_who_named_it(
     assert (fate(cell, number), bool(cell.state.instances[instance].errors)) == expected
 
 
+@pytest.mark.statement("EX-3", "QI-10")
+@pytest.mark.parametrize(("method", "again"), [("prolog", True), ("epilog", True), ("pe_stop", False)])
+def test_a_method_that_cannot_be_executed_is_the_fault_of_its_queue(cell: Cell, method: str, again: bool) -> None:
+    number = cell.submit(shells=[("", "/bin/sh")])
+    cell.cycle()
+    instance = cell.placed(number)[0][0]
+    cell.end(number, failed=27, method=method, reason=f"can't execute {method}")
+    assert (fate(cell, number), bool(cell.state.instances[instance].errors)) == (AGAIN if again else OVER, True)
+
+
 @pytest.mark.statement("EX-3", "ST-2")
 def test_a_job_that_failed_for_its_queue_is_not_restarted(cell: Cell) -> None:
     job = cell.submit()

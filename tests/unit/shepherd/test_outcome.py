@@ -77,6 +77,15 @@ def test_last_failure_decides_and_the_exit_status_stays() -> None:
     assert (outcome.failed, outcome.exit_status, outcome.signal) == (15, 137, 9)
 
 
+@pytest.mark.statement("EX-3", "EX-4")
+def test_whose_interpreter_was_missing_is_told() -> None:
+    outcome = Outcome(False, False)
+    outcome.job_ended(Ended(127, 0, 27, "no shell"), "")
+    assert outcome.method == ""
+    outcome.method_ended("epilog", Ended(127, 0, 27, "no epilog"))
+    assert (outcome.failed, outcome.method) == (27, "epilog")
+
+
 def test_killed_methods() -> None:
     before = Outcome(False, False)
     before.killed("prolog", "deleted")

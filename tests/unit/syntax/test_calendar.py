@@ -73,10 +73,14 @@ def test_ranges_over_midnight_and_week_end() -> None:
 
 
 @pytest.mark.statement("CA-4")
-def test_an_entry_for_the_day_hides_the_week() -> None:
+def test_an_entry_for_the_day_hides_the_week_in_its_hours() -> None:
     calendar = parse_calendar("4.1.1999=8-9=on", "mon=0-24=off")
-    assert state_at(calendar, at("04.01.1999 12:00:00")) == "on"
-    assert state_at(calendar, at("11.01.1999 12:00:00")) == "off"
+    states = [state_at(calendar, at(f"04.01.1999 {clock}")) for clock in ("07:59:59", "08:00:00", "09:00:00")]
+    assert states == ["off", "on", "off"]
+    assert next_change(calendar, at("04.01.1999 00:00:00")) == (at("04.01.1999 08:00:00"), "on")
+    assert state_at(calendar, at("11.01.1999 08:30:00")) == "off"
+    weaker = parse_calendar("4.1.1999=off", "mon=suspended")
+    assert state_at(weaker, at("04.01.1999 12:00:00")) == "off"
 
 
 @pytest.mark.statement("CA-2")
