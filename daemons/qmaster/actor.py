@@ -18,11 +18,13 @@ from typing import Any
 
 import ray
 from dateutil.tz import tzlocal
+from ray._private.state import actors
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.initial import load_initial_configuration
 from daemons.qmaster.master import Master
 from daemons.qmaster.names import HostNames
+from daemons.qmaster.placing import Waiting, unplaced
 from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Spool
 from daemons.runtime.cell import read_cell
@@ -158,6 +160,7 @@ class QmasterActor:
 
     async def _watch_nodes(self) -> None:
         """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
+        waiting = Waiting()
         while True:
             await asyncio.sleep(NODE_WATCH_S)
             # one that reports for the first time while Ray is asked may be missing in the answer
@@ -177,6 +180,21 @@ class QmasterActor:
             for name in up:
                 if name not in alive:
                     self._service.node_lost(name)
+            if forgotten := waiting.too_long(alive, up, time.monotonic()):
+                await asyncio.to_thread(self._end_head_without, forgotten)
+
+    @staticmethod
+    def _end_head_without(hosts: list[str]) -> None:
+        """End the head, and this actor with it, if it does not place the actors of these hosts; the supervisor starts it
+        again."""
+        try:
+            found = list(actors().values())
+        except Exception as error:  # noqa: BLE001 - the head is ending
+            _log.warning("cannot list actors: %s", error)
+            return
+        if hosts := unplaced(hosts, found):
+            _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))
+            os.kill(os.getppid(), signal.SIGKILL)
 
     async def _shut_down(self, request: Shutdown) -> Answer:
         answer = Answer()

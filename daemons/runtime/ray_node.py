@@ -25,6 +25,7 @@ STOP_S = 10.0
 
 #: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;
 #: neither Ray nor the kernel may choose the daemons to be killed when jobs use the memory; Ray tells nobody about itself.
+#: Its logs lie in the run directory, which is memory: each keeps two files of 20 MB at most.
 RAY_SETTINGS = {
     "RAY_AUTH_MODE": "token",
     "RAY_health_check_initial_delay_ms": "1000",
@@ -35,6 +36,8 @@ RAY_SETTINGS = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_worker_niceness": "0",
     "RAY_worker_oom_score_adjustment": "0",
+    "RAY_ROTATION_MAX_BYTES": "20000000",
+    "RAY_ROTATION_BACKUP_COUNT": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_DISABLE_IMPORT_WARNING": "1",
     "RAY_LOG_TO_DRIVER": "0",
