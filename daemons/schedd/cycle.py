@@ -20,7 +20,7 @@ from daemons.schedd.view import View
 from gridengine.orders import Orders
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.pending import job_waits, ready_tasks
+from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks
 from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.timeline import Timeline, duration_offset
@@ -51,7 +51,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     pending = _collect(view, orders, now)
     wanted = parameters.most_reservations > 0 and any(entry[4].reserves for entry in pending)
     look_ahead = _look_ahead(view, ledger, parameters, wanted, now, zone)
-    dispatch = Dispatch(view, ledger, orders, look_ahead)
+    dispatch = Dispatch(view, ledger, orders, now, look_ahead)
     for _, _, _, job, category in pending:
         dispatch.run(job, category)
     if ledger.corrections and any(category.stuck for category in view.categories.values()):
@@ -150,9 +150,14 @@ def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
         if job.start_after > now and (not orders.next_time or job.start_after < orders.next_time):
             orders.next_time = job.start_after
         return False
+    paused = paused_tasks(job, now) if job.tasks else []
+    if paused:
+        first = min(task.paused_until for task in paused)
+        orders.next_time = min(orders.next_time or first, first)
     if job.ar and reservation_waits(view.state, job) is not None:
         return False
-    return not (job.holds or job.array_predecessors) or next(ready_tasks(view.state, job), None) is not None
+    kept = job.holds or job.array_predecessors or paused
+    return not kept or next(ready_tasks(view.state, job, now), None) is not None
 
 
 def load_corrections(view: View, now: float) -> dict[str, float]:

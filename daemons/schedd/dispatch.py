@@ -23,8 +23,10 @@ class Dispatch:
     """One cycle's grants. `orders` collects the starts; the ledger and the board know what is given away, and so does
     the plan of `look_ahead`, which is there in cycles that may reserve."""
 
-    def __init__(self, view: View, ledger: Ledger, orders: Orders, look_ahead: LookAhead | None = None) -> None:
-        self.view, self.ledger, self.orders, self.look_ahead = view, ledger, orders, look_ahead
+    def __init__(
+        self, view: View, ledger: Ledger, orders: Orders, now: float, look_ahead: LookAhead | None = None
+    ) -> None:
+        self.view, self.ledger, self.orders, self.now, self.look_ahead = view, ledger, orders, now, look_ahead
         self.state = view.state
         self.user_limit = int(self.state.scheduler.get("maxujobs", "0"))
         self.running: Counter[str] = Counter()
@@ -43,7 +45,7 @@ class Dispatch:
         left = allowed - running_tasks(job) if allowed else -1
         given: list[StartOrder] = []
         complete = True
-        for task_id, task in ready_tasks(self.state, job):
+        for task_id, task in ready_tasks(self.state, job, self.now):
             if left == 0 or (self.user_limit > 0 and self.running[job.owner] >= self.user_limit):
                 complete = False
                 break

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from gridengine.placement.pending import job_waits, ready_tasks, running_tasks, task_limit, user_limit
+from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, running_tasks, task_limit, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.verify import Verifier, verify
@@ -73,14 +73,20 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Expla
         return Explanation(_ranked(causes), smallest_change(state, job, now, True, zone))
     current, why_not = verify(state, job, False, now, zone)
     if current:
-        return Explanation(_ranked(causes), None, job.start_after if [c.kind for c in causes] == ["start_time"] else 0.0)
+        timed = all(cause.kind == "start_time" for cause in causes)
+        return Explanation(_ranked(causes), None, _not_before(job, now) if timed else 0.0)
     causes += _by_kind(why_not, reported)
     change = smallest_change(state, job, now, False, zone)
     blocked = any(cause.kind in ("error", "hold", "dependency", "reservation", "limit") for cause in causes)
     if blocked:
         return Explanation(_ranked(causes), change)
     expected = _opening(state, why_not, now, zone) or expected_start(state, job, now, zone)
-    return Explanation(_ranked(causes), change, max(expected, job.start_after))
+    return Explanation(_ranked(causes), change, max(expected, _not_before(job, now)))
+
+
+def _not_before(job: Job, now: float) -> float:
+    """The moment that the job itself sets, epoch seconds; 0.0 where it sets none."""
+    return max(job.start_after, min((task.paused_until for task in paused_tasks(job, now)), default=0.0))
 
 
 def _ranked(causes: list[Cause]) -> list[Cause]:
@@ -108,10 +114,13 @@ def _of_the_job(state: State, job: Job, now: float) -> list[Cause]:
         causes.append(Cause("dependency", f"tasks {tasks & job.pending} wait for tasks of job {others}"))
     if job.start_after > now:
         causes.append(Cause("start_time", "its start time (-a) has not come"))
+    if paused := paused_tasks(job, now):
+        text = f"it pauses for some seconds: its last {paused[0].short_tries} tries ended within a minute each"
+        causes.append(Cause("start_time", text, sorted({task.mishap for task in paused if task.mishap})[:EXAMPLES]))
     if job.ar and (waiting := reservation_waits(state, job)):
         causes.append(Cause("reservation", waiting.text.removeprefix(_DROPPED)))
     limits = (_task_limit(state, job), user_limit(state, job))
-    if next(ready_tasks(state, job), None) is not None and job_waits(state, job, now) is None:
+    if next(ready_tasks(state, job, now), None) is not None and job_waits(state, job, now) is None:
         causes += [Cause("limit", limit.text.removeprefix(_DROPPED)) for limit in limits if limit is not None]
     return causes
 

@@ -21,6 +21,12 @@ def job_waits(state: State, job: Job, now: float) -> Reason | None:
     return Reason("start_time") if job.start_after > now else None
 
 
+def paused_tasks(job: Job, now: float) -> list[Task]:
+    """Tasks that are not to be tried again yet: what ends again and again at once (a prolog, a job that exits with 99)
+    would else keep its host and the accounting file busy. A clock that was set back lets them go."""
+    return [task for task in job.tasks.values() if task.requeued_at <= now < task.paused_until]
+
+
 def running_tasks(job: Job) -> int:
     """Tasks of the job that hold a place."""
     return sum(1 for task in job.tasks.values() if task.status != "pending")
@@ -34,14 +40,15 @@ def task_limit(state: State, job: Job) -> int:
     return min((limit for limit in limits if limit > 0), default=0)
 
 
-def ready_tasks(state: State, job: Job) -> Iterator[tuple[int, Task | None]]:
-    """Tasks without a place that no hold, error or array dependency keeps; those that had a place before come first.
+def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task | None]]:
+    """Tasks without a place that no hold, error, pause or array dependency keeps; those that had a place before come first.
 
     A million tasks cost what their ranges cost until they are asked for.
     """
     own = [task for task in job.tasks.values() if task.status == "pending"] if job.tasks else []
+    paused = paused_tasks(job, now) if own else []
     for task in sorted(own, key=lambda task: task.id):
-        if not (task.error or task.deleted_by or job.held(task.id) or task_waits(state, job, task.id)):
+        if task not in paused and not (task.error or task.deleted_by or job.held(task.id) or task_waits(state, job, task.id)):
             yield task.id, task
     ready = job.pending
     for held in job.holds.values():
@@ -57,8 +64,8 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
     reason = job_waits(state, job, now)
     if reason is not None:
         return reason
-    if next(ready_tasks(state, job), None) is None:
-        return _kept(job)
+    if next(ready_tasks(state, job, now), None) is None:
+        return _kept(job, now)
     limit = task_limit(state, job)
     running = running_tasks(job) if limit else 0
     if limit and running >= limit:
@@ -66,12 +73,14 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
     return user_limit(state, job)
 
 
-def _kept(job: Job) -> Reason | None:
+def _kept(job: Job, now: float) -> Reason | None:
     """Why none of the waiting tasks is ready; None if no task waits."""
     if any(task.error for task in job.tasks.values() if task.status == "pending"):
         return Reason("in_error")
     if job.holds:
         return Reason("held")
+    if paused := paused_tasks(job, now):
+        return Reason("paused", (str(paused[0].short_tries),))
     return Reason("task_dependencies") if job.array_predecessors else None
 
 

@@ -15,6 +15,7 @@ TEXTS = {
     "dependencies": "job dropped because of job dependencies",
     "task_dependencies": "job dropped because of array job dependencies",
     "start_time": "job dropped because of execution time",
+    "paused": "job dropped for some seconds because its last {0} tries ended within a minute each",
     "user_limit": "job dropped because user {0} already has {1} running jobs (maxujobs)",
     "task_limit": "not all array tasks may be started: {0} are running already",
     "reservation_over": "job dropped because advance reservation {0} is no longer available",

@@ -22,7 +22,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
 from gridengine.state.instances import rebuild_instances, settle
-from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Task
+from gridengine.state.jobs import NO_TICKETS, SHORT_TRY_S, FinishedJob, Hold, Job, Task
 from gridengine.state.quotas import QUOTA_KINDS
 from gridengine.state.state import State, Unsettled
 
@@ -221,6 +221,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
     task.error, task.mishap = event.error, event.mishap
     task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
+    task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
     task.requeued_at = event.time
     if event.behind:
         job.submit_time = event.time
@@ -235,7 +236,9 @@ def _task_checkpointed(state: State, event: ev.TaskCheckpointed) -> None:
 
 
 def _task_error_cleared(state: State, event: ev.TaskErrorCleared) -> None:
-    state.jobs[event.job_id].tasks[event.task_id].error = ""
+    task = state.jobs[event.job_id].tasks[event.task_id]
+    task.error = ""
+    task.short_tries = 0
 
 
 def _task_deletion_requested(state: State, event: ev.TaskDeletionRequested) -> None:

@@ -72,12 +72,19 @@ class Confinement(Struct, omit_defaults=True):
     memory: str = ""
 
 
+SHORT_TRY_S = 60.0
+"""A try that did not last longer ended at once, as far as starting the task over and over goes."""
+PAUSES_S = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Pause before the next try after 0, 1, 2, ... such tries in a row; at last as long as 8.1.9's scheduling interval."""
+
+
 class Task(Struct, omit_defaults=True):
     """One task that has left the pending ranges of its job.
 
     `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
     `running`. Ended tasks are not kept here.
     `error`: why it is in error state, "" if it is not. `mishap`: why its last try came to nothing, until the next begins.
+    `requeued_at`: end of its last try, `short_tries`: how many in a row ended so within SHORT_TRY_S.
     `cleared`: its usage when -clearusage last set that of its owner to zero.
     `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
     the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
@@ -103,6 +110,7 @@ class Task(Struct, omit_defaults=True):
     usage: Usage | None = None
     cleared: Usage | None = None
     requeued_at: float = 0.0
+    short_tries: int = 0
     confinement: Confinement | None = None
     checkpoint: int = 0
     slaves: dict[int, SlaveTask] = field(default_factory=dict)
@@ -114,6 +122,12 @@ class Task(Struct, omit_defaults=True):
     nice_applied: int | None = None
     resources: dict[str, str] = field(default_factory=dict)
     """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
+
+    @property
+    def paused_until(self) -> float:
+        """When it may have a place again after tries that ended at once, epoch seconds; 0.0 if it need not pause."""
+        pause = PAUSES_S[min(self.short_tries, len(PAUSES_S) - 1)]
+        return self.requeued_at + pause if pause and self.status == "pending" else 0.0
 
     @property
     def host(self) -> str:

@@ -9,6 +9,7 @@ from daemons.qmaster.views.selection import Listing
 from gridengine.delivery import Checkpointed, Ended
 from gridengine.gdi.requests import Caller
 from gridengine.state import checkpointing
+from gridengine.state.jobs import SHORT_TRY_S
 from tests.harness import Cell
 
 
@@ -122,6 +123,7 @@ def test_restarted_is_1_without_a_checkpoint_and_for_signals(ckpt: Cell) -> None
     ckpt.cycle()
     assert ckpt.starts[1].restarted == 1
     ckpt.configure("checkpoint", "save", interface="userdefined")
+    ckpt.pass_time(SHORT_TRY_S)
     migrated(ckpt, job, pid=4711)
     ckpt.cycle()
     assert ckpt.starts[2].restarted == 1

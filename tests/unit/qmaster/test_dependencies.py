@@ -19,7 +19,7 @@ def refusal(cell: Cell, **fields: Any) -> str:
 
 
 def ready(cell: Cell, job: int) -> list[int]:
-    return [task_id for task_id, _ in ready_tasks(cell.state, cell.state.jobs[job])]
+    return [task_id for task_id, _ in ready_tasks(cell.state, cell.state.jobs[job], cell.now)]
 
 
 def letters(cell: Cell, job: int) -> list[tuple[str, str]]:
@@ -137,7 +137,7 @@ def test_array_dependency_of_a_million_tasks_stays_small(cell: Cell) -> None:
     first = cell.submit(tasks="1-1000000", holds="u")
     job = cell.submit(tasks="1-1000000:2", hold_jid_ad=[str(first)])
     cell.ask("delete_jobs", targets=[f"{first}.1-2"])
-    assert next(ready_tasks(cell.state, cell.state.jobs[job]))[0] == 1
+    assert next(ready_tasks(cell.state, cell.state.jobs[job], cell.now))[0] == 1
     assert letters(cell, job) == [("qw", "1"), ("hqw", "3-999999:2")]
 
 

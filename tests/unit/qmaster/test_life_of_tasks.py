@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.schedd.cycle import schedule
 from gridengine.delivery import Ended, Inventory, Load, Start, Started
+from gridengine.placement.explanation import explanation
+from gridengine.placement.pending import waiting_reason
+from gridengine.state.jobs import SHORT_TRY_S
 from gridengine.state.letters import instance_letters, running_letters
 from tests.harness import LOAD, Cell
 
@@ -61,6 +65,45 @@ def test_exit_99_runs_the_task_again_with_a_new_attempt(cell: Cell) -> None:
     assert cell.starts[-1].restarted == 1
     cell.end(job)
     assert len(cell.records(job)) == 2
+
+
+@pytest.mark.statement("SO-32", "EX-2")
+def test_a_task_that_ends_again_and_again_at_once_pauses_longer_and_longer(cell: Cell) -> None:
+    job = cell.submit()
+    starts = []
+    begin = cell.now
+    for _ in range(120):
+        cell.cycle()
+        if cell.running:
+            starts.append(round(cell.now - begin))
+            cell.end(job, exit_status=99, failed=25)
+        else:
+            cell.pass_time(0.5)
+    assert starts == [0, 0, 1, 3, 7, 15, 30, 45]
+
+
+@pytest.mark.statement("SO-32", "ST-18")
+def test_a_pause_is_explained_and_ends_by_itself_or_when_the_clock_is_set_back(cell: Cell) -> None:
+    job = cell.submit()
+    for _ in range(2):
+        cell.cycle()
+        cell.end(job, exit_status=99, failed=25)
+    reason = waiting_reason(cell.state, cell.state.jobs[job], cell.now)
+    assert reason is not None
+    assert reason.text == "job dropped for some seconds because its last 2 tries ended within a minute each"
+    assert explanation(cell.state, cell.state.jobs[job], cell.now).expected_start == cell.now + 1
+    assert schedule(cell.mirror.view, cell.now).next_time == cell.now + 1
+    assert waiting_reason(cell.state, cell.state.jobs[job], cell.now - 10) is None
+
+
+@pytest.mark.statement("SO-32")
+def test_a_task_that_ran_for_a_minute_does_not_pause(cell: Cell) -> None:
+    job = cell.submit()
+    for _ in range(4):
+        cell.cycle()
+        cell.pass_time(SHORT_TRY_S)
+        cell.end(job, exit_status=99, failed=25)
+    assert waiting_reason(cell.state, cell.state.jobs[job], cell.now) is None
 
 
 @pytest.mark.statement("EX-2")
