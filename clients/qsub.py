@@ -101,12 +101,15 @@ def _report(label: str, record: "dict[str, Any]", terse: bool) -> int:
         program.complain(f"Job {label} never ran.")
         return EXIT_SYNC_FAILED
     code, failed = record["exit_status"], record.get("failed", 0)
-    signal = record.get("signal") or (code - 128 if code > 128 and failed == 100 else 0)
+    # 100: the job died of a signal; 37: it exceeded a limit, and its shell may have told of that by its exit status
+    signal = record.get("signal") or (code - 128 if code > 128 and failed in (37, 100) else 0)
     if signal:
         program.complain(f"Job {label} received signal {_signal_name(signal)}.")
         return 1
     if failed:
-        program.complain(f"Job {label} failed before it could run (failed {failed}).")
+        from gridengine.accounting import FAILED
+
+        program.complain(f"Job {label} failed: {FAILED.get(failed, 'unknown reason')} (failed {failed}).")
         return EXIT_SYNC_FAILED
     if code:
         program.complain(f"Job {label} exited with exit code {code}.")

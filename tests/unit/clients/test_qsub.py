@@ -226,7 +226,9 @@ def test_the_would_be_job(shell: Shell) -> None:
         ([{"task_id": 1, "exit_status": 137, "failed": 100}], "Job 1 received signal SIGKILL.\n", 1),
         ([{"task_id": 1, "exit_status": 143, "failed": 0, "signal": 15}], "Job 1 received signal SIGTERM.\n", 1),
         ([{"task_id": 1, "deleted": True}], "Job 1 never ran.\n", 100),
-        ([{"task_id": 1, "exit_status": 0, "failed": 27}], "Job 1 failed before it could run (failed 27).\n", 100),
+        ([{"task_id": 1, "exit_status": 0, "failed": 27}], "Job 1 failed: searching requested shell (failed 27).\n", 100),
+        ([{"task_id": 1, "exit_status": 3, "failed": 15}], "Job 1 failed: in epilog (failed 15).\n", 100),
+        ([{"task_id": 1, "exit_status": 137, "failed": 37}], "Job 1 received signal SIGKILL.\n", 1),
     ],
 )
 def test_sync_waits_and_hands_on_the_exit_status(shell: Shell, records: list[dict], text: str, status: int) -> None:  # type: ignore[type-arg]
