@@ -24,7 +24,11 @@ def job_waits(state: State, job: Job, now: float) -> Reason | None:
 def paused_tasks(job: Job, now: float) -> list[Task]:
     """Tasks that are not to be tried again yet: what ends again and again at once (a prolog, a job that exits with 99)
     would else keep its host and the accounting file busy. A clock that was set back lets them go."""
-    return [task for task in job.tasks.values() if task.requeued_at <= now < task.paused_until]
+    return [task for task in job.tasks.values() if _pauses(task, now)]
+
+
+def _pauses(task: Task, now: float) -> bool:
+    return task.requeued_at <= now < task.paused_until
 
 
 def running_tasks(job: Job) -> int:
@@ -46,9 +50,9 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
     A million tasks cost what their ranges cost until they are asked for.
     """
     own = [task for task in job.tasks.values() if task.status == "pending"] if job.tasks else []
-    paused = paused_tasks(job, now) if own else []
     for task in sorted(own, key=lambda task: task.id):
-        if task not in paused and not (task.error or task.deleted_by or job.held(task.id) or task_waits(state, job, task.id)):
+        kept = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
+        if not (kept or task_waits(state, job, task.id)):
             yield task.id, task
     ready = job.pending
     for held in job.holds.values():
