@@ -206,7 +206,7 @@ class Control:
         """The job died through SIGKILL that nobody here sent, having used `cpu_s`. The kernel does that to a process at
         h_cpu, often before the next measurement: the record is to say the same whoever came first (RL-4)."""
         limit = summed_limit(self._config, "h_cpu")
-        if not self.why and limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
+        if limit is not None and cpu_s >= limit * _KERNEL_COUNTS:
             self._enforce("h_cpu", "s")
 
     def _enforce(self, name: str, unit: str) -> list[Action]:
