@@ -35,8 +35,16 @@ def cited(source: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("mark.statement"):
             for argument in node.args:
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-                    yield argument.value
+                yield from _texts(argument)
+
+
+def _texts(argument: ast.expr) -> Iterator[str]:
+    """Yield the strings of one argument: of a plain one, or of a starred tuple or list such as `*("AR-1", "AR-2")`."""
+    if isinstance(argument, ast.Starred):
+        argument = argument.value
+    for element in argument.elts if isinstance(argument, ast.Tuple | ast.List) else [argument]:
+        if isinstance(element, ast.Constant) and isinstance(element.value, str):
+            yield element.value
 
 
 def main() -> None:

@@ -25,7 +25,9 @@ COMMANDS = st.one_of(
     st.just("NONE"),
     st.lists(
         st.from_regex(r"[!-~]{1,30}", fullmatch=True).filter(lambda word: not set(word) & set("$\\[]")), max_size=9
-    ).map(lambda words: " ".join(["/bin/x", *words])),
+    ).map(lambda words: " ".join(["/bin/x", *words]))
+    # a comma at the end begins another value
+    .filter(lambda text: not text.endswith(",")),
 )
 
 

@@ -125,7 +125,7 @@ def test_all_or_nothing(admin: Administrator, files: Path) -> None:
     assert admin.cell.state.has("project", "q")
 
 
-@pytest.mark.statement("SP-6", "CQ-31", "QI-13")
+@pytest.mark.statement("SP-6", "QI-13")
 def test_hosts_that_move_between_groups_keep_their_state(admin: Administrator, files: Path) -> None:
     admin.cell.configure("cluster_queue", "all.q", hostlist="@a @b")
     admin.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h2"])

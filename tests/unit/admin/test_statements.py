@@ -16,3 +16,8 @@ def test_decorators_and_module_marks_cite_comments_do_not():
         '@pytest.mark.statement("CQ-2", "CQ-3")\ndef test_x(): pass\n# pytest.mark.statement("CQ-4")\n'
     )
     assert sorted(cited(source)) == ["CQ-1", "CQ-2", "CQ-3"]
+
+
+def test_starred_lists_of_ids_cite():
+    source = '@pytest.mark.statement("CQ-1", *("CQ-2", "CQ-3"), *["CQ-4"])\ndef test_x(): pass\n'
+    assert sorted(cited(source)) == ["CQ-1", "CQ-2", "CQ-3", "CQ-4"]

@@ -189,7 +189,7 @@ def test_a_forced_change_waits_for_a_host_that_answers(shell: Shell, cell: Cell)
     assert cell.state.task(1, 1).status == "running"
 
 
-@pytest.mark.statement("QM-6", "QM-7")
+@pytest.mark.statement("QM-6", "QM-7", "QC-30")
 def test_owners_of_a_queue(shell: Shell, cell: Cell) -> None:
     shell.as_root("qconf -aattr queue owner_list alice all.q@h1")
     shell("qsub -b y -r y -q all.q@h1 sleep 9")

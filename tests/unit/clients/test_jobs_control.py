@@ -142,6 +142,38 @@ def test_a_whole_record() -> None:
         assert line in lines
 
 
+@pytest.mark.statement("AC-2")
+@pytest.mark.parametrize(
+    ("failed", "words"),
+    [
+        *((1, "assumedly before job"), (3, "before writing config"), (4, "before writing PID"), (7, "before prolog")),
+        *((8, "in prolog"), (9, "before pestart"), (10, "in pestart"), (11, "before job"), (12, "before pestop")),
+        *((13, "in pestop"), (14, "before epilog"), (15, "in epilog"), (17, "through signal")),
+        *((18, "shepherd returned error"), (19, "before writing exit_status"), (20, "found unexpected error file")),
+        *((21, "in recognizing job"), (24, "migrating"), (25, "rescheduling"), (26, "opening input/output file")),
+        *((27, "searching requested shell"), (28, "changing into working directory")),
+        *((30, "application error returned"), (36, "checking configured daemons")),
+        *((37, "qmaster enforced h_rt, h_cpu, or h_vmem limit"), (38, "adding supplementary group")),
+    ],
+)
+def test_each_failed_code_has_its_words(failed: int, words: str) -> None:
+    fields = RECORD.split(":")
+    fields[FIELDS.index("failed")] = str(failed)
+    record = parse_line(":".join(fields))
+    assert record is not None
+    assert f"failed       {failed:<3} : {words}" in full_record(record).splitlines()
+
+
+@pytest.mark.statement("AC-2")
+@pytest.mark.parametrize(("status", "shown"), [("0", "0"), ("128", "128"), ("143", "143                  (Terminated)")])
+def test_a_status_above_128_names_its_signal(status: str, shown: str) -> None:
+    fields = RECORD.split(":")
+    fields[FIELDS.index("exit_status")] = status
+    record = parse_line(":".join(fields))
+    assert record is not None
+    assert f"exit_status  {shown}" in [line.rstrip() for line in full_record(record).splitlines()]
+
+
 @pytest.mark.statement("QA-5", "AC-1")
 def test_lines_of_the_file() -> None:
     assert len(FIELDS) == 45
@@ -212,6 +244,25 @@ def test_records_from_the_qmaster_and_from_a_file(shell: Shell, cell: Cell) -> N
     ]
     assert shell("qacct -slots -pe").lines[0].startswith("PE   SLOTS     WALLCLOCK")
     assert len(shell("qacct -o nosuch").lines) == 2
+
+
+@pytest.mark.statement("QA-8")
+def test_records_from_the_standard_input_by_group_and_by_project(shell: Shell, cell: Cell) -> None:
+    for name in ("red", "blue"):
+        cell.add("project", name)
+    shell("qsub -b y -P red true")
+    shell("qsub -b y -P blue true")
+    shell("qsub -b y true")
+    cell.cycle()
+    for job in (1, 2, 3):
+        cell.end(job)
+    text = (cell.directory / "accounting").read_text()
+    assert shell("qacct -j 2 -f -", stdin=text).out == shell("qacct -j 2").out != ""
+    assert [line.split()[0] for line in shell("qacct -P").lines[2:]] == ["NONE", "blue", "red"]
+    assert [line.split()[:2] for line in shell("qacct -P red").lines[2:]] == [["red", "1"]]
+    assert [line.split()[:2] for line in shell("qacct -g").lines[2:]] == [["users", "3"]]
+    assert [line.split()[:2] for line in shell("qacct -g users").lines[2:]] == [["users", "3"]]
+    assert len(shell("qacct -g nosuch").lines) == 2
 
 
 @pytest.mark.statement("QA-7", "QA-8")

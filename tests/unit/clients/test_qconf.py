@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import Cell
-from tests.unit.clients.shell import Shell
+from tests.unit.clients.shell import Outcome, Shell
 
 
 @pytest.fixture
@@ -123,6 +123,47 @@ def test_shown_files_are_read_again(shell: Shell, cell: Cell) -> None:
     assert shell.as_root("qconf -dq b.q").out == 'root@master removed "b.q" from cluster queue list\n'
     path.write_text(shell("qconf -sc").out)
     assert shell.as_root(f"qconf -Mc {path}").status == 0
+
+
+@pytest.mark.statement("QF-20", "QF-23", "QF-30", "CQ-26")
+@pytest.mark.parametrize(
+    ("add", "change", "show", "text", "new"),
+    [
+        ("-Ap", "-Mp", "-sp", "pe_name new\nslots \\\n 5\n", "slots              5"),
+        ("-Ae", "-Me", "-se", "hostname h8\ncomplex_values lic=1,\\\n   mem_free=4G\n", "complex_values        lic=1,mem_free=4G"),
+        ("-Aconf", "-Mconf", "-sconf", "mailer \\\n/bin/x\n", "mailer                       /bin/x"),
+    ],
+)
+def test_objects_from_files_with_continued_lines(
+    shell: Shell, cell: Cell, add: str, change: str, show: str, text: str, new: str
+) -> None:
+    cell.add("complex", "lic", shortcut="lic", type="INT", relop="<=", requestable="YES", consumable="YES", default="0")
+    name = {"-Ap": "new", "-Ae": "h8", "-Aconf": "h8"}[add]
+    path = shell.cwd / name
+    head = {"-Ap": shell("qconf -sp mpi"), "-Ae": shell("qconf -se template"), "-Aconf": Outcome("", "", 0)}[add].out
+    given = {"load_values", "processors"} | {line.split()[0] for line in text.splitlines() if not line.startswith(" ")}
+    path.write_text(text + "".join(f"{line}\n" for line in head.splitlines() if line.split()[0] not in given))
+    outcome = shell.as_root(f"qconf {add} {path}")
+    assert (outcome.err, outcome.status) == ("", 0)
+    assert outcome.out.startswith(f'root@master added "{name}" to ')
+    assert new in shell(f"qconf {show} {name}").lines
+    path.write_text(path.read_text().replace("5\n", "6\n").replace("lic=1", "lic=2").replace("/bin/x", "/bin/y"))
+    outcome = shell.as_root(f"qconf {change} {path}")
+    assert (outcome.err, outcome.status) == ("", 0)
+    assert outcome.out.startswith(f'root@master modified "{name}" in ')
+    assert new not in shell(f"qconf {show} {name}").lines
+
+
+@pytest.mark.statement("QF-20", "QF-23")
+@pytest.mark.parametrize(
+    ("option", "old", "new", "shown"),
+    [("-ap new", "slots              0", "slots 7", "-sp new"), ("-ae", "template", "h8", "-se h8"), ("-ae h1", "template", "h8", "-se h8")],
+)
+def test_objects_made_in_the_editor(shell: Shell, editor, option: str, old: str, new: str, shown: str) -> None:  # type: ignore[no-untyped-def]
+    editor(lambda text: text.replace(old, new, 1))
+    outcome = shell.as_root(f"qconf {option}")
+    assert (outcome.err, outcome.status) == ("", 0)
+    assert new.split()[-1] in shell(f"qconf {shown}").out
 
 
 @pytest.mark.statement("QF-38")

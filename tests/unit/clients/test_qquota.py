@@ -72,6 +72,26 @@ def test_what_is_shown(loaded: Shell, options: str, rows: list[str]) -> None:
 
 
 @pytest.mark.statement("RQ-7")
+@pytest.mark.parametrize(
+    ("options", "rules"),
+    [
+        ("-P red -pe mpi", ["s/1", "s/2", "s/3"]),
+        ("-P 'b*'", ["s/2", "s/3"]),
+        ("-pe make", ["s/1", "s/3"]),
+        ("-P blue -pe 'm*k*'", ["s/3"]),
+    ],
+)
+def test_rules_of_projects_and_parallel_environments(shell: Shell, cell: Cell, options: str, rules: list[str]) -> None:
+    for name in ("red", "blue"):
+        cell.add("project", name)
+    (shell.cwd / "set").write_text(
+        "{\nname s\nenabled TRUE\nlimit projects red to h_rt=1\nlimit pes mpi to h_rt=2\nlimit to h_rt=3\n}\n"
+    )
+    assert shell.as_root("qconf -Arqs set").status == 0
+    assert [line.split()[0] for line in shell(f"qquota {options}").lines[2:]] == rules
+
+
+@pytest.mark.statement("RQ-7")
 def test_amounts_are_printed_by_their_type(shell: Shell, cell: Cell) -> None:
     cell.add("complex", "mem", shortcut="mem", type="MEMORY", relop="<=", requestable="YES", consumable="YES")
     cell.configure("exec_host", "h1", complex_values="mem=100G")

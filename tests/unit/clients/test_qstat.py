@@ -164,6 +164,18 @@ def test_resources_and_reasons(busy: Shell, cell: Cell) -> None:
     assert busy("qstat -F nosuch").status == 1
 
 
+@pytest.mark.statement("QI-14", "QC-9")
+def test_why_an_instance_suspends_its_jobs(busy: Shell, cell: Cell) -> None:
+    cell.configure("cluster_queue", "all.q", suspend_thresholds="np_load_avg=0.01", nsuspend="1")
+    cell.cycle()
+    reason = "\talarm hl:np_load_avg=0.025 suspend-threshold=0.01"
+    lines = busy("qstat -f -explain A -q all.q@h1").lines
+    assert (lines[2].split()[-1], lines[3]) == ("A", reason)
+    assert lines[4].split()[4] == "T", "the job's letter while the threshold holds it"
+    for other in ("a", "c", "E"):
+        assert reason not in busy(f"qstat -f -explain {other} -q all.q@h1").lines
+
+
 @pytest.mark.statement("QI-18", "QI-3")
 def test_an_unknown_host(busy: Shell, cell: Cell) -> None:
     cell.master.lose_host("h1")
@@ -185,6 +197,15 @@ def test_cluster_queues(busy: Shell) -> None:
     assert len(lines[1]) == 146
     assert lines[2].split()[8:] == ["0", "0", "0", "0", "0", "0", "4", "0", "0", "0", "0"]
     assert busy("qstat -g c -q all.q@h1").lines[2].split()[2:6] == ["1", "0", "3", "4"]
+
+
+@pytest.mark.statement("ST-15")
+def test_the_name_of_a_cluster_queue_is_never_cut(shell: Shell, cell: Cell) -> None:
+    name = "a_queue_whose_name_has_far_more_than_thirty_letters.q"
+    cell.add("cluster_queue", name, hostlist="h1")
+    lines = shell("qstat -g c").lines
+    assert [line.split()[0] for line in lines[2:]] == [name, "all.q"]
+    assert {len(line.rstrip()) for line in lines[2:]} == {len(lines[2].rstrip())}, "all columns stand below each other"
 
 
 @pytest.mark.statement("ST-24")
@@ -250,6 +271,21 @@ def test_finished_and_waiting_jobs(busy: Shell, cell: Cell) -> None:
     busy("qsub -b y -hold_jid 3 -a 203001010000 -N after true")
     assert [line.split()[2] for line in busy("qstat -s hj").lines[2:]] == ["after"]
     assert [line.split()[2] for line in busy("qstat -s ha").lines[2:]] == ["after"]
+
+
+@pytest.mark.statement("ST-25")
+def test_each_kind_of_hold(shell: Shell) -> None:
+    kinds = {"u": "user", "o": "operator", "s": "system"}
+    for letter, name in kinds.items():
+        shell(f"qsub -b y -N {name} true")
+        shell.as_root(f"qhold -h {letter} {name}")
+    shell("qsub -b y -N free true")
+    shell("qsub -b y -t 1-3 -hold_jid_ad free -N follows -t 1-1 true")
+    names = lambda states: [line.split()[2] for line in shell(f"qstat -s {states}").lines[2:]]  # noqa: E731
+    for letter, name in kinds.items():
+        assert names(f"h{letter}") == [name]
+    assert names("h") == ["user", "operator", "system"]
+    assert names("huhs") == names("huhs+") == ["user", "system"]
 
 
 @pytest.mark.statement("ST-30")

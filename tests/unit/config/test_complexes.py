@@ -90,6 +90,8 @@ def test_built_in_attributes_stay() -> None:
 
     old = table("arch a STRING == YES NO NONE 0", "num_proc p INT == YES NO 0 0", "mine m INT <= YES NO 0 0")
     check_change(old, table("arch ab RESTRING == YES NO NONE 5", "num_proc p INT == YES NO 0 0"))
+    for text_type in ("CSTRING", "RESTRING", "STRING"):
+        check_change(old, table(f"arch a {text_type} == YES NO NONE 0", "num_proc p INT == YES NO 0 0"))
     with pytest.raises(ConfigError, match='"arch": a built-in attribute cannot be removed'):
         check_change(old, table("num_proc p INT == YES NO 0 0"))
     with pytest.raises(ConfigError, match='"num_proc", attribute "type"'):

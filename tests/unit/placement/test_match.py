@@ -8,6 +8,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
 from gridengine.placement.site import Site
 from gridengine.placement.verify import explain, verify
+from gridengine.state import events as ev
 from tests.builders import NOW, Cluster
 
 
@@ -114,6 +115,41 @@ def test_queue_attributes_can_be_requested() -> None:
     assert "qf:h_rt=01:00:00" in why(cluster, too_long)
     assert verify(cluster.state, cluster.state.jobs[too_long], assume_empty=True)[0] == []
     assert 'cannot run at host "h1"' in why(cluster, on_host)
+
+
+@pytest.mark.statement("CX-21", "QC-37")
+@pytest.mark.parametrize(
+    ("attribute", "of_all", "of_other"),
+    [
+        *(("calendar", "NONE", "night"), ("tmpdir", "/tmp", "/scratch"), ("seq_no", "0", "7"), ("rerun", "FALSE", "TRUE")),
+        *(("min_cpu_interval", "00:05:00", "00:07:00"), ("notify", "00:00:60", "00:00:05")),
+    ],
+)
+def test_a_queue_is_found_by_each_requestable_attribute(attribute: str, of_all: str, of_other: str) -> None:
+    cluster = Cluster(1)
+    cluster.add("calendar", "night", week="NONE")
+    row = {"name": attribute, "shortcut": attribute, "type": "TIME", "default": "0:0:0"}
+    row |= cluster.state.kind("complex").get(attribute, {})
+    row |= {"relop": "==", "requestable": "YES", "consumable": "NO", "urgency": "0"}
+    cluster.apply(ev.ObjectSet("complex", attribute, row))
+    cluster.queue("all.q", **{attribute: of_all})
+    wanted = cluster.submit(hard={attribute: of_other})
+    cluster.cycle()
+    assert not cluster.runs(wanted), "no queue has it yet"
+    cluster.queue("other.q", hostlist="h1", **{attribute: of_other})
+    cluster.cycle()
+    assert cluster.spread(wanted) == {"other.q@h1": 1}
+
+
+@pytest.mark.statement("CQ-3")
+def test_each_queue_instance_counts_for_itself() -> None:
+    cluster = Cluster(2)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.queue(complex_values="lic=1")
+    jobs = [cluster.submit(hard={"lic": "1"}) for _ in range(3)]
+    cluster.cycle()
+    assert [cluster.runs(job) for job in jobs] == [True, True, False]
+    assert cluster.spread(jobs[0]) != cluster.spread(jobs[1])
 
 
 @pytest.mark.statement("CX-22", "CX-23")

@@ -193,7 +193,7 @@ def test_slot_wise_subordination_must_be_a_tree(cell: Cell) -> None:
     assert "already a slot-wise subordinate" in texts(answer)[0]
 
 
-@pytest.mark.statement("CQ-3", "CQ-28", "QF-11")
+@pytest.mark.statement("CQ-28", "QF-11")
 def test_hosts_that_a_queue_names_become_exec_hosts(cell: Cell) -> None:
     cell.add("host_group", "@new", hostlist="h9")
     assert cell.add("cluster_queue", "new.q", hostlist="h8 @new").status == 0

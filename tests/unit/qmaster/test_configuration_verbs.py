@@ -190,13 +190,16 @@ def test_a_wrong_rule_is_refused_with_line_and_reason(cell: Cell) -> None:
 
 
 @pytest.mark.statement("RQ-12", "RQ-6")
-@pytest.mark.parametrize("limit", ["to slots=-1", "hosts {*} to slots=2,mf=-1G", "to slots=INFINITY"])
-def test_what_is_counted_has_a_limit_from_0_on(cell: Cell, limit: str) -> None:
+@pytest.mark.parametrize(
+    ("limit", "resource"),
+    [("to slots=-1", "slots"), ("hosts {*} to slots=2,mf=-1G", "mem_free"), ("to slots=INFINITY", "slots")],
+)
+def test_what_is_counted_has_a_limit_from_0_on(cell: Cell, limit: str, resource: str) -> None:
     cell.add("complex", "grade", shortcut="g", type="INT", relop="<=", requestable="YES", consumable="NO", default="0")
     assert cell.add("resource_quota", "below", limit="to g=-3").status == 0
     answer = cell.add("resource_quota", "x", limit=limit)
     assert answer.status == 1 and "x" not in cell.state.kind("resource_quota")
-    assert "slots" in texts(answer)[0] or "mem_free" in texts(answer)[0]
+    assert f'"{resource}"' in texts(answer)[0]
 
 
 @pytest.mark.statement("QF-29")

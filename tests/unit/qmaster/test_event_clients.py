@@ -158,7 +158,7 @@ def test_clients_are_listed_limited_and_removed(cell: Cell, registry: EventClien
     assert registry.listed().data == [[1, "scheduler", "master"]], "the scheduler stays"
 
 
-@pytest.mark.statement("EV-8", "CQ-31")
+@pytest.mark.statement("EV-8")
 def test_one_transaction_that_alters_many_instances_is_told_in_order(cell: Cell, registry: EventClients) -> None:
     cell.add("host_group", "@a", hostlist="h1 h2 h3")
     cell.configure("cluster_queue", "all.q", slots="4,[@a=9]")

@@ -31,6 +31,40 @@ def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.L
     assert [record.getMessage() for record in caplog.records] == ["scheduling run: 3 jobs"] * 2
 
 
+@pytest.mark.statement("SC-3")
+def test_an_interval_of_0_stops_scheduling_until_there_is_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell, runs, pauses = Cell(tmp_path), [], []
+
+    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        runs.append(len(pauses))
+        return msgspec.json.encode(Orders(revision))
+
+    real_sleep = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        """The driver's pause while nothing is to be scheduled; the third time the interval is set."""
+        if seconds:
+            pauses.append(seconds)
+            if len(pauses) == 3:
+                cell.configure("scheduler", "", schedule_interval="0:0:15")
+        await real_sleep(0)
+
+    async def drive() -> None:
+        driver = SchedulerDriver(cell.master, call, cell.master.flush)
+        driver.wake()
+        running = asyncio.create_task(driver.run())
+        for _ in range(100):
+            await real_sleep(0)
+        running.cancel()
+
+    cell.configure("scheduler", "", schedule_interval="0")
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(drive())
+    assert runs and min(runs) == 3, "no run before the interval was set"
+
+
 @pytest.mark.statement("SC-10")
 def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     ScheduleFile(tmp_path / "missing" / "schedule").append(["::::::::"])

@@ -77,6 +77,16 @@ def test_bad_resource_requests_are_refused(cell: Cell, fields: dict[str, object]
     assert word in refusal(cell, **fields)[1]
 
 
+@pytest.mark.statement("CX-44")
+@pytest.mark.parametrize("consumable", ["YES", "JOB"])
+def test_a_consumable_cannot_be_asked_for_softly(cell: Cell, consumable: str) -> None:
+    for name, counted in (("lic", consumable), ("grade", "NO")):
+        cell.add("complex", name, shortcut=name, type="INT", relop="<=", requestable="YES", consumable=counted, default="0")
+    assert 'a soft request for the consumable resource "lic"' in refusal(cell, soft=["lic=1"])[1]
+    cell.submit(soft=["grade=1"])
+    cell.submit(hard=["lic=1"])
+
+
 @pytest.mark.statement("SO-18")
 def test_resources_are_kept_by_full_name_and_add_up(cell: Cell) -> None:
     job = cell.submit(hard=["mf=1G", "h_rt=0:1:0", "arch=lx-amd64"])

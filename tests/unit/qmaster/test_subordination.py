@@ -97,7 +97,7 @@ def test_what_was_suspended_otherwise_stays_so(tmp_path: Path) -> None:
     assert letters(here, low) == "s"
 
 
-@pytest.mark.statement("SU-4", "CQ-10")
+@pytest.mark.statement("SU-4", "CQ-10", "QC-33")
 def test_lists_differ_by_host(tmp_path: Path) -> None:
     here = cell(tmp_path, high="NONE,[h2=low=1]", low="NONE")
     for host in ("h1", "h2"):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservation_series import occurrences
+from daemons.qmaster.service import Service
 from gridengine.placement.granting import closed_within
 from tests.builders import Cluster
 from tests.unit.reservations.conftest import ReservingCell
@@ -81,6 +84,41 @@ def test_an_hour_that_comes_twice_is_closed_once_at_least(start: str, end: str, 
     cluster = Cluster(1)
     cluster.add("calendar", "night", week="mon-sun=2:45-3:00=off")
     assert closed_within(cluster.state, "night", moment(start), moment(end, fold), BERLIN) == closed
+
+
+# --- the qmaster's timer ---------------------------------------------------------------------------------
+
+
+@pytest.mark.statement("AR-54", "AR-55")
+def test_the_timer_starts_and_ends_a_reservation_within_its_second(
+    cell: ReservingCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = cell.qrsub(at=100, duration=50)
+    asked = cell.now
+    seen: dict[str, float] = {}
+    real_sleep = asyncio.sleep
+
+    async def sleep(seconds: float) -> None:
+        """The clock goes on by the pause that the qmaster makes."""
+        state = cell.ar(number).state if number in cell.state.reservations else "over"
+        seen.setdefault(state, cell.now - asked)
+        cell.now += seconds
+        await real_sleep(0)
+
+    async def no_call(*_: object) -> Any:
+        raise AssertionError("a timer needs no other daemon")
+
+    async def run() -> None:
+        service = Service(cell.master, no_call, no_call, no_call, dict, no_call)
+        timers = asyncio.create_task(service._timers())
+        while "over" not in seen and cell.now < asked + 1000:
+            await real_sleep(0)
+        timers.cancel()
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    asyncio.run(run())
+    assert 100 <= seen["r"] < 101
+    assert 150 <= seen["over"] < 151
 
 
 # --- a clock that is set ---------------------------------------------------------------------------------

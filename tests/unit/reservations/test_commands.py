@@ -144,8 +144,20 @@ def test_the_limit_of_reservations_exits_25(shell: Shell, cell: ReservingCell) -
     outcome = shell("qrsub -d 10")
     assert outcome.status == 25
     assert outcome.err == "denied: the limit of 2 advance reservations (max_advance_reservations) is reached\n"
+    cell.wait(10)
+    assert not cell.state.reservations
+    granted(shell("qrsub -d 10"))
+    granted(shell("qrsub -d 10"))
+    assert shell("qrsub -d 10").status == 25, "those that are over do not count, others do"
     cell.configure("configuration", "global", max_advance_reservations="0")
     granted(shell("qrsub -d 10"))
+
+
+@pytest.mark.statement("AR-31")
+def test_no_host_has_a_limit_of_its_own(cell: ReservingCell) -> None:
+    answer = cell.add("configuration", "h1", max_advance_reservations="1")
+    assert answer.status == 1
+    assert "only the global configuration may set it" in answer.answers[0][1]
 
 
 @pytest.mark.statement("AR-17", "AR-18")
@@ -231,6 +243,14 @@ def test_details_follow_the_original(shell: Shell, cell: ReservingCell) -> None:
     ]
 
 
+@pytest.mark.statement("AR-8")
+def test_the_account_is_sge_unless_it_is_named(shell: Shell, cell: ReservingCell) -> None:
+    granted(shell("qrsub -d 10"))
+    granted(shell("qrsub -d 10 -A mine"))
+    for number, account in ((1, "sge"), (2, "mine")):
+        assert f"account                        {account}" in shell(f"qrstat -ar {number}").lines
+
+
 @pytest.mark.statement("AR-3", "AR-10", "AR-15")
 @pytest.mark.parametrize(
     ("options", "text"),
@@ -264,6 +284,10 @@ def test_explain_says_what_is_wrong(shell: Shell, cell: ReservingCell) -> None:
     assert shell("qrstat -explain").lines[3] == f"       {text}"
     assert len(shell("qrstat").lines) == 3
     assert f"message                        {text}" in shell("qrstat -ar 1").lines
+    shell.as_root("qmod -s all.q@h1")
+    cell.tick()
+    texts = [text, "reserved queue all.q@h1 is suspended"]
+    assert sorted(line.strip() for line in shell("qrstat -explain").lines[3:]) == sorted(texts), "a line each"
 
 
 @pytest.mark.statement("AR-108", "AR-110", "AR-111", "AR-107")

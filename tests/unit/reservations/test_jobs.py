@@ -25,6 +25,18 @@ def test_the_reservation_must_be_there(cell: ReservingCell) -> None:
     assert "no longer available" in refusal(cell, ar=number)
 
 
+@pytest.mark.statement("AR-56")
+def test_a_reservation_that_is_over_takes_no_job(cell: ReservingCell) -> None:
+    number = cell.qrsub(duration=60)
+    job = cell.submit(ar=number, verify="n")
+    cell.cycle()
+    cell.now += 60
+    cell.master.tick()
+    assert cell.ar(number).state == "x", "it waits for the end of its job"
+    assert "no longer available" in refusal(cell, ar=number)
+    cell.end(job)
+
+
 @pytest.mark.statement("AR-84")
 def test_only_its_users_may_use_it(cell: ReservingCell) -> None:
     mine = cell.qrsub()
@@ -230,7 +242,7 @@ def test_interactive_jobs_run_inside(cell: ReservingCell) -> None:
     assert none_left not in cell.state.jobs, "at once or not at all"
 
 
-@pytest.mark.statement("AR-45")
+@pytest.mark.statement("AR-41")
 def test_the_end_of_a_reservation_lets_waiting_jobs_run(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=1, slots=1)
     cell.qrsub(duration=15)

@@ -32,7 +32,6 @@ def test_a_closed_instance_is_a_warning_before_and_an_error_after_the_start(
 ) -> None:
     later, now = cell.qrsub(at=100), cell.qrsub()
     instance = next(iter(cell.granted(later)))
-    assert cell.granted(now) == {instance: 1} or True
     for name in cell.state.instances:
         cell.admin("change_states", action=break_it, what="queue", targets=[name])
     cell.tick()

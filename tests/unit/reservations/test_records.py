@@ -110,6 +110,14 @@ def test_letters_at_start_end_and_trouble(cell: ReservingCell) -> None:
     assert (letters[-1].subject, letters[-1].recipients) == (f"Advance Reservation {deleted} deleted", ("alice",))
 
 
+@pytest.mark.statement("AR-8")
+def test_records_name_the_account_or_sge(cell: ReservingCell) -> None:
+    on(cell)
+    for fields in ({}, {"account": "mine"}):
+        cell.qrsub(**fields)
+    assert [record[6] for record in reporting(cell) if record[1] == "ar_attribute"] == ["sge", "mine"]
+
+
 @pytest.mark.statement("AR-124", "AR-117")
 def test_qacct_sums_up_by_reservation(
     cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -123,8 +131,9 @@ def test_qacct_sums_up_by_reservation(
     cell.end(_started(cell))
     outcome = shell(f"qacct -ar {number}")
     assert outcome.status == 0
-    assert outcome.lines[0].split()[0] == "AR"
-    assert outcome.lines[2].split()[:2] == [str(number), "2"]
+    assert outcome.lines[0].split() == ["AR", "WALLCLOCK", "UTIME", "STIME", "CPU", "MEMORY", "IO", "IOW"]
+    sums = [str(number), "2", "0.000", "0.000", "1.000", "0.000", "0.000", "0.000"]
+    assert [line.split() for line in outcome.lines[2:]] == [sums], "two jobs of a second and half a second of processor each"
 
 
 def _started(cell: ReservingCell) -> int:

@@ -33,6 +33,12 @@ def test_domains() -> None:
     assert selected("adam@@*") == ["adam@h1", "adam@h2"]
 
 
+@pytest.mark.statement("QN-6")
+@pytest.mark.parametrize("pattern", ["a*@?g1", "a*@*g1", "a*@*a*l*"])
+def test_a_pattern_for_hosts_means_no_group(pattern: str) -> None:
+    assert selected(pattern) == []
+
+
 @pytest.mark.statement("QN-4")
 def test_operators_in_each_part() -> None:
     assert selected("a*&!adam@h1") == ["anna@h1"]
