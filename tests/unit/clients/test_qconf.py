@@ -130,14 +130,15 @@ def test_shown_files_are_read_again(shell: Shell, cell: Cell) -> None:
     ("add", "change", "show", "text", "new"),
     [
         ("-Ap", "-Mp", "-sp", "pe_name new\nslots \\\n 5\n", "slots              5"),
-        ("-Ae", "-Me", "-se", "hostname h8\ncomplex_values lic=1,\\\n   mem_free=4G\n", "complex_values        lic=1,mem_free=4G"),
+        ("-Ae", "-Me", "-se", "hostname h8\ncomplex_values lic=1,\\\n  disk=4\n", "complex_values        lic=1,disk=4"),
         ("-Aconf", "-Mconf", "-sconf", "mailer \\\n/bin/x\n", "mailer                       /bin/x"),
     ],
 )
 def test_objects_from_files_with_continued_lines(
     shell: Shell, cell: Cell, add: str, change: str, show: str, text: str, new: str
 ) -> None:
-    cell.add("complex", "lic", shortcut="lic", type="INT", relop="<=", requestable="YES", consumable="YES", default="0")
+    for each in ("lic", "disk"):
+        cell.add("complex", each, shortcut=each, type="INT", relop="<=", requestable="YES", consumable="YES", default="0")
     name = {"-Ap": "new", "-Ae": "h8", "-Aconf": "h8"}[add]
     path = shell.cwd / name
     head = {"-Ap": shell("qconf -sp mpi"), "-Ae": shell("qconf -se template"), "-Aconf": Outcome("", "", 0)}[add].out
@@ -157,7 +158,11 @@ def test_objects_from_files_with_continued_lines(
 @pytest.mark.statement("QF-20", "QF-23")
 @pytest.mark.parametrize(
     ("option", "old", "new", "shown"),
-    [("-ap new", "slots              0", "slots 7", "-sp new"), ("-ae", "template", "h8", "-se h8"), ("-ae h1", "template", "h8", "-se h8")],
+    [
+        ("-ap new", "slots              0", "slots 7", "-sp new"),
+        ("-ae", "template", "h8", "-se h8"),
+        ("-ae h1", "template", "h8", "-se h8"),
+    ],
 )
 def test_objects_made_in_the_editor(shell: Shell, editor, option: str, old: str, new: str, shown: str) -> None:  # type: ignore[no-untyped-def]
     editor(lambda text: text.replace(old, new, 1))

@@ -1,0 +1,97 @@
+"""The life of a reservation against real daemons, as any user: granted, used, disturbed by a lost host, healed, deleted."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import DemoCell, eventually, hosts_ready
+
+
+@pytest.fixture
+def cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
+    """The demo cell, whose host is there again afterwards and whose jobs and reservations are gone."""
+    yield demo_cell
+    demo_cell.command("qdel", "-u", "*")
+    demo_cell.command("qrdel", "-u", "*")
+    demo_cell.must("gridengine", "start", "--host-name", demo_cell.host)
+    eventually("nothing is left", lambda: not demo_cell.must("qstat", "-u", "*") + demo_cell.must("qrstat", "-u", "*"))
+    eventually("the host is there", lambda: hosts_ready(demo_cell.must("qstat", "-f")) == {demo_cell.host})
+
+
+def qrsub(cell: DemoCell, *arguments: str) -> str:
+    """A granted reservation; its number."""
+    said = cell.must("qrsub", *arguments)
+    found = re.search(r"advance reservation (\d+) has been granted", said)
+    assert found, said
+    return found.group(1)
+
+
+def states(cell: DemoCell) -> dict[str, str]:
+    rows = [line.split() for line in cell.must("qrstat", "-u", "*").splitlines()[2:]]
+    return {row[0]: next(word for word in row[2:] if len(word) == 1) for row in rows}
+
+
+def submit(cell: DemoCell, *arguments: str) -> str:
+    return cell.must("qsub", "-terse", "-b", "y", "-o", "/dev/null", "-e", "/dev/null", *arguments).strip()
+
+
+def letters_of(cell: DemoCell, job: str) -> str:
+    rows = [line.split() for line in cell.must("qstat", "-u", "*").splitlines()[2:]]
+    return next((row[4] for row in rows if row[0] == job), "")
+
+
+def lose_host(cell: DemoCell) -> None:
+    """Kill -9 what speaks for the exec host: its supervisor and its Ray node; shepherds and jobs live on."""
+    pids = [int((cell.place / "spool" / "execd" / cell.host / "execd.pid").read_text().split()[0])]
+    for pid in cell.processes():
+        line = Path(f"/proc/{pid}/cmdline")
+        if line.exists() and f"/h-{cell.host}/".encode() in (words := line.read_bytes()) and b"/raylet\0" in words:
+            pids.append(pid)
+    assert len(pids) > 1, "no raylet of the host"
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.statement("AR-1", "AR-53", "AR-54", "AR-55", "AR-57", "AR-58", "AR-59", "AR-83", "AR-96", "AR-104")
+def test_granted_used_disturbed_healed_and_deleted(cell: DemoCell) -> None:
+    later = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 600))
+    now, waiting = qrsub(cell, "-d", "900", "-pe", "make", "2", "-he", "y"), qrsub(cell, "-a", later, "-d", "60")
+    eventually("the first has begun", lambda: states(cell) == {now: "r", waiting: "w"})
+    inside, early = submit(cell, "-ar", now, "sleep", "600"), submit(cell, "-ar", waiting, "sleep", "1")
+    eventually("the job in it runs", lambda: letters_of(cell, inside) == "r")
+    assert letters_of(cell, early) == "qw", "the window of the other has not begun"
+
+    lose_host(cell)
+    eventually("the host is unknown to both", lambda: states(cell) == {now: "E", waiting: "W"})
+    assert f"all.q@{cell.host} is unknown" in cell.must("qrstat", "-explain", "-u", "*")
+    held_back = submit(cell, "-ar", now, "-w", "n", "sleep", "600")
+    cell.must("gridengine", "start", "--host-name", cell.host)
+    eventually("both are healed", lambda: states(cell) == {now: "r", waiting: "w"})
+    eventually("the job that waited for it runs", lambda: letters_of(cell, held_back) == "r")
+    assert letters_of(cell, inside) == "r", "its shepherd has kept it"
+
+    assert f"has deleted advance_reservation {waiting}" in cell.must("qrdel", waiting)
+    assert states(cell) == {now: "r"}
+    assert letters_of(cell, early) == "", "a job goes with its reservation"
+    cell.must("qrdel", now)
+    eventually("it is gone with its jobs", lambda: not cell.must("qrstat", "-u", "*") + cell.must("qstat", "-u", "*"))
+    assert cell.command("qsub", "-ar", now, "-b", "y", "true").returncode == 1
+    records = cell.must("qacct", "-j", inside)
+    assert re.search(rf"^arid +{now}\b", records, re.M)
+
+
+@pytest.mark.statement("AR-54", "AR-55")
+def test_a_short_one_begins_and_ends_by_itself(cell: DemoCell) -> None:
+    soon = time.strftime("%Y%m%d%H%M.%S", time.localtime(time.time() + 3))
+    number = qrsub(cell, "-a", soon, "-d", "4")
+    job = submit(cell, "-ar", number, "sleep", "600")
+    eventually("its job runs", lambda: letters_of(cell, job) == "r")
+    eventually("both are over", lambda: not cell.must("qrstat", "-u", "*") + cell.must("qstat", "-u", "*"))
+    assert "exit_status  137" in cell.must("qacct", "-j", job)
