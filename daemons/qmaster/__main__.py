@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from daemons.qmaster.spool_file import make_closed
 from daemons.qmaster.supervisor import Supervisor
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
@@ -29,7 +30,7 @@ def start(
         host = cell.own_name()
         if cell.master_host() != host:
             raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster})")
-        cell.qmaster_spool_dir.mkdir(parents=True, exist_ok=True)
+        make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
     except (CellFault, OSError) as fault:
         print(f"sge_qmaster: {fault}", file=sys.stderr)

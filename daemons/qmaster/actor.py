@@ -69,7 +69,7 @@ class QmasterActor:
             *(time.time(), names.resolve, self._host, admin, zone, time.monotonic()),
             is_program=lambda path: os.path.isfile(path) and os.access(path, os.X_OK),
         )
-        spool = Spool(self._cell.qmaster_spool_dir / "spool.db")
+        spool = Spool(self._cell.spool)
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")

@@ -29,7 +29,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
-from daemons.qmaster.spool import SpoolError
+from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
 from gridengine.delivery import Batch, Load, decode, encode

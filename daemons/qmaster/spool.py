@@ -16,6 +16,8 @@ import apsw
 import msgspec
 from msgspec import Struct, field
 
+from daemons.qmaster import spool_file
+from daemons.qmaster.spool_file import SpoolError
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.state import State, decode_snapshot
@@ -25,7 +27,6 @@ KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
 
 _SCHEMA = """
-create table if not exists meta(key text primary key, value text) without rowid;
 create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
 create table if not exists snapshot(id integer primary key check (id = 1), revision integer, state blob);
 create table if not exists payload(job_id integer primary key, script blob, environment blob);
@@ -34,10 +35,6 @@ create index if not exists accounting_job on accounting(job_id, task_id);
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
 """
-
-
-class SpoolError(Exception):
-    """The spool could not be read or written; the text says which file and why."""
 
 
 class Payload(Struct):
@@ -70,21 +67,16 @@ class Spool:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._db = spool_file.connect(path)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = apsw.Connection(str(path))
-            self._db.set_busy_timeout(5000)
-            self._db.execute("pragma journal_mode=wal")
-            self._db.execute("pragma synchronous=full")
             self._db.execute(_SCHEMA)
-            found = self._db.execute("select value from meta where key='version'").fetchone()
-        except (apsw.Error, OSError) as error:
+            version = self.recall("version")
+            if not version:
+                self.remember("version", str(VERSION))
+        except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
-        path.chmod(0o600)
-        if found is None:
-            self._db.execute("insert into meta values('version', ?)", (str(VERSION),))
-        elif int(found[0]) > VERSION:
-            raise SpoolError(f"spool {path} was written by a newer version ({found[0]}) than this one ({VERSION})")
+        if version and int(version) > VERSION:
+            raise SpoolError(f"spool {path} was written by a newer version ({version}) than this one ({VERSION})")
         self._journalled = 0
 
     @property
@@ -184,11 +176,10 @@ class Spool:
 
     def recall(self, key: str) -> str:
         """A small fact kept beside the state, "" when there is none."""
-        row = self._db.execute("select value from meta where key=?", (key,)).fetchone()
-        return str(row[0]) if row else ""
+        return spool_file.recall(self._db, key)
 
     def remember(self, key: str, value: str) -> None:
-        self._db.execute("insert or replace into meta values(?,?)", (key, value))
+        spool_file.remember(self._db, key, value)
 
     def close(self) -> None:
         self._db.close()

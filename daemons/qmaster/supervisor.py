@@ -2,18 +2,19 @@
 
 Owns the life of the node; imports no Ray, so it costs little and survives what happens to Ray. Actors that die are
 restarted by Ray itself; when a process of the node dies, the node is made anew here and the actors with it. Ending is
-crash-only: everything acknowledged is on disk at any time, so SIGTERM just takes the node down.
+crash-only: everything acknowledged is on disk at any time, so SIGTERM just takes the node down, and makes one file of the
+spool after it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import sys
 from collections.abc import Awaitable
 
+from daemons.qmaster.spool_file import SpoolError, make_whole
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.daemon import Startup
+from daemons.runtime.daemon import Startup, module_command
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
 
 _log = logging.getLogger(__name__)
@@ -50,6 +51,10 @@ class Supervisor:
                 _log.error("the master's node ended; it is started again")
                 await self._until_ending(asyncio.sleep(pause))
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
+        try:
+            make_whole(self._cell.spool)
+        except SpoolError as fault:  # a full disk: what is in its side files is read at the next start
+            _log.error("%s", fault)
         _log.info("sge_qmaster ends; running jobs go on")
         return 0
 
@@ -65,9 +70,7 @@ class Supervisor:
 
     async def _start_actors(self, info: NodeInfo) -> None:
         child = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "daemons.qmaster.start_actors",
+            *module_command("daemons.qmaster.start_actors"),
             info.head,
             info.session,
             stdin=asyncio.subprocess.DEVNULL,

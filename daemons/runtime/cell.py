@@ -55,6 +55,11 @@ class Cell:
         return self.common / "act_qmaster"
 
     @property
+    def spool(self) -> Path:
+        """The qmaster's spool file."""
+        return self.qmaster_spool_dir / "spool.db"
+
+    @property
     def gdi_socket(self) -> Path:
         return self.run_dir / "gdi.sock"
 

@@ -1,0 +1,75 @@
+"""The file of the spool as a file: closed to other users, whole after a clean stop, and marked with the cell it belongs to.
+
+Owns how `spool.db` is opened and its table of facts (`meta`); what else is in it is `spool`'s. Light: no state, no Ray. Called
+by `spool`, by `identity` before anything is started, and by the supervisor when everything has ended.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+
+CELL = "cell"
+"""Key of the id of the cell whose spool this is; none in spools of versions that knew no ids."""
+_CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
+_SIDES = ("-wal", "-shm")
+_META = "create table if not exists meta(key text primary key, value text) without rowid"
+
+
+class SpoolError(Exception):
+    """The spool could not be read or written; the text says which file and why."""
+
+
+def connect(path: Path) -> apsw.Connection:
+    """Open the spool, for nobody else's eyes; made where there is none. Raises SpoolError.
+
+    SQLite gives its side files the mode of the database, so that must be closed before they are made.
+    """
+    try:
+        make_closed(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _CLOSED))
+        for file in (path, *(path.with_name(path.name + side) for side in _SIDES)):
+            if file.exists():
+                file.chmod(_CLOSED)
+        db = apsw.Connection(str(path))
+        db.set_busy_timeout(5000)
+        db.execute("pragma journal_mode=wal")
+        db.execute("pragma synchronous=full")
+        db.execute(_META)
+    except (apsw.Error, OSError) as error:
+        raise SpoolError(f"cannot open spool {path}: {error}") from error
+    return db
+
+
+def make_closed(directory: Path) -> None:
+    """Make the spool's directory, or close it to others. Raises OSError."""
+    directory.mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
+    directory.chmod(_CLOSED_DIRECTORY)
+
+
+def recall(db: apsw.Connection, key: str) -> str:
+    """A small fact kept beside the state, "" when there is none."""
+    row = db.execute("select value from meta where key=?", (key,)).fetchone()
+    return str(row[0]) if row else ""
+
+
+def remember(db: apsw.Connection, key: str, value: str) -> None:
+    """Keep a fact, in a commit of its own unless one is open. Raises apsw.Error."""
+    db.execute("insert or replace into meta values(?,?)", (key, value))
+
+
+def make_whole(path: Path) -> None:
+    """Take everything into the one file, so that it may be copied or moved without its side files. Raises SpoolError.
+
+    To be called when nobody else has it open; SQLite removes the side files with the last connection.
+    """
+    if not path.exists():
+        return
+    db = connect(path)
+    try:
+        db.execute("pragma wal_checkpoint(truncate)")
+        db.close()
+    except apsw.Error as error:
+        raise SpoolError(f"cannot make spool {path} whole: {error}") from error

@@ -1,0 +1,82 @@
+"""The spool's file: closed to other users, and whole after a clean stop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+from daemons.qmaster.spool import Spool
+from daemons.qmaster.spool_file import make_whole
+from daemons.qmaster.supervisor import Supervisor
+from daemons.runtime.ray_node import NodeInfo
+from tests.harness import Cell
+
+
+def modes(directory: Path) -> dict[str, str]:
+    return {path.name: stat.filemode(path.stat().st_mode) for path in (directory, *directory.iterdir())}
+
+
+@pytest.mark.parametrize("umask", [0o022, 0])
+def test_nobody_else_reads_the_spool_and_its_side_files(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        spool = Spool(tmp_path / "spool" / "spool.db")
+        spool.remember("fact", "1")
+    finally:
+        os.umask(before)
+    closed = dict.fromkeys(("spool.db", "spool.db-wal", "spool.db-shm"), "-rw-------")
+    assert modes(tmp_path / "spool") == {"spool": "drwx------", **closed}
+
+
+def test_side_files_that_an_earlier_version_left_open_are_closed(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool" / "spool.db")
+    spool.remember("fact", "1")
+    for path in (spool.path.parent, *spool.path.parent.iterdir()):
+        path.chmod(0o755)
+    Spool(spool.path)
+    assert {mode[4:] for mode in modes(spool.path.parent).values()} == {"------"}
+
+
+def test_a_spool_made_whole_is_one_file_that_holds_everything(tmp_path: Path) -> None:
+    """Copied alone, as a backup would, it still knows the last transaction of a master that was killed."""
+    cell = Cell(tmp_path / "cell")
+    job = cell.submit()
+    path = tmp_path / "cell" / "spool.db"
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for file in path.parent.glob("spool.db*"):
+        shutil.copy(file, killed)
+    make_whole(killed / "spool.db")
+    assert [file.name for file in killed.iterdir()] == ["spool.db"]
+    assert job in Spool(killed / "spool.db").load().jobs
+
+
+def test_nothing_is_made_where_no_spool_is(tmp_path: Path) -> None:
+    make_whole(tmp_path / "spool.db")
+    assert not any(tmp_path.iterdir())
+
+
+def test_the_actors_are_started_wherever_the_daemon_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module of the working directory must not be loaded in place of ours: -P."""
+    commands: list[tuple[str, ...]] = []
+
+    class Done:
+        returncode = 0
+
+        async def communicate(self) -> tuple[bytes, bytes]:
+            return b"", b""
+
+    async def start(*command: str, **_options: object) -> Done:
+        commands.append(command)
+        return Done()
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
+    monkeypatch.setattr("daemons.qmaster.supervisor.ray_environment", lambda cell: {})
+    supervisor = Supervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
+    asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
+    assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.start_actors")
