@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 Number = int | float
+#: What the kernel takes for a limit at most; a larger one is no other limit.
+LARGEST = 2**63 - 1
 
 
 # The interfaces of checkpoint(5) that use commands; the others are sent a signal.
@@ -125,11 +127,11 @@ class TaskConfig:
 def summed_limit(config: TaskConfig, name: str) -> Number | None:
     """A limit on the sum over all processes of the task on this host, which its slots multiply (RL-4, RL-5)."""
     limit = config.limits.get(name)
-    return None if limit is None else limit * (1 if name in config.per_job_limits else config.slots)
+    return None if limit is None else min(limit * (1 if name in config.per_job_limits else config.slots), LARGEST)
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # no NaN
 
 
 # What each annotation above accepts. The annotations are strings (PEP 563), so this table is keyed by their text.
@@ -166,6 +168,8 @@ def parse_config(data: object) -> TaskConfig:
             if not accepts(data[name]):
                 raise ConfigError(f'config: "{name}" is not of type {kind}')
             values[name] = data[name]
+    limits = values.get("limits", {})
+    values["limits"] = {name: None if limit is None else min(limit, LARGEST) for name, limit in limits.items()}
     config = TaskConfig(**values)
     if config.shell_start_mode not in SHELL_START_MODES:
         raise ConfigError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')

@@ -151,7 +151,7 @@ class Control:
 
     def disconnected(self, why: str, now: float) -> list[Action]:
         """The session of an interactive job has ended before the job."""
-        return self._terminate(now, why, insist=True)
+        return self._terminate(now, why)
 
     def due(self, now: float) -> list[Action]:
         """What is to happen at monotonic time `now`."""
@@ -161,7 +161,7 @@ class Control:
             match name:
                 case "h_rt":
                     self.limit_enforced = self.limit_enforced or not self.why
-                    actions += self._terminate(now, self._exceeded("h_rt", "s"), insist=True)
+                    actions += self._terminate(now, self._exceeded("h_rt", "s"))
                 case "s_rt":
                     actions += [*self._awaken(), Signal(signal.SIGUSR1)]
                     self._deadlines["s_rt kill"] = now + self._config.queue_notify_s
@@ -257,13 +257,16 @@ class Control:
         self.suspended = False
         return [self._default_or_method("resume_method", signal.SIGCONT)]
 
-    def _terminate(self, now: float, why: str, insist: bool = False) -> list[Action]:
-        """Warn if the job asked for it, then end it. `insist`: a terminate_method in vain is not the last word."""
-        if "end" in self._deadlines:
+    def _terminate(self, now: float, why: str) -> list[Action]:
+        """Warn if the job asked for it, then end it. A terminate_method in vain is not the last word: the queue's
+        `notify` later the job is killed.
+
+        Deviation: 8.1.9 repeats the method until the job is gone, which may be never.
+        """
+        if "end" in self._deadlines or "insist" in self._deadlines:
             return []
         self.why = self.why or why
-        if insist:
-            self._deadlines["insist"] = now + (self._config.notify_s or 0) + self._config.queue_notify_s
+        self._deadlines["insist"] = now + (self._config.notify_s or 0) + self._config.queue_notify_s
         if self._config.notify_s is not None and self._notify_kill is not None:
             self._deadlines["end"] = now + self._config.notify_s
             return [*self._awaken(), Signal(self._notify_kill)]

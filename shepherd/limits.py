@@ -10,6 +10,8 @@ import resource
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from shepherd.config import LARGEST
+
 _LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
 
 # name -> (resource, multiplied by the slots, inherited when unset). 8.1.9 multiplies these four.
@@ -91,4 +93,4 @@ def _lower(wanted: int, ceiling: int) -> int:
 
 def _whole(value: int | float) -> int:
     """Whole seconds or bytes, never rounded down to nothing."""
-    return -int(-value // 1)
+    return -int(-min(value, LARGEST) // 1)

@@ -25,7 +25,13 @@ _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
 BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
+_LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
 _PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
+
+
+def pause_s(deadline: float, now: float) -> float:
+    """How long to sleep for `deadline`, both monotonic; for one that is far off there are several sleeps."""
+    return min(max(0.0, deadline - now), _LONGEST_WAIT_S)
 
 
 class TaskRun:
@@ -202,7 +208,7 @@ class TaskRun:
         if deadline is None:
             received: signal.struct_siginfo | None = signal.sigwaitinfo(_WAITED_FOR)
         else:
-            received = signal.sigtimedwait(_WAITED_FOR, max(0.0, deadline - time.monotonic()))
+            received = signal.sigtimedwait(_WAITED_FOR, pause_s(deadline, time.monotonic()))
         if received is not None and received.si_signo == COMMAND_SIGNAL:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:

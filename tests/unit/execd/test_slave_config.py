@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from signal import SIGCONT, SIGSTOP
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from gridengine.state.jobs import Grant
 from gridengine.state.slaves import SlaveTask
 from shepherd.command_line import job_command_line
 from shepherd.config import parse_config
+from shepherd.control import Control, Kill, Signal
 from shepherd.plan import Run, plan
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
@@ -39,6 +41,17 @@ def test_limits_of_its_queue_and_no_methods() -> None:
     assert (made["limits"]["h_rt"], made["slots"], made["nice"]) == (60, 2, 5)
     steps = [step.name for step in plan(parse_config(made)) if isinstance(step, Run)]
     assert steps == ["job"]
+
+
+@pytest.mark.statement("QC-28", "QC-27")
+def test_it_is_stopped_continued_and_ended_by_signals_whatever_methods_its_queue_has() -> None:
+    queue = {"suspend_method": "/s", "resume_method": "/r", "terminate_method": "/t", "notify": "0:1:0"}
+    control = Control(parse_config(config(queue=queue)))
+    assert [control.command(name, 0.0) for name in ("suspend", "resume", "terminate")] == [
+        [Signal(SIGSTOP)],
+        [Signal(SIGCONT)],
+        [Kill("the job was to be deleted")],
+    ]
 
 
 @pytest.mark.statement("TI-2", "QC-19", "EN-1")

@@ -77,9 +77,16 @@ def test_a_nice_value_that_comes_before_the_job() -> None:
         ({"suspend_method": "SIGTSTP"}, [(1, "suspend")], [(1, Signal(20))]),
         ({"suspend_method": "/m"}, [(1, "suspend")], [(1, RunMethod("suspend_method"))]),
         ({"resume_method": "/m"}, [(1, "resume")], [(1, RunMethod("resume_method"))]),
-        ({"terminate_method": "/m"}, [(1, "terminate")], [(1, RunMethod("terminate_method"))]),
+        ({"notify_s": 10}, [(1, "suspend"), (5, "suspend")], [(1, Signal(SIGUSR1)), (11, Signal(SIGSTOP))]),
+        ({"terminate_method": "/m"}, [(1, "terminate")], [(1, RunMethod("terminate_method")), (61, DELETED)]),
+        ({"terminate_method": "/m"}, [(1, "terminate"), (5, "terminate")], [(1, RunMethod("terminate_method")), (61, DELETED)]),
+        (
+            {"terminate_method": "/m", "notify_s": 10, "queue_notify_s": 10},
+            [(1, "terminate")],
+            [(1, Signal(SIGUSR2)), (11, RunMethod("terminate_method")), (21, DELETED)],
+        ),
         ({"terminate_method": "/m"}, [(1, "kill")], [(1, Kill("the job was killed on request"))]),
-        ({"terminate_method": "15"}, [(1, "terminate")], [(1, Signal(SIGTERM))]),
+        ({"terminate_method": "15"}, [(1, "terminate")], [(1, Signal(SIGTERM)), (61, DELETED)]),
         ({}, [(1, "usr1"), (2, "SIGXCPU")], [(1, Signal(SIGUSR1)), (2, Signal(SIGXCPU))]),
         ({}, [(1, "usage")], [(1, WriteUsage())]),
     ],
@@ -116,6 +123,10 @@ def test_what_cannot_be_understood_is_noted() -> None:
             {"limits": {"h_rt": 5}, "terminate_method": "SIGTERM", "queue_notify_s": 3},
             [(5, Signal(SIGTERM)), (8, Kill("limit h_rt of 5 s exceeded"))],
         ),
+        (
+            {"limits": {"h_rt": 5}, "terminate_method": "SIGTERM", "queue_notify_s": 3, "notify_s": 3},
+            [(5, Signal(SIGUSR2)), (8, Signal(SIGTERM)), (11, Kill("limit h_rt of 5 s exceeded"))],
+        ),
     ],
 )
 def test_time_limits(changes: dict[str, Any], expected: list[tuple[float, Action]]) -> None:
@@ -129,6 +140,23 @@ def test_a_job_that_is_being_deleted_exceeds_no_limit_any_more() -> None:
     found = control(limits={"h_rt": 5}, notify_s=3, queue_notify_s=9)
     assert play(found, (4, "terminate"))[-1] == (7, DELETED)
     assert not found.limit_enforced
+
+
+@pytest.mark.statement("RL-3")
+def test_a_suspended_job_is_continued_to_be_warned() -> None:
+    found = control(limits={"s_rt": 5}, queue_notify_s=3)
+    assert play(found, (1, "suspend"))[1:] == [
+        (5, Signal(SIGCONT)),
+        (5, Signal(SIGUSR1)),
+        (8, Kill("limit s_rt of 5 s exceeded")),
+    ]
+
+
+@pytest.mark.statement("RL-2")
+def test_a_limit_beyond_all_measure_is_as_good_as_none() -> None:
+    found = control(limits={"h_rt": 10**400, "h_cpu": 1e300, "h_vmem": 10**30}, slots=4)
+    assert found.due(1e9) == [Measure()]
+    assert found.measured(1e9, 2**60) == []
 
 
 @pytest.mark.statement("RL-2")

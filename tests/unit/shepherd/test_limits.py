@@ -31,6 +31,9 @@ from shepherd.limits import ResourceLimit, resource_limits
         ({"h_core": 0}, 1, [ResourceLimit("core", 0, 0)]),
         ({"s_descriptors": 7}, 2, [ResourceLimit("descriptors", 7, 7)]),
         ({"h_maxproc": 7, "s_maxproc": 5}, 2, [ResourceLimit("maxproc", 5, 7)]),
+        # none is higher than what the kernel takes
+        ({"h_fsize": 1e23}, 1, [ResourceLimit("fsize", 2**63 - 1, 2**63 - 1)]),
+        ({"h_vmem": 2**62}, 5, [ResourceLimit("vmem", 2**63 - 1, 2**63 - 1)]),
     ],
 )
 def test_calls(limits: dict[str, float | None], slots: int, expected: list[ResourceLimit]) -> None:

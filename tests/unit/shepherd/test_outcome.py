@@ -61,6 +61,13 @@ def test_job_that_exceeded_a_hard_limit(ended: Ended) -> None:
     assert (outcome.failed, outcome.exit_status, outcome.reason) == (37, ended.exit_status, "limit h_rt of 3 s exceeded")
 
 
+@pytest.mark.statement("CK-4", "RL-2")
+def test_a_job_that_migrates_goes_on_elsewhere_although_it_exceeded_a_limit_meanwhile() -> None:
+    outcome = Outcome(False, False)
+    outcome.job_ended(Ended(137, 9), "limit h_rt of 3 s exceeded", migrating=True, limit_enforced=True)
+    assert (outcome.failed, outcome.runs_again) == (24, True)
+
+
 @pytest.mark.statement("EX-4")
 def test_job_that_never_started_has_no_exit_status() -> None:
     outcome = Outcome(False, False)

@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from shepherd import process_tree
-from shepherd.run import TaskRun
+from shepherd.run import TaskRun, pause_s
 
 
 @pytest.mark.statement("EX-7")
@@ -20,3 +20,9 @@ def test_waiting_for_killed_processes_goes_by_time_and_not_by_how_many_end(monke
     monkeypatch.setattr(signal, "sigtimedwait", lambda *_: left.pop())
     task._end_all(())
     assert left == []
+
+
+@pytest.mark.statement("RL-2")
+@pytest.mark.parametrize(("deadline", "expected"), [(90.0, 0.0), (105.0, 5.0), (1e30, 3600.0), (float("inf"), 3600.0)])
+def test_no_sleep_is_longer_than_the_kernel_takes(deadline: float, expected: float) -> None:
+    assert pause_s(deadline, 100.0) == expected
