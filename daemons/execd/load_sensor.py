@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
 from daemons.runtime.daemon import module_command, module_environment
+from gridengine.errors import SyntaxFault
 
 _log = logging.getLogger(__name__)
 
@@ -145,6 +146,8 @@ class LoadSensor:
             process = await self._start(self.path)
         except OSError as error:
             return f"cannot be started: {error.strerror or error}"
+        except SyntaxFault as fault:
+            return f"cannot be started: {fault}"
         reader = ReportReader(self.complain)
         sides = [
             asyncio.create_task(self._listen(process, reader)),

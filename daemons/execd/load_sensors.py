@@ -8,13 +8,15 @@ Deviation: 8.1.9 looks for the two in the directory of the host's binaries.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 from asyncio.subprocess import Process
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.runtime import identity
 from daemons.runtime.cell import Cell
 from gridengine.state.bookings import GLOBAL
 
@@ -107,6 +109,19 @@ class HostNames:
 
 
 def sensor_starter(cell: Cell, site: Site) -> Callable[[str], Awaitable[Process]]:
-    """How the host starts a sensor: as the admin user, with the daemon's environment and SGE_HOST, its unique name."""
-    environment = {**site.inherited, **cell.environment(), "SGE_HOST": site.host}
-    return lambda path: start_process(path, cell.admin_user, environment)
+    """How the host starts a sensor: as the admin user, with the daemon's environment where it is that user's own, and
+    SGE_HOST, its unique name."""
+
+    def start(path: str) -> Awaitable[Process]:
+        environment = {**_base_environment(cell.admin_user, site), **cell.environment(), "SGE_HOST": site.host}
+        return start_process(path, cell.admin_user, environment)
+
+    return start
+
+
+def _base_environment(user: str, site: Site) -> Mapping[str, str]:
+    """What root had when it started the daemon is not for a sensor of another user. Raises SyntaxFault."""
+    if os.geteuid() != 0:
+        return site.inherited
+    runs_as = identity.named(user)
+    return site.inherited if runs_as.is_own else runs_as.environment(site.inherited)

@@ -7,10 +7,10 @@ A program of its own because these steps must not be taken between fork and exec
 from __future__ import annotations
 
 import os
-import pwd
 import signal
 import sys
 
+from daemons.runtime import identity
 from daemons.runtime.daemon import die_with_parent
 
 #: exit status for a program that cannot be executed, as a shell has it
@@ -21,10 +21,7 @@ def main(arguments: list[str]) -> None:
     """Become the program at PATH as USER (where this is root). PARENT: process id; its death is the sensor's."""
     parent, user, path = int(arguments[0]), arguments[1], arguments[2]
     if os.geteuid() == 0:
-        entry = pwd.getpwnam(user)
-        os.setgroups(os.getgrouplist(user, entry.pw_gid))
-        os.setresgid(entry.pw_gid, entry.pw_gid, entry.pw_gid)
-        os.setresuid(entry.pw_uid, entry.pw_uid, entry.pw_uid)
+        identity.named(user).become()
     # after the change of ids, which would forget it
     die_with_parent(parent)
     os.environ.pop("PYTHONPATH", None)  # ours, for this module

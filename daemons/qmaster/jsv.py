@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import logging
 import os
-import pwd
 import signal
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from daemons.runtime import identity
 from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller, Submit
@@ -29,8 +29,8 @@ _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 DEFAULT_TIMEOUT_S, DEFAULT_THRESHOLD_MS = 10.0, 5000.0
 LINE_LIMIT = 1 << 20
-_KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "SGE_ROOT", "SGE_CELL", "LOGNAME", "USER")
-"""Variables that the verifier gets; the daemon's own may hold what is not for it."""
+_KEPT = ("SGE_ROOT", "SGE_CELL")
+"""Variables of the daemon that the verifier gets beside those of its user."""
 
 
 class ServerVerifier:
@@ -120,15 +120,14 @@ class ServerVerifier:
         if self._process is not None and (self._of != wanted or self._process.returncode is not None):
             await self.stop()
         if self._process is None:
+            runs_as = identity.named(user) if user else identity.own()
             self._process = await asyncio.create_subprocess_exec(
                 path,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 limit=LINE_LIMIT,
-                start_new_session=True,
-                env={name: os.environ[name] for name in _KEPT if name in os.environ},
-                user=_user_id(user),
+                **runs_as.process({name: os.environ[name] for name in _KEPT if name in os.environ}),
             )
             self._of = wanted
         return self._process
@@ -149,14 +148,3 @@ class ServerVerifier:
         if process.stdin is not None:
             with contextlib.suppress(ConnectionError):
                 await process.stdin.wait_closed()
-
-
-def _user_id(user: str) -> int | None:
-    """The user to run as, None for the daemon's own. Raises SyntaxFault."""
-    if not user:
-        return None
-    try:
-        number = pwd.getpwnam(user).pw_uid
-    except KeyError:
-        raise SyntaxFault(f'there is no user "{user}"') from None
-    return None if number == os.geteuid() else number

@@ -1,8 +1,10 @@
 """Sending mail: runs the configured mailer, one process a recipient, behind everything else.
 
-Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, the body on the standard input. A mailer
-that hangs is ended, a full queue drops letters and says so; nothing here ever makes the qmaster wait. Used by
-`daemons.qmaster.service`. Source: sge_conf(5) mailer; MA-2.
+Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, the body on the standard input. A `--`
+before the recipient would not be what sge_conf(5) promises to a site's own mailer; no address can be taken for an option.
+Whom a letter goes to is a user's choice, so the mailer never runs as root: as the configured user, else as nobody, for
+the jobs' owners need not be allowed on this host. A mailer that hangs is ended, a full queue drops letters and says so;
+nothing here ever makes the qmaster wait. Used by `daemons.qmaster.service`. Source: sge_conf(5) mailer; MA-2.
 """
 
 from __future__ import annotations
@@ -10,12 +12,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
-import pwd
 from collections.abc import Callable, Iterable
 
 from daemons.qmaster.mail import Mail
+from daemons.runtime import identity
+from daemons.runtime.identity import Identity
 from gridengine.errors import SyntaxFault
+from gridengine.syntax.mail_address import check_mail_address
 
 _log = logging.getLogger(__name__)
 QUEUE_LENGTH = 1000
@@ -72,17 +75,14 @@ class MailSender:
         mailer = self._mailer()
         if mailer.lower() in ("", "none"):
             return
-        if recipient.startswith("-") or any(letter.isspace() or letter < " " for letter in recipient):
-            raise SyntaxFault("this is no address")
-        user, path = split_user(mailer)
-        subject = "".join(letter if letter >= " " else " " for letter in mail.subject)
+        user, path = _who_sends(mailer)
+        subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
         process = await asyncio.create_subprocess_exec(
-            *(path, "-s", subject, recipient),
+            *(path, "-s", subject, check_mail_address(recipient)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-            user=user,
+            **user.process(),
         )
         try:
             await asyncio.wait_for(process.communicate(mail.body.encode()), self._timeout_s)
@@ -99,13 +99,9 @@ class MailSender:
             raise OSError(f"{path} ended with exit status {process.returncode}")
 
 
-def split_user(command: str) -> tuple[int | None, str]:
-    """`[user@]path` as the user to run as, None for the daemon's own, and the path. Raises SyntaxFault."""
-    user, at, path = command.partition("@")
-    if not at or "/" in user:
-        return None, command
-    try:
-        number = pwd.getpwnam(user).pw_uid
-    except KeyError:
-        raise SyntaxFault(f'"{command}": there is no user "{user}"') from None
-    return (None if number == os.geteuid() else number), path
+def _who_sends(mailer: str) -> tuple[Identity, str]:
+    """`[user@]path` as the user who runs the mailer, and the path. Raises SyntaxFault."""
+    user, at, path = mailer.partition("@")
+    if at and "/" not in user:
+        return identity.named(user), path
+    return identity.unprivileged(), mailer

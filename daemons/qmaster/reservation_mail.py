@@ -1,6 +1,7 @@
 """Letters about advance reservations: at the start, at the end, when something breaks and when it is sound again.
 
 Owns the rules of -m and -M of qrsub and the texts. Pure. Called by `mail`. Source: qrsub(1) -m; AR-66.
+Deviation: 8.1.9 writes to the addresses of -M instead of the requester, here to both.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def reservation_letters(
         if letter and letter in one.mail_options:
             name = f" ({one.name})" if one.name else ""
             subject = f"Advance Reservation {one.id}{name} {word}"
-            yield tuple(one.mail_list) or (one.owner,), subject, _lines(one, entry, zone)
+            yield tuple(dict.fromkeys((one.owner, *one.mail_list))), subject, _lines(one, entry, zone)
 
 
 def _lines(one: AdvanceReservation, entry: log.Entry, zone: tzinfo) -> list[str]:

@@ -33,6 +33,7 @@ from gridengine.config.parameters import KNOWN_PARAMETERS, check_parameters, unk
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.jsv.conversation import verifier_path
 from gridengine.syntax.lists import check_host_name, check_object_name, is_none, split_names
+from gridengine.syntax.mail_address import check_mail_address
 from gridengine.syntax.object_file import Entry
 
 GLOBAL = "global"
@@ -58,6 +59,14 @@ def _sensors(text: str) -> str:
     for path in () if is_none(paths) else paths.split(","):
         absolute_path(path)
     return paths
+
+
+def _addresses(text: str) -> str:
+    """Mail addresses, or none. Source: sge_conf(5) administrator_mail."""
+    addresses = _word_list(text)
+    for address in () if is_none(addresses) else addresses.split(","):
+        check_mail_address(address)
+    return addresses
 
 
 def _remote_command(text: str) -> str:
@@ -153,7 +162,7 @@ class Configuration(ConfigObject):
     max_unheard: _Time = "00:05:00"
     reschedule_unknown: _Time = "00:00:00"
     loglevel: Annotated[str, AttributeType(choice("log_err", "log_warning", "log_info"))] = "log_warning"
-    administrator_mail: _Words = "none"
+    administrator_mail: Annotated[str, AttributeType(_addresses)] = "none"
     set_token_cmd: _Text = "none"
     pag_cmd: _Text = "none"
     token_extend_time: Annotated[str, AttributeType(none_or(time, none="none"))] = "none"

@@ -26,6 +26,7 @@ from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, PathOnHost
 from gridengine.state.state import State
+from gridengine.syntax.mail_address import check_mail_address
 from gridengine.syntax.wildcard import is_pattern
 from gridengine.units import INFINITY, parse_time
 
@@ -61,8 +62,7 @@ def job_fields(
             fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
     if "account" in said:
         check_object_name(wish.account)
-    if any(char.isspace() or ord(char) < 32 for address in wish.mail_list for char in address):
-        raise Refused("job rejected: an address of -M must not contain blanks or control characters")
+    check_mail_list(wish.mail_list)
     if "pe_range" in said and (wish.pe or wish.allocation_rule):
         fields["pe_range"] = _slot_ranges(wish.pe_range)
     _check_kind(wish, said, job)
@@ -97,6 +97,15 @@ def _on_known_hosts(paths: list[PathOnHost], world: World) -> list[PathOnHost]:
             raise Refused(f'can\'t resolve hostname "{name}"')
         found.append((unique, path))
     return found
+
+
+def check_mail_list(addresses: list[str]) -> None:
+    """The values of -M (SO-19). Raises Refused."""
+    for address in addresses:
+        try:
+            check_mail_address(address)
+        except SyntaxFault as fault:
+            raise Refused(f"job rejected: -M: {fault}") from None
 
 
 def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job: Job | None) -> None:

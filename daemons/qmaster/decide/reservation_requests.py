@@ -6,7 +6,7 @@ Source: qrsub(1); statements AR-1 … AR-30; O for texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.job_fields import check_job_name, check_object_name, requested_resources
+from daemons.qmaster.decide.job_fields import check_job_name, check_mail_list, check_object_name, requested_resources
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
@@ -35,6 +35,7 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     if request.name:
         check_job_name(request.name)
     check_object_name(request.account)
+    check_mail_list(request.mail_list)
     start, end = time_window(request.start_time, request.end_time, request.duration, world.now)
     hard = requested_resources(state, request.hard, False, world)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import pwd
 import shutil
 import signal
 import sys
@@ -17,6 +18,9 @@ import pytest
 
 from daemons.execd import load_sensor as module
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
+from daemons.execd.load_sensors import sensor_starter
+from daemons.execd.site import Site
+from daemons.runtime.cell import Cell
 from tests.integration.cells import PATIENCE_S
 
 GOOD = 'while read x; do [ "$x" = quit ] && exit 0; echo begin; echo "h1:v:%s"; echo end; done'
@@ -235,3 +239,26 @@ def test_any_language_will_do(sensor: Path, language: str) -> None:
 
     play(sensor, scene)
     assert figures == [{"h1": {"v": "5"}}]
+
+
+@pytest.mark.statement("LS-4")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_sensor_of_another_user_has_nothing_of_root(sensor: Path) -> None:
+    seen = sensor.parent / "seen"
+    seen.touch()
+    seen.chmod(0o666)
+    write(sensor, f'{{ echo "$(id -u):$(id -G)"; env; }} > {seen}; {GOOD % 1}')
+    place = sensor.parent
+    cell = Cell(place, "default", USER, place, place, place, 0, 0)
+    site = Site("h1", str(place), "default", place, {"PATH": os.environ["PATH"], "OF_ROOT": "secret", "TZ": "UTC"})
+
+    async def run() -> None:
+        process = await sensor_starter(cell, site)(str(sensor))
+        await process.communicate(b"\nquit\n")
+
+    asyncio.run(run())
+    ids, *variables = seen.read_text().splitlines()
+    entry = pwd.getpwnam(USER)
+    assert ids == f"{entry.pw_uid}:{' '.join(map(str, os.getgrouplist(USER, entry.pw_gid)))}"
+    assert {"SGE_HOST=h1", "TZ=UTC", f"HOME={entry.pw_dir}"} <= set(variables)
+    assert "OF_ROOT=secret" not in variables

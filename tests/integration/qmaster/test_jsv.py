@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import pwd
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -202,6 +205,25 @@ def test_a_changed_script_is_taken_and_slow_ones_are_noted(
     assert isinstance(first, Submit) and first.name == "x-red"
     assert isinstance(second, Submit) and second.name == "x-x"
     assert "verification of a job of alice took" in caplog.text
+
+
+@pytest.mark.statement("JV-1")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_the_verifier_of_a_user_has_nothing_of_root(monkeypatch: pytest.MonkeyPatch, groups_of_root: None) -> None:
+    monkeypatch.setenv("OF_WHO_STARTED_THE_DAEMON", "secret")
+    with tempfile.TemporaryDirectory(prefix="ge-jsv-") as name:  # pytest's own are closed to other users
+        place = Path(name)
+        place.chmod(0o777)
+        path, seen = place / "verifier", place / "seen"
+        path.write_text(f'#!/bin/sh\n{{ echo "$(id -u):$(id -g):$(id -G):$(pwd)"; env; }} > {seen}\n')
+        path.chmod(0o755)
+        ask(f"daemon@{path}", "x")
+        ids, *variables = seen.read_text().splitlines()
+    user = pwd.getpwnam("daemon")
+    groups = " ".join(map(str, os.getgrouplist("daemon", user.pw_gid)))
+    assert ids == f"{user.pw_uid}:{user.pw_gid}:{groups}:/"
+    assert f"HOME={user.pw_dir}" in variables
+    assert "secret" not in "".join(variables)
 
 
 @pytest.mark.statement("JV-4")

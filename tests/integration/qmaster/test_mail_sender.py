@@ -1,9 +1,15 @@
-"""The mailer is run as configured: arguments, body, no shell, and nothing waits for it."""
+"""The mailer is run as configured: arguments, body, no shell, nobody's rights, and nothing waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,14 +23,70 @@ SCRIPT = """#!/bin/sh
 body=$(cat)
 printf '%s|%s|%s|%s\\n' "$@" "$body" >> "{log}"
 """
+TRANSPORT = """#!/bin/sh
+{{ echo "ids $(id -u):$(id -G)"; env; cat; }} >> "{log}"
+"""
+"""What stands in for sendmail behind a real mailer."""
+_OF_GNU = (
+    "mailutils libmailutils9 libgsasl18 libfribidi0 libntlm0 libldap-2.5-0 libgssglue1 libidn12 libmariadb3 libltdl7"
+).split()
+REAL = {"bsd-mailx": ["bsd-mailx", "libbsd0", "liblockfile1"], "mail.mailutils": _OF_GNU}
+"""Program -> Debian's packages with it and its libraries."""
 
 
 @pytest.fixture
-def mailer(tmp_path: Path) -> Path:
-    path = tmp_path / "mailer"
-    path.write_text(SCRIPT.format(log=tmp_path / "log"))
+def place() -> Iterator[Path]:
+    """A directory that everybody can write to: pytest's own are closed to the user who runs the mailer."""
+    path = Path(tempfile.mkdtemp(prefix="ge-mail-"))
+    path.chmod(0o777)
+    yield path
+    shutil.rmtree(path)
+
+
+def script(path: Path, text: str) -> Path:
+    path.write_text(text)
     path.chmod(0o755)
     return path
+
+
+@pytest.fixture
+def mailer(place: Path) -> Path:
+    return script(place / "mailer", SCRIPT.format(log=place / "log"))
+
+
+@pytest.fixture(scope="session")
+def unpacked() -> Iterator[Path]:
+    """Debian's packages of the real mailers, beside the system, open to all."""
+    path = Path(tempfile.mkdtemp(prefix="ge-mailers-"))
+    path.chmod(0o755)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture(params=REAL)
+def real(request: pytest.FixtureRequest, place: Path, unpacked: Path) -> Path:
+    """A real mailer that hands its letters to TRANSPORT."""
+    name: str = request.param
+    program = shutil.which(name) or _unpack(name, unpacked)
+    transport = script(place / "sendmail", TRANSPORT.format(log=place / "log"))
+    (place / "mailrc").write_text(f"set sendmail={transport}\n")
+    libraries = ":".join(str(path) for path in (unpacked / "usr/lib").glob("*-linux-gnu"))
+    setting = f"-E 'set sendmail=sendmail:{transport}'" if name == "mail.mailutils" else ""
+    variables = f"LD_LIBRARY_PATH={libraries} MAILRC={place}/mailrc"
+    return script(place / "mailer", f'#!/bin/sh\n{variables} exec {program} {setting} "$@"\n')
+
+
+def _unpack(name: str, place: Path) -> str:
+    program = place / "usr/bin" / name
+    if not program.exists():
+        if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+            pytest.skip(f"no {name} here, and no Debian to have it from")
+        done = subprocess.run(["apt-get", "-qq", "download", *REAL[name]], cwd=place, capture_output=True, timeout=120)
+        if done.returncode:
+            pytest.skip(f"no {name} here, and Debian's packages cannot be had: {done.stderr.decode()[:200]}")
+        for package in place.glob("*.deb"):
+            subprocess.run(["dpkg-deb", "-x", package, place], check=True)
+    return str(program)
 
 
 def send(mailer: str, *mails: Mail, timeout_s: float = 20.0) -> None:
@@ -38,27 +100,62 @@ def send(mailer: str, *mails: Mail, timeout_s: float = 20.0) -> None:
 
 
 @pytest.mark.statement("MA-2")
-def test_subject_recipient_and_body(mailer: Path, tmp_path: Path) -> None:
-    send(str(mailer), Mail(("a@b",), "Job 1 ($(touch x); `id`) Started", "body\n of it\n"))
-    assert (tmp_path / "log").read_text() == "-s|Job 1 ($(touch x); `id`) Started|a@b|body\n of it\n"
+def test_subject_recipient_and_body(mailer: Path, place: Path) -> None:
+    send(str(mailer), Mail(("a@b",), "Job 1 ($(touch x); `id`\x1b) Started", "body\n of it\n"))
+    assert (place / "log").read_text() == "-s|Job 1 ($(touch x); `id` ) Started|a@b|body\n of it\n"
 
 
 @pytest.mark.statement("MA-2")
 def test_each_recipient_gets_one_and_bad_ones_are_named(
-    mailer: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    mailer: Path, place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    send(str(mailer), Mail(("a", "-f/etc/passwd", "b"), "s", "x\n"))
-    assert sorted((tmp_path / "log").read_text().split("\n")) == ["", "-s|s|a|x", "-s|s|b|x"]
-    assert "this is no address" in caplog.text
+    send(str(mailer), Mail(("a", "-f/etc/passwd", "|/bin/sh", "b"), "s", "x\n"))
+    assert sorted((place / "log").read_text().split("\n")) == ["", "-s|s|a|x", "-s|s|b|x"]
+    assert "'-f/etc/passwd' is no mail address" in caplog.text
+    assert "'|/bin/sh' is no mail address" in caplog.text
 
 
 @pytest.mark.statement("MA-2")
-def test_a_mailer_that_is_missing_fails_or_hangs_is_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    slow = tmp_path / "slow"
-    slow.write_text("#!/bin/sh\nexec sleep 60\n")
-    slow.chmod(0o755)
+def test_a_real_mailer_runs_with_the_rights_of_nobody(
+    real: Path, place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OF_WHO_STARTED_THE_DAEMON", "secret")
+    send(str(real), Mail(("alice@h1", "bob"), "Job 1 (x) Started", "Job 1 (x) Started\n a line\n"))
+    assert not caplog.records, caplog.text
+    log = (place / "log").read_text()
+    assert log.count("Subject: Job 1 (x) Started\n") == log.count("\n a line") == 2
+    assert "To: alice@h1\n" in log.replace("<", "").replace(">", "")
+    assert "OF_WHO_STARTED_THE_DAEMON" not in log
+    who = pwd.getpwnam("nobody") if os.geteuid() == 0 else pwd.getpwuid(os.geteuid())
+    groups = " ".join(map(str, os.getgrouplist(who.pw_name, who.pw_gid)))
+    assert log.count(f"ids {who.pw_uid}:{groups}\n") == 2
+
+
+@pytest.mark.statement("MA-2", "SO-19")
+def test_no_address_makes_a_real_mailer_run_a_program_or_write_a_file(
+    real: Path, place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    program = script(place / "program", f"#!/bin/sh\nid > {place}/ran\n")
+    wrong = (f"|{program}", f"a@b|{program}", f"{place}/file", f"file://{place}/file", "+folder", "-a@b", "~root", "a,b")
+    send(str(real), Mail(wrong, "s", "x\n"))
+    assert len(caplog.records) == len(wrong)
+    assert {path.name for path in place.iterdir()} == {"mailer", "mailrc", "program", "sendmail"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+def test_a_configured_user_has_his_own_groups_and_directory(place: Path, groups_of_root: None) -> None:
+    daemon = pwd.getpwnam("daemon")
+    mailer = script(place / "mailer", f'#!/bin/sh\necho "$(id -u):$(id -G):$HOME:$USER" > {place}/log\ncat > /dev/null\n')
+    send(f"daemon@{mailer}", Mail(("a",), "s", "x"))
+    groups = " ".join(map(str, os.getgrouplist("daemon", daemon.pw_gid)))
+    assert (place / "log").read_text() == f"{daemon.pw_uid}:{groups}:{daemon.pw_dir}:daemon\n"
+
+
+@pytest.mark.statement("MA-2")
+def test_a_mailer_that_is_missing_fails_or_hangs_is_named(place: Path, caplog: pytest.LogCaptureFixture) -> None:
+    slow = script(place / "slow", "#!/bin/sh\nexec sleep 60\n")
     letter = Mail(("a",), "s", "x" * 200_000)
-    send(f"{tmp_path}/none", letter)
+    send(f"{place}/none", letter)
     send("/bin/false", letter)
     send(str(slow), letter, timeout_s=0.3)
     send("nobody-at-all@/bin/true", letter)

@@ -183,6 +183,7 @@ def test_configuration_values_that_are_accepted(attribute: str, text: str, print
         ("gid_range", "abc"),
         ("min_uid", "-1"),
         ("mailer", "mail"),
+        ("administrator_mail", "a@b,|/bin/x"),
         ("prolog", "foo"),
         ("prolog", "/bin/x $foo"),
         ("prolog", "/bin/x $job_pid"),

@@ -67,9 +67,13 @@ def test_options_without_what_they_are_for(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-19")
-@pytest.mark.parametrize("address", ["a b", "a\nb", "a\tb"])
+@pytest.mark.parametrize("address", ["a b", "a\nb", "|/bin/x", "/tmp/x"])
 def test_addresses_that_cannot_be(cell: Cell, address: str) -> None:
     assert "-M" in refused(cell, mail_list=["x@y", address])
+    job = cell.submit()
+    answer = cell.ask("alter_jobs", targets=[str(job)], changes={"mail_list": [address]})
+    assert (answer.status, "-M" in answer.answers[0][1]) == (1, True)
+    assert cell.state.jobs[job].mail_list == ["alice@h1"]
 
 
 @pytest.mark.statement("SB-1")

@@ -1,0 +1,87 @@
+"""Running a program as another user: the one way in which daemons do that, for mailers, verifiers and load sensors.
+
+A process that a daemon starts as somebody has all of his identity and nothing of the daemon's: user id, group id, the
+groups of that user, an environment made here, no terminal, `/` as its directory. (Tasks of jobs are the shepherd's:
+`shepherd.identity` has the same rule without this package.) Without root a daemon can be nobody but itself.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gridengine.errors import SyntaxFault
+
+#: what a program may have of the environment in which the daemon was started
+INHERITED = ("PATH", "LANG", "TZ")
+NOBODY = "nobody"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user of this host. `groups`: all of his group ids."""
+
+    name: str
+    uid: int
+    gid: int
+    groups: tuple[int, ...]
+    home: str
+    shell: str
+
+    @property
+    def is_own(self) -> bool:
+        """Whether this process is that user already."""
+        return self.uid == os.geteuid()
+
+    def environment(self, daemons: Mapping[str, str] = os.environ) -> dict[str, str]:
+        """Variables for a program of this user: what it may have of the daemon's, his own directory and names."""
+        return inherited(daemons) | {"HOME": self.home, "USER": self.name, "LOGNAME": self.name, "SHELL": self.shell}
+
+    def process(self, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Arguments of `subprocess` functions for a process of this user. `environment`: further variables."""
+        ids = {"user": self.uid, "group": self.gid, "extra_groups": self.groups} if os.geteuid() == 0 else {}
+        return {**ids, "env": {**self.environment(), **(environment or {})}, "cwd": "/", "start_new_session": True}
+
+    def become(self) -> None:
+        """Take the ids for good; to be called with one thread."""
+        if os.geteuid() == 0:
+            os.setgroups(self.groups)
+            os.setresgid(self.gid, self.gid, self.gid)
+            os.setresuid(self.uid, self.uid, self.uid)
+
+
+def inherited(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a program may have of a daemon's environment."""
+    return {name: environment[name] for name in INHERITED if name in environment}
+
+
+def named(user: str) -> Identity:
+    """The user of this name. Raises SyntaxFault where there is none, or where he cannot be had without root."""
+    try:
+        return _identity(pwd.getpwnam(user))
+    except KeyError:
+        raise SyntaxFault(f'there is no user "{user}"') from None
+
+
+def own() -> Identity:
+    """Who the daemon is."""
+    try:
+        return _identity(pwd.getpwuid(os.geteuid()))
+    except KeyError:
+        uid = os.geteuid()
+        return Identity(str(uid), uid, os.getegid(), tuple(os.getgroups()), "/", "/bin/sh")
+
+
+def unprivileged() -> Identity:
+    """Who runs what has no need to be anybody: nobody; without root, who the daemon is. Raises SyntaxFault."""
+    return named(NOBODY) if os.geteuid() == 0 else own()
+
+
+def _identity(entry: pwd.struct_passwd) -> Identity:
+    name, uid, gid = entry.pw_name, entry.pw_uid, entry.pw_gid
+    if os.geteuid() not in (0, uid):
+        raise SyntaxFault(f'without root nothing can be run as user "{name}"')
+    return Identity(name, uid, gid, tuple(os.getgrouplist(name, gid)), entry.pw_dir or "/", entry.pw_shell or "/bin/sh")
