@@ -146,5 +146,5 @@ def acknowledged(
         elif isinstance(instruction, Forget) and answer.ok:
             forgotten.append(instruction.key)
     if forgotten:
-        events.append(ev.SlavesForgotten(host, forgotten))
+        events.append(ev.TriesForgotten(host, forgotten))
     return events, failures

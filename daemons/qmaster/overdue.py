@@ -31,7 +31,7 @@ def end_overdue(state: State, now: float) -> Decision:
             if task.host == host and task.start_time + _run_time(state, job, task) + offset < now:
                 record = killed_record(state, job, task, now, FAILED_FORCED)
                 decision.accounting.append((job_id, task_id, record))
-                decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_FORCED))
+                decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_FORCED, abandoned=True))
     return decision
 
 

@@ -17,7 +17,7 @@ from gridengine.state import apply_reservations as reservations
 from gridengine.state import events as ev
 from gridengine.state import niceness, share_usage
 from gridengine.state.apply_hosts import HOST_HANDLERS, forget_sensed
-from gridengine.state.apply_slaves import SLAVE_HANDLERS, abandon_slaves
+from gridengine.state.apply_slaves import SLAVE_HANDLERS, abandon, abandon_slaves
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hooks import decode_hook
 from gridengine.state.hosts import Host
@@ -203,6 +203,8 @@ def _task_ended(state: State, event: ev.TaskEnded) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks.pop(event.task_id)
     abandon_slaves(state, job, task)
+    if event.abandoned:
+        abandon(state, job, task)
     job.unsuccessful += bool(event.exit_status or event.failed or task.deleted_by)
     _unplace(state, job, task)
     reservations.note_use(state, job, event.time)
@@ -213,6 +215,8 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks[event.task_id]
     abandon_slaves(state, job, task)
+    if event.abandoned:
+        abandon(state, job, task)
     _unplace(state, job, task)
     reservations.note_use(state, job, event.time)
     task.status = "pending"

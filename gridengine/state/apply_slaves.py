@@ -15,6 +15,12 @@ from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
 
 
+def abandon(state: State, job: Job, task: Task) -> None:
+    """The try is over without a word of its host, which is told to kill and forget it."""
+    if host := state.hosts.get(task.host):
+        host.abandoned.append((job.id, task.id, task.attempt))
+
+
 def abandon_slaves(state: State, job: Job, task: Task) -> None:
     """The try is over; hosts where slaves of it may still run are told to kill and forget them."""
     for slave in task.slaves.values():
@@ -66,7 +72,7 @@ def _master_ended(state: State, event: ev.MasterEnded) -> None:
     state.jobs[event.job_id].tasks[event.task_id].master_end = event.end
 
 
-def _slaves_forgotten(state: State, event: ev.SlavesForgotten) -> None:
+def _tries_forgotten(state: State, event: ev.TriesForgotten) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
         host.abandoned = [key for key in host.abandoned if key not in event.keys]
@@ -78,5 +84,5 @@ SLAVE_HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.SlaveUsageReported: _slave_usage,
     ev.SlaveEnded: _slave_ended,
     ev.MasterEnded: _master_ended,
-    ev.SlavesForgotten: _slaves_forgotten,
+    ev.TriesForgotten: _tries_forgotten,
 }

@@ -117,7 +117,10 @@ class TaskUsageReported(Event, frozen=True, tag=True):
 
 
 class TaskEnded(Event, frozen=True, tag=True):
-    """A task has ended for good. What it used is in the accounting record of the same transaction."""
+    """A task has ended for good. What it used is in the accounting record of the same transaction.
+
+    `abandoned`: its host has not said so, and is told to kill and forget what it may still run of it.
+    """
 
     job_id: int
     task_id: int
@@ -125,6 +128,7 @@ class TaskEnded(Event, frozen=True, tag=True):
     time: float
     exit_status: int = 0
     failed: int = 0
+    abandoned: bool = False
 
 
 class TaskRequeued(Event, frozen=True, tag=True):
@@ -132,7 +136,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
 
     `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
     now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
-    `mishap`: why this try came to nothing, where that is no error of the job.
+    `mishap`: why this try came to nothing, where that is no error of the job. `abandoned`: as in `TaskEnded`.
     """
 
     job_id: int
@@ -143,6 +147,7 @@ class TaskRequeued(Event, frozen=True, tag=True):
     behind: bool = False
     restart: bool = True
     mishap: str = ""
+    abandoned: bool = False
 
 
 class UsageCharged(Event, frozen=True, tag=True):
@@ -229,7 +234,7 @@ SlaveCommandApplied = slave_events.SlaveCommandApplied
 SlaveUsageReported = slave_events.SlaveUsageReported
 SlaveEnded = slave_events.SlaveEnded
 MasterEnded = slave_events.MasterEnded
-SlavesForgotten = slave_events.SlavesForgotten
+TriesForgotten = slave_events.TriesForgotten
 
 # --- queue instances and hosts -------------------------------------------------------------------------
 
@@ -356,7 +361,7 @@ AnyEvent = (
     | SlaveUsageReported
     | SlaveEnded
     | MasterEnded
-    | SlavesForgotten
+    | TriesForgotten
     | InstanceFlagsChanged
     | InstanceErrorSet
     | InstanceErrorsCleared

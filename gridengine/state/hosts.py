@@ -15,7 +15,7 @@ class Host(Struct, omit_defaults=True):
     seconds by the qmaster's clock, moved when that is set (`ClockStepped`).
     `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
     `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
-    `abandoned`: slave tasks of tries that are over, which the host has still to kill and forget (TI-5).
+    `abandoned`: tasks and slave tasks whose tries are over, which the host has still to kill and forget (QF-14, TI-5).
     `execd`: the process of sge_execd that last said hello (QC-38).
     """
 

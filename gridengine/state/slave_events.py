@@ -62,8 +62,8 @@ class MasterEnded(Event, frozen=True, tag=True):
     end: MasterEnd
 
 
-class SlavesForgotten(Event, frozen=True, tag=True):
-    """The host has nothing left of these slave tasks of tries that were over."""
+class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
+    """The host has nothing left of these tasks and slave tasks, whose tries were over. Spools know it by its first name."""
 
     host: str
     keys: list[tuple[int, ...]]

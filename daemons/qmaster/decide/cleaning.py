@@ -1,7 +1,7 @@
 """Cleaning of queues: -cq takes all jobs out of queue instances, whatever their hosts say.
 
 Owns the verb. What runs ends as with a forced deletion: at once for the state, with an accounting record; its host is
-told to kill it when it next reports. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
+told to kill and forget it. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _clean(
         ended.add((job_id, task_id))
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        decision.events.append(TaskEnded(job_id, task_id, task.attempt, world.now, 137, FAILED_FORCED))
+        decision.events.append(TaskEnded(job_id, task_id, task.attempt, world.now, 137, FAILED_FORCED, abandoned=True))
         decision.accounting.append(
             (job_id, task_id, killed_record(state, job, task, world.now, FAILED_FORCED))
         )

@@ -2,7 +2,7 @@
 
 A name or pattern means the caller's own jobs, operator or not, unless -u names users: an operator says whose job it is.
 A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` of an operator removes
-it at once and leaves the rest to the host's inventory. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
+it at once, and its host is told to kill and forget it. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
 regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN does that without -f.
 Source: qdel(1) -f, -u; sge_conf(5) qmaster_params.
 """
@@ -125,7 +125,7 @@ def _delete_at_host(
 ) -> None:
     what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
     if force:
-        decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED))
+        decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED, abandoned=True))
         record = killed_record(state, job, task, world.now, FAILED_FORCED)
         decision.accounting.append((job.id, task.id, record))
         decision.answer.info(f"{caller.user} forced the deletion of {what}")

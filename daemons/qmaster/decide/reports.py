@@ -62,7 +62,7 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
             ended.add(report.key)
             verdict.forget.append(report.key)
         elif isinstance(report, UsageReport):
-            outcome.events += _usage(state, report)
+            _usage(state, report, outcome, verdict)
         elif isinstance(report, Checkpointed):
             _checkpointed(state, report.key, report.pid, outcome)
         elif isinstance(report, HostFaults):
@@ -73,13 +73,14 @@ def host_reports(state: State, host: str, reports: list[Report], now: float) -> 
     return outcome
 
 
-def _usage(state: State, report: UsageReport) -> list[ev.AnyEvent]:
-    if len(report.key) < SLAVE_KEY:
-        return [ev.TaskUsageReported(*try_of(report.key), report.usage)] if _live(state, report.key) else []
-    if live_slave(state, report.key) is None:
-        return []
+def _usage(state: State, report: UsageReport, outcome: Outcome, verdict: Verdict) -> None:
     used = report.usage
-    return [ev.SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io])]
+    if not _known(state, report.key):
+        verdict.forget.append(report.key)
+    elif len(report.key) < SLAVE_KEY:
+        outcome.events.append(ev.TaskUsageReported(*try_of(report.key), used))
+    else:
+        outcome.events.append(ev.SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io]))
 
 
 def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
@@ -91,6 +92,11 @@ def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> Non
 def _live(state: State, key: TaskKey) -> Task | None:
     task = state.task(*try_of(key))
     return task if task is not None and task.status != "pending" else None
+
+
+def _known(state: State, key: TaskKey) -> bool:
+    """Whether a try, or a slave task, is at work as far as the state says."""
+    return (_live if len(key) < SLAVE_KEY else live_slave)(state, key) is not None
 
 
 def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -> None:
@@ -143,7 +149,7 @@ def _inventory(
     booted = known is not None and known.incarnation != report.incarnation
     if booted:
         outcome.events.append(ev.HostBooted(host, report.incarnation))
-    verdict.forget.extend(key for key in report.keys if (live_slave if len(key) == SLAVE_KEY else _live)(state, key) is None)
+    verdict.forget.extend(key for key in report.keys if not _known(state, key))
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]

@@ -83,7 +83,7 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
             continue
         if not why_not(state, job, task):
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
-            decision.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now))
+            decision.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now, abandoned=True))
         elif "ENABLE_RESCHEDULE_KILL" in flags and job.kind == "batch":
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_LOST)))
-            decision.events.append(ev.TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST))
+            decision.events.append(ev.TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST, abandoned=True))

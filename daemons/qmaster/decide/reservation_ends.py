@@ -50,7 +50,7 @@ def end_reservation(
             if task.status == "pending":
                 continue
             if force:
-                decision.events.append(TaskEnded(job_id, task.id, task.attempt, now, 137, FAILED_FORCED))
+                decision.events.append(TaskEnded(job_id, task.id, task.attempt, now, 137, FAILED_FORCED, abandoned=True))
                 record = killed_record(state, job, task, now, FAILED_FORCED)
                 decision.accounting.append((job_id, task.id, record))
                 continue

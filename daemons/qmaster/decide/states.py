@@ -72,7 +72,7 @@ def _take_back(state: State, now: float, decision: Decision) -> None:
         if not state.hosts[task.host].up:
             decision.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             behind = goes_behind(state, job)
-            decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind))
+            decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind, abandoned=True))
 
 
 def _change_instance(

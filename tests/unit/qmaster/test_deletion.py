@@ -8,7 +8,9 @@ import pytest
 
 from daemons.qmaster.decide.deletion_slices import SLICE, slices
 from daemons.qmaster.service import Service
+from gridengine.delivery import UsageReport
 from gridengine.gdi.requests import Answer, Caller, DeleteJobs
+from gridengine.state.jobs import Usage
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
@@ -32,6 +34,29 @@ def test_an_owner_may_force_what_its_host_does_not_answer_for(cell: Cell) -> Non
     assert "forced" in answer.answers[0][1] and job not in cell.state.jobs
     other, _ = running(cell)
     assert cell.ask("delete_jobs", "bob", targets=[str(other)], force=True).status == 1 and other in cell.state.jobs
+
+
+@pytest.mark.statement("SO-46", "QF-14")
+@pytest.mark.parametrize("how", ["qdel -f", "qconf -cq"])
+def test_what_is_ended_by_force_is_killed_on_its_host_at_once(cell: Cell, how: str) -> None:
+    job, host = running(cell)
+    name, fields = {
+        "qdel -f": ("delete_jobs", {"targets": [str(job)], "force": True}),
+        "qconf -cq": ("clean_queues", {"queues": [f"all.q@{host}"]}),
+    }[how]
+    assert cell.admin(name, **fields).status == 0 and job not in cell.state.jobs
+    cell.restart()
+    cell.deliver()
+    assert (job, 1, 1) not in cell.running, "the host was told, and needs no restart for it"
+    assert cell.state.hosts[host].abandoned == []
+
+
+@pytest.mark.statement("EX-9")
+def test_a_host_that_measures_what_nobody_knows_is_told_to_forget_it(cell: Cell) -> None:
+    job, host = running(cell)
+    assert cell.report(host, UsageReport((job, 1, 1), Usage(1.0)))[0].forget == []
+    assert cell.report(host, UsageReport((job, 1, 2), Usage(1.0)))[0].forget == [(job, 1, 2)]
+    assert cell.report(host, UsageReport((job, 1, 1, 7), Usage(1.0)))[0].forget == [(job, 1, 1, 7)]
 
 
 @pytest.mark.statement("SO-48")
