@@ -9,11 +9,15 @@ Grammar (sge_types(5) expression, pattern; QN-4, QN-5, CX-53..58):
     pattern    = {"*" | "?" | "[" set "]" | "\\\\" any | any other character}
 The operators `& | ! ( )` always divide, also inside brackets and behind a backslash (X-6: `[a|b]` is `[a` or `b]`).
 In a set `^` is an ordinary member; a `[` without its `]` is itself; `.` is itself.
+
+A match takes time in proportion to the length of the string, whatever the pattern is: others wait for it meanwhile.
 """
 
-import re
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import accumulate
 
 from gridengine.errors import SyntaxFault
 
@@ -21,7 +25,10 @@ Matcher = Callable[[str], bool]
 
 _OPERATORS = frozenset("&|!()")
 _PATTERN_CHARACTERS = frozenset("*?[\\")
+_BEYOND_STARS = frozenset("?[\\")
 _DEEPEST = 100
+#: patterns in one expression: each is matched against every name
+_MOST_PATTERNS = 64
 
 
 def is_pattern(text: str) -> bool:
@@ -29,7 +36,7 @@ def is_pattern(text: str) -> bool:
     return not (_OPERATORS | _PATTERN_CHARACTERS).isdisjoint(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def compile_expression(text: str, ignore_case: bool = False) -> Matcher:
     """A function that tells whether a string matches the whole expression.
 
@@ -56,6 +63,7 @@ class _Parser:
         self.text = text
         self.ignore_case = ignore_case
         self.position = 0
+        self.patterns = 0
 
     def fail(self) -> None:
         raise SyntaxFault(f'the expression "{self.text}" is wrong at position {self.position + 1}')
@@ -100,41 +108,128 @@ class _Parser:
             self.position += 1
         if start == self.position:
             self.fail()
+        self.patterns += 1
+        if self.patterns > _MOST_PATTERNS:
+            raise SyntaxFault(f'the expression "{self.text[:40]}..." has more than {_MOST_PATTERNS} patterns')
         return _compile_pattern(self.text[start : self.position], self.ignore_case)
 
 
 def _compile_pattern(pattern: str, ignore_case: bool) -> Matcher:
+    if ignore_case:
+        exact = _compile_pattern(pattern.lower(), False)
+        return lambda value: exact(value.lower())
     if _PATTERN_CHARACTERS.isdisjoint(pattern):
-        if ignore_case:
-            folded = pattern.lower()
-            return lambda value: value.lower() == folded
         return pattern.__eq__
-    if pattern.strip("*") == "":
-        return lambda value: True
-    matcher = re.compile(_to_regular_expression(pattern), re.DOTALL | (re.IGNORECASE if ignore_case else 0)).fullmatch
-    return lambda value: matcher(value) is not None
+    if _BEYOND_STARS.isdisjoint(pattern):
+        return _Pieces(pattern)
+    return _Elements(pattern)
 
 
-def _to_regular_expression(pattern: str) -> str:
-    parts: list[str] = []
+class _Pieces:
+    """A pattern of plain text and `*` only: its pieces are looked for one behind the other, each as early as possible."""
+
+    __slots__ = ("head", "middle", "tail", "shortest")
+
+    def __init__(self, pattern: str) -> None:
+        self.head, *middle, self.tail = pattern.split("*")
+        self.middle = [piece for piece in middle if piece]
+        self.shortest = len(pattern) - pattern.count("*")
+
+    def __call__(self, value: str) -> bool:
+        if len(value) < self.shortest or not (value.startswith(self.head) and value.endswith(self.tail)):
+            return False
+        position, end = len(self.head), len(value) - len(self.tail)
+        for piece in self.middle:
+            position = value.find(piece, position, end) + len(piece)
+            if position < len(piece):
+                return False
+        return True
+
+
+class _Elements:
+    """Any pattern. The places between the characters of a string that the elements so far may have led to are the bits of
+    a number, so that one step of a few operations takes all of them across the next element.
+    """
+
+    __slots__ = ("_steps", "_shortest")
+
+    def __init__(self, pattern: str) -> None:
+        self._steps = _steps(pattern)
+        self._shortest = sum(step is not None for step in self._steps)
+
+    def __call__(self, value: str) -> bool:
+        if len(value) < self._shortest:
+            return False
+        everywhere = (2 << len(value)) - 1
+        positions = _positions(value)
+        places = 1
+        for spans in self._steps:
+            if spans is None:
+                places = everywhere & -(places & -places)
+            elif spans is _ANY:
+                places = places << 1 & everywhere
+            else:
+                places = (places & positions.within(spans)) << 1
+            if not places:
+                return False
+        return places >> len(value) == 1
+
+
+Spans = list[tuple[int, int]]
+"""First and last code points, disjoint and in ascending order."""
+_ANY: Spans = [(0, sys.maxunicode)]
+
+
+class _Positions:
+    """Where in a string which characters are: bit i of a number stands for the character at i."""
+
+    __slots__ = ("_of_code", "_codes", "_below")
+
+    def __init__(self, value: str) -> None:
+        self._of_code: dict[int, int] = {}
+        bit = 1
+        for code in map(ord, value):
+            self._of_code[code] = self._of_code.get(code, 0) | bit
+            bit <<= 1
+        self._codes = sorted(self._of_code)
+        self._below = list(accumulate((self._of_code[code] for code in self._codes), initial=0))
+
+    def within(self, spans: Spans) -> int:
+        """The positions of all characters of these code points."""
+        found = 0
+        for first, last in spans:
+            if first == last:
+                found |= self._of_code.get(first, 0)
+            else:
+                found |= self._below[bisect_right(self._codes, last)] - self._below[bisect_left(self._codes, first)]
+        return found
+
+
+#: the patterns of one expression are asked about the same string one after the other
+_positions = lru_cache(maxsize=1)(_Positions)
+
+
+def _steps(pattern: str) -> list[Spans | None]:
+    """What each element takes one character of; None for `*`."""
+    steps: list[Spans | None] = []
     position = 0
     while position < len(pattern):
         character = pattern[position]
         position += 1
         if character == "*":
-            if parts[-1:] != [".*"]:
-                parts.append(".*")
+            if steps[-1:] != [None]:
+                steps.append(None)
         elif character == "?":
-            parts.append(".")
-        elif character == "\\" and position < len(pattern):
-            parts.append(re.escape(pattern[position]))
-            position += 1
+            steps.append(_ANY)
         elif character == "[" and (end := _end_of_set(pattern, position)) > 0:
-            parts.append(_set_to_regular_expression(pattern[position:end]))
+            steps.append(_spans_of_set(pattern[position:end]))
             position = end + 1
         else:
-            parts.append(re.escape(character))
-    return "".join(parts)
+            if character == "\\" and position < len(pattern):
+                character = pattern[position]
+                position += 1
+            steps.append([(ord(character), ord(character))])
+    return steps
 
 
 def _end_of_set(pattern: str, start: int) -> int:
@@ -147,19 +242,31 @@ def _end_of_set(pattern: str, start: int) -> int:
     return -1
 
 
-def _set_to_regular_expression(members: str) -> str:
-    """A character class; a range whose end is below its start has no member."""
-    characters = re.findall(r"\\.|.", members, re.DOTALL)
-    plain = [character[-1] for character in characters]
-    parts: list[str] = []
+def _spans_of_set(members: str) -> Spans:
+    """The members of a set; a range whose end is below its start has none."""
+    plain: list[tuple[str, bool]] = []
+    letters = iter(members)
+    for letter in letters:
+        escaped = letter == "\\"
+        plain.append((next(letters, letter) if escaped else letter, escaped))
+    spans: Spans = []
     position = 0
     while position < len(plain):
-        low = plain[position]
-        if position + 2 < len(plain) and characters[position + 1] == "-":
-            if low <= plain[position + 2]:
-                parts.append(f"{re.escape(low)}-{re.escape(plain[position + 2])}")
-            position += 3
+        low = high = ord(plain[position][0])
+        if position + 2 < len(plain) and plain[position + 1] == ("-", False):
+            high = ord(plain[position + 2][0])
+            position += 2
+        position += 1
+        if low <= high:
+            spans.append((low, high))
+    return _disjoint(spans)
+
+
+def _disjoint(spans: Spans) -> Spans:
+    found: Spans = []
+    for low, high in sorted(spans):
+        if found and low <= found[-1][1]:
+            found[-1] = (found[-1][0], max(high, found[-1][1]))
         else:
-            parts.append(re.escape(low))
-            position += 1
-    return f"[{''.join(parts)}]" if parts else "(?!)"
+            found.append((low, high))
+    return found
