@@ -23,8 +23,8 @@ _LARGEST_ID = 4294967295
 #: more runs than these are kept as a bitmap, unless they are so far apart that the bitmap would be the larger
 _MOST_RUNS = 1024
 _IDS_A_RUN = 512
-#: ids over which progressions of different steps are combined
-_WIDEST = 1 << 27
+#: ids over which a text may combine progressions of different steps: a bit each, and a request may do it often
+_WIDEST = 1 << 20
 
 
 def _id(text: str, whole: str) -> int:
@@ -122,19 +122,20 @@ class Ranges:
         if not all(lists):
             raise SyntaxFault(f'"{text}" is not a list of ranges')
         runs = [_progression(part) for parts in lists for part in parts]
-        if len(runs) > 1 and any(run.step > 1 and run[-1] - run.start > _WIDEST for run in runs):
+        first, last = min(run.start for run in runs), max(run[-1] for run in runs)
+        if len(runs) > 1 and last - first >= _WIDEST and any(run.step > 1 for run in runs):
             raise SyntaxFault(f'"{text}": ranges with a step can be combined over {_WIDEST} ids at most')
         return cls(runs)
 
     @classmethod
     def load(cls, text: str) -> "Ranges":
         """The way back from `dump`. Raises SyntaxFault or ValueError."""
-        if "=" not in text:
-            return cls.parse(text) if text else cls()
+        if not text:
+            return cls()
         return cls._of(tuple(Bitmap.load(part) if "=" in part else _trim(_progression(part)) for part in text.split(",")))
 
     def dump(self) -> str:
-        """The form of the journal: `parse` reads it, but for bitmaps, which stay small."""
+        """The form of the journal, short for whatever set."""
         return ",".join(_text(run) if isinstance(run, range) else run.dump() for run in self.runs)
 
     @classmethod

@@ -7,16 +7,20 @@ Owns which moments a rule means and what a series may be; the rules themselves a
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice, pairwise
 
-from dateutil.rrule import rrulestr
+from dateutil.rrule import HOURLY, rrule, rrulestr
 
 from daemons.qmaster.decide.refused import Refused
 
 _MOMENT = "%Y%m%dT%H%M%S"
 MOST = 366
 """Occurrences of one series."""
+HORIZON = timedelta(days=3653)
+"""How far ahead a series may reach: ten years."""
+MOST_EXAMINED = 20_000
+"""Days, or hours, that are looked at for occurrences."""
 
 
 def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[float]:
@@ -28,8 +32,10 @@ def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[
         raise Refused(f'denied: the rule "{rule}" must say COUNT or UNTIL: a series has an end')
     first = datetime.fromtimestamp(start, zone).replace(tzinfo=None)
     try:
-        found = list(islice(rrulestr(_in_local_time(rule, zone), dtstart=first), MOST + 1))
-    except (ValueError, TypeError, KeyError) as error:
+        found = _moments(_in_local_time(rule, zone), first)
+    except _Unending:
+        raise Refused(f'denied: the rule "{rule}" means times that are more than ten years ahead, or never') from None
+    except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
         raise Refused(f'denied: "{rule}" is not a recurrence rule: {error}') from None
     if not found:
         raise Refused(f'denied: the rule "{rule}" means no time at all')
@@ -40,6 +46,41 @@ def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[
     if any(later - earlier < duration for earlier, later in pairwise(starts)):
         raise Refused(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
     return starts
+
+
+class _Unending(Exception):
+    """The search for occurrences came to no end within its bounds."""
+
+
+class _Examined(tuple[int, ...]):
+    """The months of a rule. The library looks each day or hour that it examines up here, and would go on to the year 9999
+    for a rule that means no day, such as the 30th of February; this ends the search."""
+
+    left = MOST_EXAMINED
+
+    def __contains__(self, month: object) -> bool:
+        self.left -= 1
+        if self.left < 0:
+            raise _Unending
+        return super().__contains__(month)
+
+
+def _moments(rule: str, first: datetime) -> list[datetime]:
+    """The moments of a rule from `first` on, at most MOST + 1. Raises _Unending, and what the library raises."""
+    parsed = rrulestr(rule, dtstart=first)
+    if not isinstance(parsed, rrule) or ":" in rule.removeprefix("RRULE:"):
+        raise ValueError("it is more than one rule")
+    if parsed._freq > HOURLY:  # type: ignore[attr-defined]
+        raise ValueError("FREQ is none of YEARLY, MONTHLY, WEEKLY, DAILY, HOURLY")
+    parsed._bymonth = _Examined(parsed._bymonth or range(1, 13))  # type: ignore[attr-defined]
+    found = []
+    for moment in islice(parsed, MOST + 1):
+        if moment > first + HORIZON:
+            raise _Unending
+        found.append(moment)
+    if not parsed._until and len(found) < min(parsed._count, MOST + 1):  # type: ignore[attr-defined]
+        raise _Unending
+    return found
 
 
 def _in_local_time(rule: str, zone: tzinfo) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dateutil import rrule as rrule_module
 
+from daemons.qmaster.decide.reservation_series import MOST_EXAMINED
 from gridengine.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell
@@ -119,10 +122,48 @@ def test_a_rule_makes_a_reservation_for_each_time(shell: Shell, cell: ReservingC
         ("FREQ=HOURLY;COUNT=3", "overlap"),
         ("FREQ=DAILY;COUNT=1000", "more than 366"),
         ("FREQ=DAILY;UNTIL=20200101T000000", "no time at all"),
+        ("FREQ=YEARLY;COUNT=12", "more than ten years ahead"),
+        ("FREQ=MINUTELY;COUNT=2", "FREQ is none of"),
+        ("RRULE:FREQ=DAILY;COUNT=2 EXDATE:20260118T090000", "more than one rule"),
+        ("DTSTART:00010101T000000 RRULE:FREQ=DAILY;COUNT=2", "more than one rule"),
+        ("FREQ=DAILY;COUNT=2;INTERVAL=99999999999999999999", "never|not a recurrence rule|no time at all"),
     ],
 )
 def test_rules_that_cannot_be(cell: ReservingCell, rule: str, text: str) -> None:
-    assert text in cell.refused(at=100, duration=7200, rule=rule)
+    assert re.search(text, cell.refused(at=100, duration=7200, rule=rule))
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "FREQ=HOURLY;COUNT=1;BYMONTH=2;BYMONTHDAY=30",
+        "FREQ=DAILY;COUNT=1;BYMONTHDAY=31;BYMONTH=4",
+        "FREQ=HOURLY;COUNT=1;BYSETPOS=2",
+        "FREQ=YEARLY;COUNT=1;BYYEARDAY=366;BYMONTH=1",
+        "FREQ=MONTHLY;COUNT=2;BYMONTHDAY=31;BYMONTH=2",
+    ],
+)
+def test_a_rule_that_means_no_day_is_looked_for_within_bounds(
+    cell: ReservingCell, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library alone looks at every day until the year 9999."""
+    looked_at = 0
+
+    class Counting(rrule_module._iterinfo):  # type: ignore[misc,name-defined]
+        @property
+        def mmask(self) -> object:
+            nonlocal looked_at
+            looked_at += 1
+            assert looked_at <= MOST_EXAMINED + 1
+            return self.months
+
+        @mmask.setter
+        def mmask(self, months: object) -> None:
+            self.months = months
+
+    monkeypatch.setattr(rrule_module, "_iterinfo", Counting)
+    assert "more than ten years ahead, or never" in cell.refused(at=100, duration=60, rule=rule)
+    assert looked_at > 1000
 
 
 @pytest.mark.parametrize("option", ["-latest 01181200", "-find 2"])

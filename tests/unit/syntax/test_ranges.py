@@ -114,3 +114,14 @@ def test_many_runs_that_interleave() -> None:
             assert set(one - other) == left - right
             assert set(one & other) == left & right
             assert set(Ranges.parse(str(one))) == left
+
+
+@pytest.mark.parametrize("text", ["1-4000000000:2,5-4000000001:3", "1-1000:2,3-4294967295", "1-9:2,4000000000"])
+def test_a_text_cannot_make_the_bits_of_an_unlimited_span(text: str) -> None:
+    with pytest.raises(SyntaxFault, match="can be combined over 1048576 ids"):
+        Ranges.parse(text)
+
+
+def test_what_the_journal_holds_may_be_wider_than_what_a_text_may_ask_for() -> None:
+    wide = Ranges([range(1, 4_000_000, 2)]) - Ranges([range(9, 30)])
+    assert Ranges.load(wide.dump()) == wide and len(wide.runs) > 1
