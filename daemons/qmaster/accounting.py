@@ -1,13 +1,10 @@
-"""Accounting records: the 45 fields of sge_accounting(5), and the text file that holds them.
+"""Accounting records: the 45 fields of sge_accounting(5), and the line that a record is in `common/accounting`.
 
-Owns the making of a record from a job's end and the appending to `common/accounting`. The index that `qacct -j`
-reads is in the spool, in the same transaction as the end of the job; the text file follows it.
-Source: statements AC-1 … AC-6.
+Owns the making of a record from a job's end. The index that `qacct -j` reads is in the spool, in the same transaction as the
+end of the job; the text file follows it (`accounting_file`). Source: statements AC-1 … AC-6.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 from gridengine.delivery import Ended
 from gridengine.state.jobs import Job, Task
@@ -21,8 +18,6 @@ RUSAGE = (
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
 
 _PE_TASKID = 41  # position of that field, from 0
-
-HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 
 
 def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
@@ -111,20 +106,5 @@ def category(job: Job) -> str:
 
 
 def line(fields: list[str]) -> str:
-    """A record as a line; a colon or line break inside a field becomes a blank (AC-6)."""
-    return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields) + "\n"
-
-
-class AccountingFile:
-    """The text file `common/accounting`: appended to after the commit, world readable, made when first needed."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def append(self, records: list[list[str]]) -> None:
-        """Append records; raises OSError when the disk does not take them (the index keeps them)."""
-        text = "".join(line(fields) for fields in records)
-        with self.path.open("a") as file:
-            if file.tell() == 0:
-                file.write(HEADER)
-            file.write(text)
+    """A record as a line without its end; a colon or line break inside a field becomes a blank (AC-6)."""
+    return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields)

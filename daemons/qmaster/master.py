@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from daemons.qmaster.accounting import AccountingFile
+from daemons.qmaster.accounting_file import AccountingFile
 from daemons.qmaster.admit import admit
 from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide import decide
@@ -65,7 +65,8 @@ class Master:
         self.spool = spool
         self.state: State = spool.load()
         self.committed = self.state.revision
-        self.accounting = AccountingFile(accounting)
+        self.accounting = AccountingFile(accounting, spool)
+        self.accounting.follow()
         self.reporting = ReportingFile(accounting.with_name("reporting"))
         self.world = world
         self.subscribers: list[Callable[[int, list[AnyEvent]], None]] = []
@@ -119,6 +120,8 @@ class Master:
         self.record(end_overdue(self.state, world.now), DAEMON)
         if self.state.reservations:
             self._tend_reservations(world)
+        self.accounting.tend(world.steady)
+        self.reporting.tend()
 
     def _look_at_clock(self) -> World:
         """The world now; what is measured since an earlier moment is moved along when the clock was set meanwhile."""
@@ -255,13 +258,12 @@ class Master:
             self.spool.commit(durable)
 
     def published(self, transactions: list[Transaction]) -> None:
-        """After the write: note the revision, append accounting, tell subscribers."""
+        """After the write: note the revision, have the accounting file follow, tell subscribers."""
         if not transactions:
             return
         self.committed = transactions[-1].revision
-        records = [record for t in transactions for _, _, record in t.accounting]
-        if records:
-            self.accounting.append(records)
+        if any(transaction.accounting for transaction in transactions):
+            self.accounting.follow()
         for transaction in transactions:
             for subscriber in self.subscribers:
                 subscriber(transaction.revision, transaction.events)

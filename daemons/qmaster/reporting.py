@@ -12,9 +12,13 @@ from pathlib import Path
 
 from daemons.qmaster import reservation_log as log
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.text_file import TextFile
 from gridengine.placement.site import EXCLUSIVE
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+
+MOST_WAITING = 100_000
+"""Records that wait for a disk that is full; the oldest go first."""
 
 
 def reporting_wanted(state: State) -> bool:
@@ -65,12 +69,20 @@ def _plain(field: object) -> str:
 
 
 class ReportingFile:
-    """The file `common/reporting`: appended to after the commit, made when first needed."""
+    """The file `common/reporting`. What the disk does not take waits in memory, MOST_WAITING records of it at most."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = TextFile(path)
+        self._waiting: list[str] = []
 
     def append(self, lines: list[str]) -> None:
-        """Append records; raises OSError when the disk does not take them."""
-        with self.path.open("a") as file:
-            file.write("".join(f"{line}\n" for line in lines))
+        """Append records, now or as soon as it can be done."""
+        self._waiting += lines
+        self.tend()
+
+    def tend(self) -> None:
+        """Write what waits."""
+        if self._waiting and self._file.append(self._waiting):
+            self._waiting = []
+        del self._waiting[:-MOST_WAITING]

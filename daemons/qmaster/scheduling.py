@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.schedule_file import ScheduleFile
+from daemons.qmaster.text_file import TextFile
 from gridengine.orders import Orders
 from gridengine.state import events as ev
 from gridengine.units import parse_time
@@ -55,7 +55,7 @@ class SchedulerDriver:
         self._snapshot_due = True
         self._monitored = False
         common = master.reporting.path.parent
-        self._schedule_file, self._run_log = ScheduleFile(common / "schedule"), ScheduleFile(common / "schedd_runlog")
+        self._schedule_file, self._run_log = TextFile(common / "schedule"), TextFile(common / "schedd_runlog")
         master.subscribers.append(self._committed)
 
     def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:

@@ -149,10 +149,15 @@ class Spool:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
 
-    def accounting(self, job_ids: list[int] | None = None, after: int = 0) -> Iterator[tuple[int, list[str]]]:
-        """Accounting records as (row id, 45 fields) in order of their end; of the given jobs, or all after a row."""
+    def accounting(
+        self, job_ids: list[int] | None = None, after: int = 0, most: int = -1
+    ) -> Iterator[tuple[int, list[str]]]:
+        """Accounting records as (row id, 45 fields) in order of their end; of the given jobs, or of all, after a row.
+
+        `most`: how many of all jobs', -1 for no limit.
+        """
         if job_ids is None:
-            rows = self._db.execute("select id, record from accounting where id > ? order by id", (after,))
+            rows = self._db.execute("select id, record from accounting where id > ? order by id limit ?", (after, most))
         else:
             marks = ",".join("?" * len(job_ids))
             rows = self._db.execute(
@@ -160,6 +165,11 @@ class Spool:
             )
         for row_id, record in rows:
             yield row_id, msgspec.json.decode(record, type=list[str])
+
+    def last_accounting_row(self) -> int:
+        """The row id of the newest accounting record, 0 when there is none."""
+        row = self._db.execute("select max(id) from accounting").fetchone()
+        return int(row[0] or 0) if row else 0
 
     def history(self, limit: int, revision: int = 0, kind: str = "", name: str = "") -> list[tuple[Any, ...]]:
         """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).
@@ -179,7 +189,11 @@ class Spool:
         return spool_file.recall(self._db, key)
 
     def remember(self, key: str, value: str) -> None:
-        spool_file.remember(self._db, key, value)
+        """Keep a fact, in a commit of its own. Raises SpoolError."""
+        try:
+            spool_file.remember(self._db, key, value)
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
     def close(self) -> None:
         self._db.close()

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from daemons.qmaster.schedule_file import ScheduleFile
 from daemons.qmaster.scheduling import SchedulerDriver
+from daemons.qmaster.text_file import TextFile
 from gridengine.orders import Orders
 from tests.harness import Cell
 
@@ -67,7 +67,7 @@ def test_an_interval_of_0_stops_scheduling_until_there_is_another(
 
 @pytest.mark.statement("SC-10")
 def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ScheduleFile(tmp_path / "missing" / "schedule").append(["::::::::"])
+    assert not TextFile(tmp_path / "missing" / "schedule").append(["::::::::"])
     assert "cannot be written" in caplog.text
 
 
