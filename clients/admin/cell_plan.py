@@ -19,6 +19,9 @@ from clients.admin.refusal import Refusal
 #: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
 QMASTER_PORT = 6444
 RAY_PORT = 6446
+#: What Ray's nodes and interactive sessions listen on; a node needs RAY_BLOCK of them (docs/security.md).
+RAY_PORTS = "6447-6510"
+RAY_BLOCK = 16
 
 #: A Unix socket's path may have 107 bytes, and the longest name in the run directory is `gateway.sock`.
 RUN_DIR_BYTES = 107 - len("/gateway.sock")
@@ -39,6 +42,7 @@ class CellPlan:
     master_host: str
     qmaster_port: int
     ray_port: int
+    ray_ports: str
     run_dir: Path
     spool_dir: Path
     exec_hosts: tuple[str, ...]
@@ -57,6 +61,7 @@ class CellPlan:
             "run_dir": str(self.run_dir),
             "qmaster_port": str(self.qmaster_port),
             "ray_port": str(self.ray_port),
+            "ray_ports": self.ray_ports,
             "security_mode": "tls",
         }
 
@@ -71,6 +76,7 @@ class CellWishes:
     admin_user: str | None = None
     qmaster_port: int | None = None
     ray_port: int | None = None
+    ray_ports: str = RAY_PORTS
     run_dir: Path | None = None
     spool_dir: Path | None = None
     exec_hosts: list[str] = field(default_factory=list)
@@ -114,6 +120,7 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
         master_host,
         qmaster_port,
         ray_port,
+        _port_range(wishes.ray_ports, (qmaster_port, ray_port)),
         run_dir,
         _path("--spool-dir", spool_dir),
         exec_hosts,
@@ -155,6 +162,16 @@ def _ports(wishes: CellWishes) -> tuple[int, int]:
     if qmaster_port == ray_port:
         raise Refusal(f"--qmaster-port and --ray-port are both {ray_port}: they must differ")
     return qmaster_port, ray_port
+
+
+def _port_range(text: str, others: tuple[int, int]) -> str:
+    found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
+    low, high = (int(word) for word in found.groups()) if found else (0, 0)
+    if not (1 <= low and high <= 65535 and high - low + 1 >= RAY_BLOCK):
+        raise Refusal(f'--ray-ports "{text}": say FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
+    if any(low <= port <= high for port in others):
+        raise Refusal(f"--ray-ports {text}: --qmaster-port and --ray-port must lie outside")
+    return text
 
 
 def _aliases(texts: list[str]) -> dict[str, list[str]]:

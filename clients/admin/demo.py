@@ -21,10 +21,10 @@ from pathlib import Path
 import psutil
 
 from clients.admin.cell import Cell, read_cell
-from clients.admin.cell_plan import CellPlan, CellWishes, plan_cell
+from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
-from clients.admin.free_ports import free_ports
+from clients.admin.free_ports import free_ports, free_range
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop
 from clients.admin.progress import Progress
@@ -172,6 +172,7 @@ def demo_plan(place: Path) -> CellPlan:
             cell="demo",
             qmaster_port=qmaster_port,
             ray_port=ray_port,
+            ray_ports="{}-{}".format(*free_range(RAY_BLOCK * (1 + len(HOSTS)))),
             run_dir=place / "run",
             spool_dir=place / "spool",
             exec_hosts=list(HOSTS),

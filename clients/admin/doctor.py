@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
+from clients.admin.addresses import host_addresses
 from clients.admin.cell import Cell, CellFiles, read_cell
 from clients.admin.certificate import belongs_together, validity
 from clients.admin.installation import Installation
@@ -218,9 +219,11 @@ def check_ports(cell: Cell) -> Iterator[Finding]:
     """The master host's ports answer; on the master host itself, before the start, nobody else has them."""
     here = is_master_here(cell)
     down = here and not answers(cell.run_dir / "gdi.sock")
+    aliases = [alias for alias, unique in host_aliases(cell).items() if unique == cell.master_host]
+    master = next(iter(host_addresses(cell.master_host, aliases)), cell.master_host)
     for key in ("qmaster_port", "ray_port"):
         port = int(cell.settings[key])
-        taken = _connects("localhost" if here else cell.master_host, port)
+        taken = _connects(master, port)
         if down and taken:
             yield Finding(f"another program has {key} {port}", f"end it, or change {key} in {cell.files.bootstrap}")
         elif not down and not taken:

@@ -30,6 +30,14 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def free_range(count: int) -> tuple[int, int]:
+    """Return the first and the last of `count` neighbouring ports that nobody listens on."""
+    while True:
+        (first,) = free_ports(1)
+        if all(_is_free(port) for port in range(first + 1, first + count)):
+            return first, first + count - 1
+
+
 def _is_free(port: int) -> bool:
     with socket.socket() as one:
         try:

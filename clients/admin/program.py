@@ -13,7 +13,7 @@ from rich.console import Console
 
 from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.cell import Cell, cell_of_environment, read_cell
-from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, CellWishes, plan_cell
+from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
@@ -62,6 +62,9 @@ def init(
     admin_user: Annotated[str | None, typer.Option(help="Owner of the cell's files. Default: you.")] = None,
     qmaster_port: Annotated[int, typer.Option(envvar="SGE_QMASTER_PORT", help="Requests, TLS.")] = QMASTER_PORT,
     ray_port: Annotated[int, typer.Option(help="Ray's head on the master host.")] = RAY_PORT,
+    ray_ports: Annotated[
+        str, typer.Option(metavar="FIRST-LAST", help="Ray's nodes and sessions, on all hosts.")
+    ] = RAY_PORTS,
     run_dir: Annotated[
         Path | None, typer.Option(help="Sockets, on each host. Default: /run/gridengine/CELL for root, else in /tmp.")
     ] = None,
@@ -89,6 +92,7 @@ def init(
             admin_user,
             qmaster_port,
             ray_port,
+            ray_ports,
             run_dir,
             spool_dir,
             exec_host or [],

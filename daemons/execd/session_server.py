@@ -7,6 +7,7 @@ event loop: when that ends the sessions stay, and clients come again. Source: do
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import logging
 import os
@@ -20,6 +21,7 @@ import msgspec
 from daemons.execd.site import task_directory
 from daemons.runtime import keys
 from daemons.runtime.cell import Cell
+from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import is_ticket
 from gridengine.state.jobs import TaskKey
 
@@ -51,16 +53,21 @@ class SessionServer:
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the port cannot be had, CellFault without keys."""
-        server = await asyncio.start_server(
-            self._serve,
-            host="0.0.0.0",
-            port=self.port or self._cell.execd_port,
-            ssl=keys.server_context(self._cell),
-            limit=_CHUNK,
-        )
-        async with server:
+        async with await self._listen() as server:
             self.port = server.sockets[0].getsockname()[1]
             await server.serve_forever()
+
+    async def _listen(self) -> asyncio.Server:
+        """On this host's own address, at the port that it had before or the first that nobody has."""
+        address, tls = self._cell.address(self._host), keys.server_context(self._cell)
+        ports = [self.port] if self.port else session_ports(self._cell)
+        for port in ports:
+            try:
+                return await asyncio.start_server(self._serve, address, port, ssl=tls, limit=_CHUNK)
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE or port == ports[-1]:
+                    raise
+        raise AssertionError("a cell has a port for sessions")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

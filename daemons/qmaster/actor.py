@@ -89,7 +89,8 @@ class QmasterActor:
 
     async def _start(self) -> None:
         cell = self._cell
-        await self._service.start(cell.gdi_socket, self._host, gdi_key(cell), cell.qmaster_port, server_context(cell))
+        address, tls = cell.address(self._host), server_context(cell)
+        await self._service.start(cell.gdi_socket, self._host, gdi_key(cell), address, cell.qmaster_port, tls)
         self._watch = self._loop.create_task(self._watch_nodes())
 
     # --- called by other actors ------------------------------------------------------------------------------

@@ -42,7 +42,8 @@ class GdiServer:
         self._key = key
         self._runner: web.AppRunner | None = None
 
-    async def start(self, path: Path, port: int = 0, tls: SSLContext | None = None) -> None:
+    async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
+        """`address`: of the master host, the one interface that the port is bound to."""
         app = web.Application(client_max_size=MAX_BODY)
         app.router.add_post("/v1/{name}", self._serve)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
@@ -52,7 +53,7 @@ class GdiServer:
         await web.UnixSite(self._runner, str(path)).start()
         path.chmod(0o666)
         if tls is not None:
-            await web.TCPSite(self._runner, "0.0.0.0", port, ssl_context=tls, reuse_address=True).start()
+            await web.TCPSite(self._runner, address, port, ssl_context=tls, reuse_address=True).start()
 
     async def stop(self) -> None:
         if self._runner is not None:

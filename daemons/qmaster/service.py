@@ -86,7 +86,7 @@ class Service:
         self._verifier = ServerVerifier(lambda: master.state.configuration())
         master.subscribers.append(self._committed)
 
-    async def start(self, socket: Path, host: str, key: str, port: int = 0, tls: Any = None) -> None:
+    async def start(self, socket: Path, host: str, key: str, address: str = "", port: int = 0, tls: Any = None) -> None:
         self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events, "job_list": self._job_list}, host, key)
         self._sessions = Sessions(key)
         loop = asyncio.get_running_loop()
@@ -95,7 +95,7 @@ class Service:
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers())]
         for name in self.master.state.hosts:
             self.dispatcher.wake(name)
-        await self._gdi.start(socket, port, tls)
+        await self._gdi.start(socket, address, port, tls)
 
     async def stop(self) -> None:
         """End cleanly: nothing acknowledged is left unwritten."""

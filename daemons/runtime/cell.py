@@ -15,6 +15,11 @@ from pathlib import Path
 _REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
 LOOPBACK = "127.0.0.1"
 
+#: What Ray's nodes and interactive sessions listen on where bootstrap says nothing: enough for four nodes on a machine.
+RAY_PORTS = (6447, 6510)
+#: Ports that one node may need: two of its raylet, one an actor, one of interactive sessions.
+PORT_BLOCK = 16
+
 
 class CellFault(Exception):
     """The cell cannot be used; the text is one line that names the file and the reason. A daemon exits with 1."""
@@ -22,7 +27,7 @@ class CellFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The settings of one cell. Ports are TCP ports (`execd_port` 0: any free one).
+    """The settings of one cell. Ports are TCP ports (`execd_port` 0: one of `ray_ports`, a first and a last one).
 
     `aliases` maps every other name of a host to its unique one.
     """
@@ -36,6 +41,7 @@ class Cell:
     qmaster_port: int
     ray_port: int
     execd_port: int = 0
+    ray_ports: tuple[int, int] = RAY_PORTS
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
     ignore_fqdn: bool = False
@@ -135,6 +141,7 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         qmaster_port=_port(settings, "qmaster_port", path),
         ray_port=_port(settings, "ray_port", path),
         execd_port=_port(settings, "execd_port", path) if "execd_port" in settings else 0,
+        ray_ports=_port_range(settings["ray_ports"], path) if "ray_ports" in settings else RAY_PORTS,
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
@@ -171,6 +178,14 @@ def _port(settings: Mapping[str, str], key: str, path: Path) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
         raise CellFault(f'{path}: {key} "{text}" is not a port from 1 to 65535')
     return int(text)
+
+
+def _port_range(text: str, path: Path) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    low, high = (int(word) if word.isascii() and word.isdigit() else 0 for word in (first, last))
+    if not (1 <= low and high <= 65535 and high - low + 1 >= PORT_BLOCK):
+        raise CellFault(f'{path}: ray_ports "{text}" is not FIRST-LAST, {PORT_BLOCK} ports or more from 1 to 65535')
+    return low, high
 
 
 def _read(path: Path) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 from daemons.runtime import keys
 from daemons.runtime.cell import LOOPBACK, Cell
 from daemons.runtime.daemon import module_command, module_environment
+from daemons.runtime.ports import PortBlock, claim_block
 
 #: seconds that a node may take to come up and to end
 START_S = 90.0
@@ -112,18 +113,21 @@ class RayNode:
     def __init__(self, cell: Cell, spec: NodeSpec) -> None:
         self._cell, self._spec = cell, spec
         self._child: asyncio.subprocess.Process | None = None
+        self._ports: PortBlock | None = None
 
     async def start(self) -> NodeInfo:
         """Start the node and return when it can be used. Raises RayNodeFault, CellFault."""
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
+        self._release_ports()
+        self._ports = claim_block(self._cell, self._spec.address, directory.parent)
         log = directory / "node.log"
         with log.open("wb") as stderr:
             self._child = await asyncio.create_subprocess_exec(
                 *module_command("daemons.runtime.ray_process"),
                 str(os.getpid()),
-                json.dumps(asdict(self._spec)),
+                json.dumps(asdict(self._spec) | asdict(self._ports)),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
@@ -154,14 +158,25 @@ class RayNode:
 
     async def stop(self) -> None:
         """End the node and return when it is gone."""
-        if self._child is None or self._child.returncode is not None:
-            return
+        try:
+            if self.alive:
+                await self._end()
+        finally:
+            self._release_ports()
+
+    async def _end(self) -> None:
+        assert self._child is not None
         self._child.send_signal(signal.SIGTERM)
         try:
             await asyncio.wait_for(self._child.wait(), STOP_S)
         except TimeoutError:
             self._child.kill()
             await self._child.wait()
+
+    def _release_ports(self) -> None:
+        if self._ports is not None:
+            self._ports.release()
+            self._ports = None
 
 
 def _make_private(directory: Path) -> None:

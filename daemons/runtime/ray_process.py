@@ -54,7 +54,7 @@ class PlainNode(Node):  # type: ignore[misc]
 
 
 def start_node(spec: dict[str, Any]) -> PlainNode:
-    """Start the processes of the node that `spec` (a `ray_node.NodeSpec`) describes."""
+    """Start the processes of the node that `spec` (a `ray_node.NodeSpec` and a `ports.PortBlock`) describes."""
     directory = Path(spec["directory"])
     raylet_socket, store_socket = directory / "r", directory / "s"
     _remove_leftovers(directory)
@@ -72,6 +72,9 @@ def start_node(spec: dict[str, Any]) -> PlainNode:
         temp_dir=spec["directory"],
         raylet_socket_name=str(raylet_socket),
         plasma_store_socket_name=str(store_socket),
+        node_manager_port=spec["node_manager"],
+        object_manager_port=spec["object_manager"],
+        worker_port_list=",".join(map(str, spec["workers"])),
     )
     if spec["head"]:
         parameters.gcs_address = spec["head"]

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from clients.admin.free_ports import free_ports
+from clients.admin.free_ports import free_ports, free_range
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
@@ -97,6 +97,7 @@ class DemoCell:
             *("--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}"),
             *("--alias", f"{self.host}=127.0.0.21"),
             *("--qmaster-port", str(ports[0]), "--ray-port", str(ports[1])),
+            *("--ray-ports", "{}-{}".format(*free_range(32))),
             *("--run-dir", str(self.place / "run"), "--spool-dir", str(self.place / "spool")),
         )
 

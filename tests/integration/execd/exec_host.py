@@ -21,7 +21,7 @@ from typing import Any
 import psutil
 
 from clients.admin.certificate import make_certificate, utc_now
-from clients.admin.free_ports import free_ports
+from clients.admin.free_ports import free_ports, free_range
 from tests.integration.cells import PATIENCE_S, ROOT, eventually
 
 HOST = "h1"
@@ -63,6 +63,7 @@ class ExecHost:
             "run_dir": self.place / "run",
             "qmaster_port": ports[0],
             "ray_port": ports[1],
+            "ray_ports": "{}-{}".format(*free_range(32)),
         }
         (common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
         (common / "act_qmaster").write_text("node0\n")

@@ -26,6 +26,7 @@ def test_bootstrap_says_what_the_daemons_read():
         "run_dir": "/run/c1",
         "qmaster_port": "7000",
         "ray_port": "6446",
+        "ray_ports": "6447-6510",
         "security_mode": "tls",
     }
 
@@ -49,6 +50,10 @@ def test_a_user_gets_a_cell_without_places_that_only_root_can_write(monkeypatch)
         ({"qmaster_port": 0}, "--qmaster-port"),
         ({"ray_port": 65536}, "--ray-port"),
         ({"qmaster_port": 7, "ray_port": 7}, "differ"),
+        ({"ray_ports": "6447"}, "--ray-ports"),
+        ({"ray_ports": "6500-6505"}, "--ray-ports"),
+        ({"ray_ports": "65530-65545"}, "--ray-ports"),
+        ({"ray_ports": "6440-6480"}, "must lie outside"),
         ({"run_dir": Path("/" + "r" * RUN_DIR_BYTES)}, "--run-dir"),
         ({"slots": -1}, "--slots"),
         ({"exec_hosts": ["a_b!"]}, "--exec-host"),

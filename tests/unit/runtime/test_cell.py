@@ -77,6 +77,16 @@ def test_an_alias_gives_the_address(root: Path) -> None:
         read(root).address("no.such.host.invalid")
 
 
+@pytest.mark.parametrize("text", ["7000", "7000-x", "7000-7014", "0-100", "65530-65600", "7100-7000"])
+def test_a_range_of_ports_is_one(root: Path, text: str) -> None:
+    path = root / "default" / "common" / "bootstrap"
+    path.write_text(f"{BOOTSTRAP}ray_ports 7000-7015\n")
+    assert read(root).ray_ports == (7000, 7015)
+    path.write_text(f"{BOOTSTRAP}ray_ports {text}\n")
+    with pytest.raises(CellFault, match=f'ray_ports "{text}" is not FIRST-LAST'):
+        read(root)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -1,0 +1,69 @@
+"""The TCP ports that one node of a cell listens on: a block of the cell's named range, its own for as long as it lives.
+
+Owns the division of the range (`ray_ports` in bootstrap). A host that plays one part uses the first block; where several
+nodes share a machine each takes a block that is free. Called by `ray_node` and by the session server of sge_execd, whose
+port is the last of a block. Source: docs/security.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from daemons.runtime.cell import PORT_BLOCK, Cell, CellFault
+
+
+@dataclass(slots=True)
+class PortBlock:
+    """What a Ray node listens on; `release` it when the node has ended. The kernel does so for a process that dies."""
+
+    node_manager: int
+    object_manager: int
+    workers: list[int]
+    lock: int
+
+    def release(self) -> None:
+        """Leave the block to others."""
+        os.close(self.lock)
+
+
+def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
+    """Take the first block that no node of this machine has and whose ports can be listened on.
+
+    `address`: where the node will listen; `directory`: of the locks, private to the cell on this machine.
+    Raises CellFault when there is none, OSError.
+    """
+    low, high = cell.ray_ports
+    for first in range(low, high - PORT_BLOCK + 2, PORT_BLOCK):
+        lock = os.open(directory / f"ports-{first}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        if _locked(lock) and all(_can_listen(address, port) for port in (first, first + 1)):
+            return PortBlock(first, first + 1, list(range(first + 2, first + PORT_BLOCK - 1)), lock)
+        os.close(lock)
+    raise CellFault(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
+
+
+def session_ports(cell: Cell) -> list[int]:
+    """Return the ports at which sge_execd may let clients of sessions in, in the order in which it tries them."""
+    low, high = cell.ray_ports
+    return [cell.execd_port] if cell.execd_port else list(range(low + PORT_BLOCK - 1, high + 1, PORT_BLOCK))
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _can_listen(address: str, port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as who will listen there does
+        try:
+            one.bind((address, port))
+        except OSError:
+            return False
+    return True
