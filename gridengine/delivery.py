@@ -106,7 +106,8 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     `usage`: ru_* fields, cpu, mem, io, iow, maxvmem (numbers) for the accounting record. `shepherd_exit` 99/100 rules
     are already in `exit_status`. `checkpoint`: process id of the job in a checkpoint that was made, 0 for none.
     `host_faults`: it could not be started because of these (`Acknowledgement`). `method`: the prolog, pe_start, pe_stop
-    or epilog that `failed` is about, "" for the job itself.
+    or epilog that `failed` is about, "" for the job itself. `fault`: whose it is, `job` (its own data or limits) or `host`
+    (no room on it at the moment), "" as `failed` alone says.
     """
 
     key: TaskKey
@@ -120,6 +121,7 @@ class Ended(Struct, tag="ended", omit_defaults=True):
     checkpoint: int = 0
     host_faults: list[str] = field(default_factory=list)
     method: str = ""
+    fault: Literal["", "job", "host"] = ""
 
 
 class HostFaults(Struct, tag="faults", omit_defaults=True):

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from signal import SIGKILL
 
+from shepherd.faults import BY_CODE, JOB
+
 CLEAN = "clean_command"
 AFTERWARDS = (CLEAN, "pe_stop", "epilog")
 BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, CLEAN: 0, "pe_stop": 12, "epilog": 14}
@@ -29,31 +31,34 @@ AFTER_JOB = 100
 
 EXIT_RESCHEDULE = 99
 EXIT_APPLICATION_ERROR = 100
+_BY_SIGNAL = range(129, 129 + 64)  # exit statuses of a shell whose child a signal has ended
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a process ended. `exit_status` by the shell's convention: 128 + `signal` when one ended it.
 
-    `setup_failed`: not 0 when the program was never reached, with its `reason`.
+    `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`).
     """
 
     exit_status: int = 0
     signal: int = 0
     setup_failed: int = 0
     reason: str = ""
+    fault: str = BY_CODE
 
 
 class Outcome:
     """Collects how the steps ended; the last failure decides, since a later one says more about the queue's state.
 
-    `method`: the prolog, pe_start, pe_stop or epilog whose failure it was, else "".
+    `method`: the prolog, pe_start, pe_stop or epilog whose failure it was, else "". `fault`: whose it was (`faults`).
     """
 
     def __init__(self, forbid_reschedule: bool, forbid_apperror: bool) -> None:
         self.failed = 0
         self.reason = ""
         self.method = ""
+        self.fault = BY_CODE
         self.exit_status = 0
         self.signal = 0
         self.unsuccessful: set[str] = set()
@@ -63,7 +68,7 @@ class Outcome:
         if not forbid_apperror:
             self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
-    def fail(self, step: str, failed: int, reason: str) -> None:
+    def fail(self, step: str, failed: int, reason: str, fault: str = BY_CODE) -> None:
         """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing."""
         if step == CLEAN:
             return
@@ -71,26 +76,29 @@ class Outcome:
         self.failed = failed
         self.reason = reason
         self.method = step if step in METHODS else ""
+        self.fault = fault
 
     @property
     def runs_again(self) -> bool:
         """Whether the job is to go on in another try."""
         return self.failed in (MIGRATING, RESCHEDULE)
 
-    def method_ended(self, name: str, ended: Ended) -> None:
-        """A prolog, pe_start, pe_stop or epilog has ended."""
+    def method_ended(self, name: str, ended: Ended, as_owner: bool = False) -> None:
+        """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: it ran as the job's owner, who can send it signals:
+        dying of one says nothing about the queue."""
         if ended.setup_failed:
-            self.fail(name, ended.setup_failed, ended.reason)
+            self.fail(name, ended.setup_failed, ended.reason, ended.fault)
         elif ended.exit_status:
             reason = f"{name} ended with exit status {ended.exit_status}"
-            self.fail(name, self._special.get(ended.exit_status, IN[name]), reason)
+            fault = JOB if as_owner and ended.exit_status in _BY_SIGNAL else BY_CODE
+            self.fail(name, self._special.get(ended.exit_status, IN[name]), reason, fault)
 
     def job_ended(self, ended: Ended, why_killed: str, migrating: bool = False, limit_enforced: bool = False) -> None:
         """The job itself has ended. `why_killed`: what the shepherd ended it for, "" if it did not. `migrating`: it was
         to be saved and ended, and however it did that, it goes on elsewhere (CK-4). `limit_enforced`: it had exceeded
         h_rt, h_cpu or h_vmem, and the shepherd saw to that; however it ended then, it does not run again (RL-2)."""
         if ended.setup_failed:
-            self.fail("job", ended.setup_failed, ended.reason)
+            self.fail("job", ended.setup_failed, ended.reason, ended.fault)
             return
         self.exit_status, self.signal = ended.exit_status, ended.signal
         if migrating:

@@ -10,17 +10,18 @@ import os
 from pathlib import Path
 
 from shepherd import containment, directories, plan
+from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user
 from shepherd.outcome import ADDING_GROUP, BEFORE
 from shepherd.task_files import Trace
 
 
 class Unprepared(Exception):
-    """The task cannot be run: failed code of sge_status(5) and reason."""
+    """The task cannot be run: failed code of sge_status(5), reason, and whose fault that is (`faults`)."""
 
-    def __init__(self, failed: int, reason: str) -> None:
+    def __init__(self, failed: int, reason: str, fault: str = BY_CODE) -> None:
         super().__init__(reason)
-        self.failed = failed
+        self.failed, self.fault = failed, fault
 
 
 def contain(directory: Path, step: plan.Contain) -> containment.Containment:
@@ -30,7 +31,8 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
     except (containment.NoGroupLeft, ValueError) as error:
         raise Unprepared(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
     except OSError as error:
-        raise Unprepared(BEFORE["job"], f"can't hold the job's processes together: {error.strerror}") from error
+        reason = f"can't hold the job's processes together: {error.strerror}"
+        raise Unprepared(BEFORE["job"], reason, fault_of(error)) from error
     if step.memory is not None:
         try:
             held.limit_memory(step.memory)
@@ -57,11 +59,11 @@ def make_directory(owner: Identity, path: str) -> None:
     except (FileNotFoundError, PermissionError):
         pass
     except OSError as error:
-        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}") from error
+        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
     try:
         directories.make_for(path, owner.uid, owner.gid)
     except OSError as error:
-        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}") from error
+        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
 
 
 def remove_directory(owner: Identity, path: str, trace: Trace) -> None:

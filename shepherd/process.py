@@ -15,6 +15,7 @@ from pathlib import Path
 
 from shepherd import limits
 from shepherd.containment import Containment
+from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, IdentityError, as_user, become, named
 from shepherd.outcome import (
     ADDING_GROUP,
@@ -36,11 +37,11 @@ _REPORT_BYTES = 4096
 
 
 class SetupError(Exception):
-    """The program was not reached: failed code of sge_status(5) and reason."""
+    """The program was not reached: failed code of sge_status(5), reason, and whose fault that is (`faults`)."""
 
-    def __init__(self, failed: int, reason: str) -> None:
+    def __init__(self, failed: int, reason: str, fault: str = BY_CODE) -> None:
         super().__init__(reason)
-        self.failed = failed
+        self.failed, self.fault = failed, fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +63,14 @@ class Started:
         self.pid = pid
         self._report = report
 
-    def setup_failure(self) -> tuple[int, str]:
-        """Code and reason if the ended process never reached its program, else (0, ""). To be called once."""
+    def setup_failure(self) -> tuple[int, str, str]:
+        """Code, reason and fault if the ended process never reached its program, else (0, "", ""). To be called once."""
         data = os.read(self._report, _REPORT_BYTES)
         os.close(self._report)
-        code, _, reason = data.decode(errors="replace").partition(" ")
-        return (int(code), reason) if code else (0, "")
+        if not data:
+            return 0, "", BY_CODE
+        code, fault, reason = data.decode(errors="replace").split(" ", 2)
+        return int(code), reason, fault
 
     def forget(self) -> None:
         """Nobody will ask how it went."""
@@ -82,9 +85,9 @@ def start(run: Run, around: Surroundings, extra_environment: dict[str, str]) -> 
         try:
             _become(run, around, run.environment | extra_environment)
         except SetupError as error:
-            _report(writing, error.failed, str(error))
+            _report(writing, error.failed, str(error), error.fault)
         except BaseException as error:  # nothing of this copy of the shepherd may survive
-            _report(writing, run.before, f"can't start {run.name}: {error}")
+            _report(writing, run.before, f"can't start {run.name}: {error}", fault_of(error, bool(run.limits)))
         finally:
             os._exit(127)
     os.close(writing)
@@ -92,8 +95,9 @@ def start(run: Run, around: Surroundings, extra_environment: dict[str, str]) -> 
     return Started(pid, reading)
 
 
-def _report(descriptor: int, failed: int, reason: str) -> None:
-    os.write(descriptor, f"{failed} {stamped(reason, uid=os.getuid())}".encode()[:_REPORT_BYTES])
+def _report(descriptor: int, failed: int, reason: str, fault: str) -> None:
+    text = f"{failed} {fault} {stamped(reason, uid=os.getuid())}"
+    os.write(descriptor, text.encode(errors="backslashreplace")[:_REPORT_BYTES])
 
 
 def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None:
@@ -184,4 +188,5 @@ def _execute(run: Run, environment: dict[str, str]) -> None:
         and not os.path.exists(command.executable)
     ):
         raise SetupError(SEARCHING_SHELL, f'unable to find shell "{command.executable}"')
-    raise SetupError(SEARCHING_SHELL, f"can't execute {run.name} {command.executable}: {problem.strerror}")
+    reason = f"can't execute {run.name} {command.executable}: {problem.strerror}"
+    raise SetupError(SEARCHING_SHELL, reason, fault_of(problem, bool(run.limits)))

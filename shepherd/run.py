@@ -15,6 +15,7 @@ from pathlib import Path
 from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints
 from shepherd.config import TaskConfig
+from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.methods import MethodError
 from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, Ended, Outcome
@@ -74,6 +75,7 @@ class TaskRun:
             "signal": self._outcome.signal,
             "reason": self._outcome.reason,
             "method": self._outcome.method,
+            "fault": self._outcome.fault,
             "start_time": self._start_time,
             "end_time": self._end_time or time.time(),
             "usage": self._usage.final(self._wallclock_s),
@@ -84,7 +86,7 @@ class TaskRun:
         try:
             self._do(step)
         except preparation.Unprepared as error:
-            self._fail(plan.PREPARATION, error.failed, str(error))
+            self._fail(plan.PREPARATION, error.failed, str(error), error.fault)
 
     def _do(self, step: plan.Step) -> None:
         """Raises Unprepared."""
@@ -108,9 +110,9 @@ class TaskRun:
             case plan.RemoveDirectory():
                 preparation.remove_directory(self._owner, step.path, self._trace)
 
-    def _fail(self, step: str, failed: int, reason: str) -> None:
+    def _fail(self, step: str, failed: int, reason: str, fault: str = BY_CODE) -> None:
         self._trace(reason)
-        self._outcome.fail(step, failed, task_files.stamped(reason))
+        self._outcome.fail(step, failed, task_files.stamped(reason), fault)
 
     # --- one process ----------------------------------------------------------------------------------------------
 
@@ -152,7 +154,7 @@ class TaskRun:
         try:
             started = process.start(step, around, extra)
         except OSError as error:
-            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}")
+            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}", fault_of(error))
             return None
         self._trace(f"{step.name} is process {started.pid}: {' '.join(step.command.argv)}")
         return started
@@ -168,10 +170,10 @@ class TaskRun:
 
     def _how_ended(self, status: int) -> Ended:
         assert self._started is not None
-        setup_failed, reason = self._started.setup_failure()
+        setup_failed, reason, fault = self._started.setup_failure()
         self._started = None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason)
+        return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason, fault)
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
@@ -194,7 +196,7 @@ class TaskRun:
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, self._stamped_why())
         else:
-            self._outcome.method_ended(step.name, ended)
+            self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
 
     def _stamped_why(self) -> str:
         return task_files.stamped(self._control.why) if self._control.why else ""

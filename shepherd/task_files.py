@@ -153,7 +153,7 @@ class Trace:
 
     def __call__(self, text: str) -> None:
         try:
-            os.write(self._descriptor, f"{stamped(text)}\n".encode())
+            os.write(self._descriptor, f"{stamped(text)}\n".encode(errors="backslashreplace"))
         except OSError:
             pass  # a full disk
 

@@ -172,13 +172,13 @@ class Cell:
         return verdicts
 
     def end(
-        self, job_id: int, task_id: int = 1, exit_status: int = 0, failed: int = 0, reason: str = "", method: str = ""
+        self, job_id: int, task_id: int = 1, exit_status: int = 0, failed: int = 0, reason: str = "", **more: Any
     ) -> None:
         """The host reports the end of a task that it runs."""
         key = next(key for key in self.running if key[:2] == (job_id, task_id))
         host = self.running.pop(key)
         used = {"ru_wallclock": 1.0, "cpu": 0.5}
-        ended = Ended(key, failed, exit_status, 0, reason, self.now, self.now, used, method=method)
+        ended = Ended(key, failed, exit_status, 0, reason, self.now, self.now, used, **more)
         self.report(host, ended)
 
     def inventory(self, host: str) -> list[Any]:

@@ -53,3 +53,4 @@ class MasterEnd(Struct, omit_defaults=True):
     usage: dict[str, float] = field(default_factory=dict)
     checkpoint: int = 0
     method: str = ""
+    fault: Literal["", "job", "host"] = ""

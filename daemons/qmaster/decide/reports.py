@@ -1,7 +1,7 @@
 """Reports of exec hosts: load, starts, ends, inventories; what each does to the state, and the verdict on it.
 
-Owns the rules for the end of a task: ended, again (exit 99, host failure), error state (exit 100, failed codes),
-queue instance in error. An interactive job, whose user is told at once, is over in any case (IA-8).
+Owns the rules for the end of a task: ended, again (exit 99, host failure), error state, queue instance in error;
+whose fault a failure is, is `failures`'. An interactive job, whose user is told at once, is over in any case (IA-8).
 Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from daemons.qmaster.accounting import killed_record, record
+from daemons.qmaster.decide.failures import Fault, Then, judge
 from daemons.qmaster.decide.host_faults import fault_events
 from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
 from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, live_slave, lost_slave, slave_ended
@@ -21,16 +22,6 @@ from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 
-QUEUE_ERRORS = frozenset((3, 4, 6, 7, 8, 9, 10, 11, 15, 36, 38))
-"""failed codes that are the host's or the queue's fault: the instance goes to E, the job runs again."""
-QUEUE_ERRORS_AFTER_JOB = frozenset((12, 13))
-"""failed codes that put the instance to E after a job that has run: the job is over (EX-3)."""
-JOB_ERRORS = frozenset((1, 20, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35))
-"""failed codes that are the job's fault: the job goes to the error state, the queue is untouched."""
-NO_SHELL = 27
-"""The interpreter, or a method, cannot be executed: a fault of the job that named it, else of the queue that did (O)."""
-SHEPHERD_DIED = frozenset((18, 19, 21))
-"""failed codes of a try whose guardian was lost: run again if the job may, else ended."""
 FAILED_MIGRATING = 24
 """The job was checkpointed and ended so that it can go on elsewhere (CK-4)."""
 
@@ -203,7 +194,8 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
     job = state.jobs[report.key[0]]
     task = job.tasks[report.key[1]]
     report = _with_slaves(state, task, report)
-    queues_shell = report.failed == NO_SHELL and (bool(report.method) or _is_queues_shell(state, job, task))
+    failure = judge(report, _is_queues_shell(state, job, task))
+    again = failure.then is Then.AGAIN and job.kind == "batch"
     if task.deleted_by:
         _end(state, job, task, report, outcome)
     elif report.host_faults:
@@ -215,12 +207,14 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, behind=behind))
-    elif report.failed in JOB_ERRORS and job.kind == "batch" and not queues_shell:
+    elif failure.fault is Fault.JOB and again:
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(state, job, task, report, reason, now, outcome)
-    elif report.failed in QUEUE_ERRORS | QUEUE_ERRORS_AFTER_JOB or queues_shell:
-        _queue_error(state, job, task, report, now, outcome)
-    elif report.failed in SHEPHERD_DIED and may_rerun(state, job, task, report.checkpoint):
+    elif failure.fault is Fault.QUEUE:
+        _queue_error(state, job, task, report, again, now, outcome)
+    elif failure.fault is Fault.HOST and again:
+        _requeue_unstarted(state, job, task, report, now, outcome)
+    elif failure.then is Then.IF_IT_MAY and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
         outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))
     else:
@@ -266,13 +260,18 @@ def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
     return not job.no_shell if job.binary else queue.get("shell_start_mode") != "unix_behavior"
 
 
-def _queue_error(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
+def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool, now: float, outcome: Outcome) -> None:
     instance = task.granted[0].instance
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
     outcome.events.append(ev.InstanceErrorSet(instance, reason))
-    if report.failed in QUEUE_ERRORS_AFTER_JOB or report.method == "pe_stop" or job.kind != "batch":
-        _end(state, job, task, report, outcome)
+    if again:
+        _requeue_unstarted(state, job, task, report, now, outcome)
     else:
-        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))
+        _end(state, job, task, report, outcome)
+
+
+def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
+    """Again, for no fault of the job: what it failed for did not let it begin, or is not to count."""
+    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
+    outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))

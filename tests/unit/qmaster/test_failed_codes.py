@@ -87,6 +87,34 @@ def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
     return found
 
 
+@pytest.mark.statement("EX-3", "EX-4", "QI-10")
+@pytest.mark.parametrize("failed", [7, 8, 9, 10, 11, 27, 38])
+@pytest.mark.parametrize(("fault", "fate_of_job"), [("job", ERROR), ("host", AGAIN)])
+def test_what_the_job_brings_along_and_a_host_without_room_put_no_queue_into_error(
+    cell: Cell, failed: int, fault: str, fate_of_job: str
+) -> None:
+    for rerun in (True, False):
+        job = cell.submit(rerun=rerun)
+        cell.cycle()
+        instance = cell.placed(job)[0][0]
+        cell.end(job, failed=failed, reason="because", fault=fault, method="prolog" if failed in (7, 8) else "")
+        assert (fate(cell, job), cell.state.instances[instance].errors) == (fate_of_job, [])
+        cell.ask("delete_jobs", targets=[str(job)])
+
+
+@pytest.mark.statement("EX-3", "QI-10")
+@pytest.mark.parametrize("fault", ["job", "host"])
+@pytest.mark.parametrize(
+    ("failed", "method"), [(12, "pe_stop"), (13, "pe_stop"), (27, "pe_stop"), (14, "epilog"), (15, "epilog")]
+)
+def test_a_job_that_has_run_is_over_when_a_method_fails_for_it(cell: Cell, failed: int, method: str, fault: str) -> None:
+    job = cell.submit(rerun=True)
+    cell.cycle()
+    instance = cell.placed(job)[0][0]
+    cell.end(job, failed=failed, reason="because", fault=fault, method=method)
+    assert (fate(cell, job), cell.state.instances[instance].errors) == (OVER, [])
+
+
 @pytest.mark.statement("EX-4", "QC-20", "QC-26")
 @pytest.mark.parametrize(
     ("job", "queue", "expected"),

@@ -1,0 +1,32 @@
+"""Whose fault it is that a step could not be done, where its `failed` code of sge_status(5) does not say: the same code
+stands for a shell that is not there and for an environment that no program can be given.
+
+One table for all steps, by the kind of the error. Pure. Called by `process`, `preparation` and `run`; what follows is the
+qmaster's (`decide.failures`).
+"""
+
+from __future__ import annotations
+
+import errno
+
+#: "": as the code says
+BY_CODE, JOB, HOST = "", "job", "host"
+
+# What the job brings along cannot be handed to the kernel: arguments, environment, paths, a quota of its owner.
+_JOBS_DATA = frozenset((errno.E2BIG, errno.ENAMETOOLONG, errno.EDQUOT))
+# There is no room now: within the limits of the job if the process had them already, else on the host.
+_NO_ROOM = frozenset((errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC))
+
+
+def fault_of(error: BaseException, limited: bool = False) -> str:
+    """JOB, HOST or BY_CODE. `limited`: it happened in a process with the limits of the job."""
+    if isinstance(error, OSError):
+        if error.errno in _JOBS_DATA:
+            return JOB
+        if error.errno in _NO_ROOM:
+            return JOB if limited else HOST
+        return BY_CODE
+    if isinstance(error, MemoryError):
+        return JOB if limited else HOST
+    # a NUL in a path or an argument, a variable without a name, a number beyond what the kernel takes
+    return JOB if isinstance(error, (ValueError, OverflowError)) else BY_CODE
