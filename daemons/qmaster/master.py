@@ -6,6 +6,7 @@ queued transactions, and only then are answers given and events passed on. The a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -44,7 +45,9 @@ from gridengine.state.events import (
     ObjectSet,
 )
 from gridengine.state.state import State
+from gridengine.state.volatile import carry_over
 
+_log = logging.getLogger(__name__)
 CONCERNING_INSTANCES = frozenset(("cluster_queue", "host_group", "exec_host", "complex", "calendar"))
 """Kinds of objects on which members of rule-based groups and calendars in force depend."""
 
@@ -173,7 +176,10 @@ class Master:
     # --- recording ---------------------------------------------------------------------------------------
 
     def record(self, decision: Decision, caller: Caller) -> None:
-        """Apply a decision's events and queue its transaction."""
+        """Apply a decision's events and what follows from them, and queue the transactions; all or none, in memory, too.
+
+        What cannot be applied is a bug: the state is made again without it, and the error raised.
+        """
         if not decision.events and not decision.accounting:
             return
         decision.events.extend(usage_charges(self.state, decision.accounting))
@@ -185,6 +191,19 @@ class Master:
             self._records[self.state.revision + 1] = lines
         before = set(self._jobs_of(decision.events))
         touched = touched_hosts(self.state, decision.events)
+        queued, revision = len(self._queued), self.state.revision
+        try:
+            self._carry_out(decision, caller, history, before)
+            self._follow(decision.events, touched)
+        except Exception:
+            _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
+            self._take_back(queued, revision)
+            raise
+
+    def _carry_out(
+        self, decision: Decision, caller: Caller, history: list[tuple[str, str, str, str]], before: set[int]
+    ) -> None:
+        """Apply and queue one transaction. `before`: the jobs that it concerns."""
         for event in decision.events:
             apply(self.state, event)
         self.state.revision += 1
@@ -192,7 +211,7 @@ class Master:
         self._queued.append(
             Transaction(
                 self.state.revision,
-                world.now,
+                self.world().now,
                 caller.user,
                 caller.host,
                 decision.events,
@@ -202,7 +221,21 @@ class Master:
                 history,
             )
         )
-        self._follow(decision.events, touched)
+
+    def _take_back(self, queued: int, revision: int) -> None:
+        """Make the state again as it was at a revision, when so many transactions waited to be written: what is on disk, what
+        waits, and what no journal has."""
+        del self._queued[queued:]
+        for kept in (self._letters, self._records):
+            for later in [number for number in kept if number > revision]:
+                del kept[later]
+        state = self.spool.load()
+        for transaction in self._queued:
+            for event in transaction.events:
+                apply(state, event)
+        carry_over(self.state, state)
+        state.revision = revision
+        self.state = state
 
     def _follow(self, events: list[AnyEvent], touched: set[str]) -> None:
         """What a change entails by rule, in a transaction of its own that the same commit writes. `touched`: hosts where

@@ -51,6 +51,7 @@ from gridengine.state import events as ev
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
+_AFTER_A_BUG_S = 5.0
 
 
 class Service:
@@ -354,7 +355,11 @@ class Service:
     async def _timers(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
-            self.master.tick()
+            try:
+                self.master.tick()
+            except Exception:  # a bug, and nothing of it was kept: the others must not wait for ever
+                _log.exception("what is due could not be done, it is tried again")
+                await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
             self.master.compact()
 

@@ -89,6 +89,7 @@ class Spool:
         """The state as of the last committed transaction. No host counts as heard."""
         row = self._db.execute("select state from snapshot").fetchone()
         state = load_state(State(decode_snapshot(zlib.decompress(row[0])))) if row else State()
+        self._journalled = 0
         tail = "select revision, events from journal where revision > ? order by revision"
         for revision, events in self._db.execute(tail, (state.revision,)):
             for event in decode_events(events):

@@ -1,0 +1,32 @@
+"""What of the state is in no journal: what hosts say of themselves and of their tasks, and what the scheduler found.
+
+Owns the list of it, which must name what events with `durable = False` write. Called by the master when it has
+read its state again.
+"""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from gridengine.state.state import State
+
+_OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by")
+
+
+def carry_over(old: State, new: State) -> None:
+    """Give a state that was read from disk what is volatile in the one before it, for whatever is in both."""
+    for name, host in new.hosts.items():
+        if name in old.hosts:
+            new.hosts[name] = structs.replace(host, **{field: getattr(old.hosts[name], field) for field in _OF_HOSTS})
+    for job_id, job in new.jobs.items():
+        for task_id, task in job.tasks.items():
+            before = old.task(job_id, task_id, task.attempt)
+            if before is None:
+                continue
+            task.usage = before.usage
+            for number, slave in task.slaves.items():
+                if number in before.slaves:
+                    slave.usage = before.slaves[number].usage
+    new.priorities = {job_id: found for job_id, found in old.priorities.items() if job_id in new.jobs}
+    new.tickets = {job_id: found for job_id, found in old.tickets.items() if job_id in new.jobs}
+    new.job_reservations = old.job_reservations
