@@ -6,9 +6,13 @@ them into events). Every order names what it was computed on; an order that no l
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 from msgspec import Struct, field
 
-from gridengine.state.jobs import Grant, Tickets
+from gridengine.errors import SyntaxFault
+from gridengine.state.jobs import Grant, Job, Tickets
 from gridengine.state.reservations import JobReservation
 
 
@@ -32,11 +36,36 @@ class SuspendOrder(Struct, array_like=True):
     suspended: bool
 
 
+LONGEST_REASON = 400
+"""Characters of the reason why a job is in error: it goes into listings and mails."""
+
+
+class JobFault(Struct, array_like=True):
+    """A job that cannot be handled is to be set in error. `version`: the job's that was seen; `reason`: for its owner;
+    `cause`: for the messages file, where in the program it was met."""
+
+    job_id: int
+    version: int
+    reason: str
+    cause: str = ""
+
+    @classmethod
+    def of(cls, job: Job, error: Exception) -> JobFault:
+        """The fault of a job on which the scheduler, or the check of its orders, failed with `error`."""
+        kind = "" if isinstance(error, SyntaxFault) else f"{type(error).__name__}: "
+        reason = f"the scheduler cannot handle this job ({kind}{error})"[:LONGEST_REASON]
+        place, trace = "", error.__traceback__
+        while trace is not None:
+            place, trace = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}", trace.tb_next
+        return cls(job.id, job.version, reason, place)
+
+
 class Orders(Struct, omit_defaults=True):
     """The outcome of one scheduling cycle.
 
     `revision`: of the state it was computed on. `priorities` and `tickets` as in the event of the same meaning,
-    only for jobs where they changed. `give_up`: jobs of `-now y` that cannot start at once.
+    only for jobs where they changed, all of their numbers finite. `give_up`: jobs of `-now y` that cannot start at once.
+    `faults`: jobs that could not be handled and were left out.
     `job_reservations`: what waiting jobs are to have, all of it.
     `next_time`: epoch seconds at which time alone could change the outcome.
     `schedule`: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10).
@@ -50,9 +79,48 @@ class Orders(Struct, omit_defaults=True):
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
     tickets: dict[int, Tickets] = field(default_factory=dict)
     give_up: list[int] = field(default_factory=list)
+    faults: list[JobFault] = field(default_factory=list)
     job_reservations: list[JobReservation] = field(default_factory=list)
     next_time: float = 0.0
     schedule: list[str] = field(default_factory=list)
     run_log: list[str] = field(default_factory=list)
     profile: str = ""
     seconds: float = 0.0
+
+
+def decode_orders(data: bytes) -> tuple[Orders, list[str]]:
+    """The orders of a message (JSON), and what is wrong with those that are left out.
+
+    One order that cannot be read costs the others nothing. Raises msgspec.DecodeError for what is no message at all.
+    """
+    try:
+        return msgspec.json.decode(data, type=Orders), []
+    except msgspec.ValidationError:
+        return _readable(msgspec.json.decode(data, type=dict[str, Any]))
+
+
+def _readable(message: dict[str, Any]) -> tuple[Orders, list[str]]:
+    found, wrong = Orders(0), []
+    for part in msgspec.structs.fields(Orders):
+        if part.name not in message:
+            continue
+        value = message[part.name]
+        if isinstance(value, list):
+            pieces: list[Any] = [[item] for item in value]
+        elif isinstance(value, dict):
+            pieces = [{key: item} for key, item in value.items()]
+        else:
+            pieces = [value]
+        for piece in pieces:
+            try:
+                taken = msgspec.convert(piece, part.type, str_keys=True)
+            except msgspec.ValidationError as fault:
+                wrong.append(f"{part.name} {piece}: {fault}")
+                continue
+            if isinstance(taken, list):
+                getattr(found, part.name).extend(taken)
+            elif isinstance(taken, dict):
+                getattr(found, part.name).update(taken)
+            else:
+                setattr(found, part.name, taken)
+    return found, wrong

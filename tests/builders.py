@@ -131,9 +131,7 @@ class Cluster:
 
     def apply_deletion(self, job_id: int) -> None:
         """qdel of the tasks of a job that have no place."""
-        job = self.state.jobs[job_id]
-        waiting = job.pending | Ranges.of(task.id for task in job.tasks.values() if task.status == "pending")
-        if waiting:
+        if waiting := self.state.jobs[job_id].waiting:
             self.apply(ev.PendingTasksDeleted(job_id, waiting, "alice", self.now))
 
     def end(self, job_id: int, task_id: int = 1) -> None:

@@ -138,6 +138,8 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
     for task in job["tasks"]:
         if reason := task["error"] or task["mishap"]:
             yield f"error reason {task['id']:>10}:      {reason}\n"
+    if error := job.get("error"):
+        yield f"error reason {error['tasks']:>10}:      {error['reason']}\n"
     yield from reason_lines(job["reasons"])
 
 

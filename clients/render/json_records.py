@@ -47,6 +47,7 @@ def _job(job: "Fields") -> "Fields":
     found["array"] = dict(zip(("first", "last", "step"), job["array"], strict=True)) if job["array"] else None
     found["ar_id"] = job["ar"] or None
     found["priorities"] = dict(zip(_PRIORITIES, job["priorities"], strict=True)) if job["priorities"] else None
+    found["error"] = job["error"]
     found["tasks"] = [_task(task) for task in job["tasks"]]
     return found
 

@@ -7,8 +7,9 @@ room; others are dropped, and the next cycle sees the newer state. Source: house
 from __future__ import annotations
 
 from collections import Counter
+from math import isfinite
 
-from gridengine.orders import Orders, StartOrder
+from gridengine.orders import JobFault, Orders, StartOrder
 from gridengine.placement import quotas
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
@@ -25,19 +26,15 @@ from gridengine.state.state import State
 
 
 def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
-    """The events of all orders that still hold; what they take is counted over the whole batch."""
-    events: list[ev.AnyEvent] = []
+    """The events of all orders that still hold; what they take is counted over the whole batch. An order that is wrong in
+    itself is dropped alone."""
     room = _Room(state, now)
-    started: Counter[int] = Counter()
     newly_reserved = _hosts_reserved_since(state, orders.revision)
-    for order in orders.starts:
-        job = state.jobs.get(order.job_id)
-        if job is None or not _may_start(state, job, order, newly_reserved) or not room.take(job, order):
-            continue
-        started[job.id] += 1
-        resources = room.charges(job)
-        grants = list(order.granted)
-        events.append(ev.TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, resources))
+    starts, faults = _starts(state, orders, room, newly_reserved, now)
+    started = Counter(event.job_id for event in starts)
+    events: list[ev.AnyEvent] = [*starts]
+    for fault in {fault.job_id: fault for fault in (*orders.faults, *faults)}.values():
+        events += _set_aside(state, fault, now)
     for job_id in orders.give_up:
         job = state.jobs.get(job_id)
         if job is not None and job.now and job.pending and not job.tasks and not started[job_id]:
@@ -46,11 +43,47 @@ def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
         if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
             events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
-    if orders.job_reservations != state.job_reservations and not newly_reserved:
-        events.append(ev.JobReservationsSet(orders.job_reservations))
-    if orders.priorities or orders.tickets:
-        events.append(ev.PrioritiesSet(orders.priorities, orders.tickets))
+    reservations = [one for one in orders.job_reservations if isfinite(one.start_time) and isfinite(one.end_time)]
+    if reservations != state.job_reservations and not newly_reserved:
+        events.append(ev.JobReservationsSet(reservations))
+    priorities = {job_id: each for job_id, each in orders.priorities.items() if all(map(isfinite, each))}
+    tickets = {job_id: each for job_id, each in orders.tickets.items() if all(map(isfinite, each))}
+    if priorities or tickets:
+        events.append(ev.PrioritiesSet(priorities, tickets))
     return events
+
+
+def _starts(
+    state: State, orders: Orders, room: _Room, newly_reserved: frozenset[str], now: float
+) -> tuple[list[ev.TaskDispatched], list[JobFault]]:
+    """The starts that there is room for, and the jobs of those that cannot be checked at all."""
+    events = []
+    faults = []
+    for order in orders.starts:
+        job = state.jobs.get(order.job_id)
+        if job is None:
+            continue
+        try:
+            if not _may_start(state, job, order, newly_reserved) or not room.take(job, order):
+                continue
+            held = room.charges(job)
+        except Exception as error:  # noqa: BLE001 - one order must not void all others
+            faults.append(JobFault.of(job, error))
+            continue
+        grants = list(order.granted)
+        events.append(ev.TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held))
+    return events, faults
+
+
+def _set_aside(state: State, fault: JobFault, now: float) -> list[ev.AnyEvent]:
+    """A job that cannot be handled gets into error; one that somebody waits for at a terminal is over (IA-8)."""
+    job = state.jobs.get(fault.job_id)
+    if job is None or job.version != fault.version or job.error:
+        return []
+    waiting = job.waiting
+    if waiting and (job.now or job.kind != "batch"):
+        return [ev.PendingTasksDeleted(job.id, waiting, "scheduler", now, fault.reason)]
+    return [ev.JobErrorChanged(job.id, fault.reason)]
 
 
 def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:
@@ -118,7 +151,7 @@ class _Room:
 
 
 def _may_start(state: State, job: Job, order: StartOrder, newly_reserved: frozenset[str]) -> bool:
-    if job.version != order.version or job.held(order.task_id) or state.waits_for(job):
+    if job.version != order.version or job.error or job.held(order.task_id) or state.waits_for(job):
         return False
     task = job.tasks.get(order.task_id)
     if task is None:

@@ -43,15 +43,16 @@ def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Ma
             found += _to_administrators(state, f'Queue instance "{event.instance}" in error state', event.reason)
         elif isinstance(event, ev.InstanceFlagsChanged):
             found += _instances_stopped(state, event, now, zone)
-        elif isinstance(event, _OF_JOBS):
+        elif isinstance(event, _JobEvent):
             job = state.jobs.get(event.job_id)
-            if job is not None and (job.mail_options or isinstance(event, ev.TaskRequeued)):
+            if job is not None and (job.mail_options or isinstance(event, ev.TaskRequeued | ev.JobErrorChanged)):
                 found += _of_job(state, job, event, decision, now, zone)
     return found
 
 
-_OF_JOBS = (ev.TaskStarted, ev.TaskEnded, ev.TaskRequeued, ev.PendingTasksDeleted, ev.TaskSuspensionChanged)
-_JobEvent = ev.TaskStarted | ev.TaskEnded | ev.TaskRequeued | ev.PendingTasksDeleted | ev.TaskSuspensionChanged
+_JobEvent = (
+    ev.TaskStarted | ev.TaskEnded | ev.TaskRequeued | ev.PendingTasksDeleted | ev.TaskSuspensionChanged | ev.JobErrorChanged
+)
 
 
 def _of_job(
@@ -61,6 +62,10 @@ def _of_job(
         if ABORT in job.mail_options:
             subject = f"{_label(job, event.tasks)} was killed from pending"
             yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
+        return
+    if isinstance(event, ev.JobErrorChanged):
+        if event.error:
+            yield from _set_in_error(state, job, f"{_label(job, job.waiting)} Set in error state", [event.error])
         return
     task = job.tasks.get(event.task_id)
     if task is None:
@@ -130,11 +135,16 @@ def _requeued(
     if failed:
         lines.append(f"failed {FAILED.get(failed, failed)}{' because:' if event.error else ''}")
     if event.error:
-        lines += [event.error, f"When the cause is mended: qmod -cj {job.id}"]
+        yield from _set_in_error(state, job, subject, [*lines, event.error])
+    elif ABORT in job.mail_options:
+        yield _mail(job, subject, lines)
+
+
+def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Iterator[Mail]:
+    lines = [*lines, f"When the cause is mended: qmod -cj {job.id}"]
     if ABORT in job.mail_options:
         yield _mail(job, subject, lines)
-    if event.error:
-        yield from _to_administrators(state, subject, *lines)
+    yield from _to_administrators(state, subject, *lines)
 
 
 def _instances_stopped(state: State, event: ev.InstanceFlagsChanged, now: float, zone: tzinfo) -> Iterator[Mail]:

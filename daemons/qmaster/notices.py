@@ -183,7 +183,7 @@ def _of_event(mirror: State, event: ev.AnyEvent, known: bool) -> Iterator[Notice
             yield Notice("EXECHOST", "MOD", event.host, {"name": event.host, "load_values": load})
     elif isinstance(event, ev.JobSubmitted):
         yield Notice(JOB, "ADD", str(event.job.id), _job(mirror, event.job.id))
-    elif isinstance(event, ev.JobChanged | ev.HoldsChanged | ev.PendingTasksDeleted):
+    elif isinstance(event, ev.JobChanged | ev.HoldsChanged | ev.JobErrorChanged | ev.PendingTasksDeleted):
         if event.job_id in mirror.jobs:
             yield Notice(JOB, "MOD", str(event.job_id), _job(mirror, event.job_id))
     elif isinstance(event, ev.ReservationRemoved):

@@ -10,16 +10,16 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-import msgspec
-
 from daemons.qmaster.master import Master
 from daemons.qmaster.text_file import TextFile
-from gridengine.orders import Orders
+from gridengine.orders import decode_orders
 from gridengine.state import events as ev
 from gridengine.units import parse_time
 
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
+MOST_COMPLAINTS = 20
+"""Lines about one run in the messages file."""
 MAX_EVENTS = 10_000
 """Transactions that are kept for the scheduler before it is given a snapshot instead."""
 
@@ -123,7 +123,11 @@ class SchedulerDriver:
             self._wake.set()
             return
         self._snapshot_due = False
-        orders = msgspec.json.decode(data, type=Orders)
+        orders, unreadable = decode_orders(data)
+        for what in unreadable[:MOST_COMPLAINTS]:
+            _log.warning("an order of the scheduler was left out: %s", what)
+        for fault in orders.faults[:MOST_COMPLAINTS]:
+            _log.warning("job %d cannot be scheduled: %s [%s]", fault.job_id, fault.reason, fault.cause)
         self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
         before = master.state.revision
         taken = master.orders(orders)

@@ -17,7 +17,7 @@ from daemons.schedd.schedule_lines import schedule_lines
 from daemons.schedd.suspend_thresholds import suspend_orders
 from daemons.schedd.tickets import Entrant, in_force, tickets
 from daemons.schedd.view import View
-from gridengine.orders import Orders
+from gridengine.orders import JobFault, Orders
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks
@@ -28,7 +28,8 @@ from gridengine.state.jobs import NO_TICKETS, Job
 from gridengine.state.state import State
 from gridengine.units import parse_time
 
-Active = tuple[Job, AnyCategory]
+Active = tuple[Job, AnyCategory, bool]
+"""A job that takes part in the policies, its category, and whether it wants to run (another) task."""
 
 DECAY_STEP_S = 10.0
 """How long jobs that found no place wait for the decay of load corrections before the next look."""
@@ -53,7 +54,11 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     look_ahead = _look_ahead(view, ledger, parameters, wanted, now, zone)
     dispatch = Dispatch(view, ledger, orders, now, look_ahead)
     for _, _, _, job, category in pending:
-        dispatch.run(job, category)
+        try:
+            dispatch.run(job, category)
+        except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+            orders.faults.append(JobFault.of(job, error))
+            view.distrust()
     if ledger.corrections and any(category.stuck for category in view.categories.values()):
         orders.next_time = min(orders.next_time or now + DECAY_STEP_S, now + DECAY_STEP_S)
     made = look_ahead.made if look_ahead is not None else []
@@ -88,30 +93,16 @@ def _look_ahead(view: View, ledger: Ledger, parameters: Parameters, wanted: bool
 
 def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float, int, Job, AnyCategory]]:
     """Jobs to serve, in order, without those of categories that are stuck; changed priorities go into the orders."""
-    state = view.state
-    active: list[Active] = []
-    wanting: list[bool] = []
-    for job in state.jobs.values():
-        runs = waits = False
-        for task in job.tasks.values():  # plain loops: every job is looked at in every cycle
-            if task.granted:
-                runs = True
-            elif not task.error:
-                waits = True
-        wants = (waits or bool(job.pending.runs)) and _may_run(view, job, orders, now)
-        if job.now and not wants and not job.tasks:
-            orders.give_up.append(job.id)  # a hold or a dependency keeps it: it cannot start at once (SO-22)
-        if wants or runs:
-            category = view.category(job)
-            active.append((job, category))
-            wanting.append(wants)
-        elif state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
-            orders.priorities[job.id] = NO_PRIORITY
+    active = _active(view, orders, now)
+    try:
+        found = _priorities(view, active, orders, now)
+    except Exception:  # noqa: BLE001 - one job must not keep the others from running
+        active = [one for one in active if _is_sound(view, one, orders, now)]
+        found = _priorities(view, active, orders, now)
     reported = view.board.parameters.report_waiting
-    found = prioritise(Weights(state.scheduler), active, _tickets(state, active, wanting, reported, orders, now), now)
-    known = state.priorities
+    known = view.state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
-    for (job, category), priority, wants in zip(active, found, wanting, strict=True):
+    for (job, category, wants), priority in zip(active, found, strict=True):
         shown = priority if reported or not wants else NO_PRIORITY
         if known.get(job.id, NO_PRIORITY) != shown:
             orders.priorities[job.id] = shown
@@ -121,21 +112,61 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     return order
 
 
-def _tickets(
-    state: State, active: list[Active], wanting: list[bool], reported: bool, orders: Orders, now: float
-) -> list[float]:
+def _active(view: View, orders: Orders, now: float) -> list[Active]:
+    """Jobs that run or want to, in the order of the state. Those that cannot be understood become faults."""
+    state = view.state
+    active: list[Active] = []
+    for job in state.jobs.values():
+        runs = waits = wants = False
+        if not job.error:
+            for task in job.tasks.values():  # plain loops: every job is looked at in every cycle
+                if task.granted:
+                    runs = True
+                elif not task.error:
+                    waits = True
+        try:
+            wants = (waits or bool(job.pending.runs)) and not job.error and _may_run(view, job, orders, now)
+            if wants or runs:
+                active.append((job, view.category(job), wants))
+        except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+            orders.faults.append(JobFault.of(job, error))
+            continue
+        if job.now and not wants and not job.tasks:
+            orders.give_up.append(job.id)  # a hold or a dependency keeps it: it cannot start at once (SO-22)
+        if not (wants or runs) and state.priorities.get(job.id, NO_PRIORITY) != NO_PRIORITY:
+            orders.priorities[job.id] = NO_PRIORITY
+    return active
+
+
+def _priorities(view: View, active: list[Active], orders: Orders, now: float) -> list[Priority]:
+    """The priority of each of these jobs; changed tickets go into the orders."""
+    shares = _tickets(view.state, active, view.board.parameters.report_waiting, orders, now)
+    return prioritise(Weights(view.state.scheduler), [one[:2] for one in active], shares, now)
+
+
+def _is_sound(view: View, one: Active, orders: Orders, now: float) -> bool:
+    """Whether the policies can deal with the job; it becomes a fault otherwise."""
+    try:
+        _priorities(view, [one], Orders(orders.revision), now)
+    except Exception as error:  # noqa: BLE001 - one job must not keep the others from running
+        orders.faults.append(JobFault.of(one[0], error))
+        return False
+    return True
+
+
+def _tickets(state: State, active: list[Active], reported: bool, orders: Orders, now: float) -> list[float]:
     """The tickets of each of these jobs by all policies; what has changed of them goes into the orders, unless those of
     waiting jobs are not `reported`."""
     known = state.tickets
-    if not (known or any(job.override_tickets for job, _ in active) or in_force(state)):
+    if not (known or any(job.override_tickets for job, _, _ in active) or in_force(state)):
         return [0.0] * len(active)
-    held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _ in active]
-    found = tickets(state, [Entrant(job, n, w) for (job, _), n, w in zip(active, held, wanting, strict=True)], now)
-    for (job, _), each, wants in zip(active, found, wanting, strict=True):
+    held = [sum(1 for task in job.tasks.values() if task.granted) if job.tasks else 0 for job, _, _ in active]
+    found = tickets(state, [Entrant(job, n, wants) for (job, _, wants), n in zip(active, held, strict=True)], now)
+    for (job, _, wants), each in zip(active, found, strict=True):
         shown = each if reported or not wants else NO_TICKETS
         if known.get(job.id, NO_TICKETS) != shown:
             orders.tickets[job.id] = shown
-    gone = known.keys() - {job.id for job, _ in active} if known else ()
+    gone = known.keys() - {job.id for job, _, _ in active} if known else ()
     orders.tickets.update(dict.fromkeys(gone, NO_TICKETS))
     return [sum(each) for each in found]
 

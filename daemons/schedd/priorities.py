@@ -6,9 +6,10 @@ Owns sge_priority(5). Must not know where jobs can run. Called by the cycle for 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 
 from daemons.schedd.reserved import AnyCategory
-from gridengine.placement.urgency import deadline_urgency
+from gridengine.placement.urgency import deadline_urgency, finite
 from gridengine.state.jobs import Job
 from gridengine.state.state import Attributes
 
@@ -25,20 +26,21 @@ class Weights:
     __slots__ = ("priority", "urgency", "ticket", "waiting_time", "deadline")
 
     def __init__(self, scheduler: Attributes) -> None:
-        self.priority = float(scheduler.get("weight_priority", "1"))
-        self.urgency = float(scheduler.get("weight_urgency", "0.1"))
-        self.ticket = float(scheduler.get("weight_ticket", "0.01"))
-        self.waiting_time = float(scheduler.get("weight_waiting_time", "0"))
-        self.deadline = float(scheduler.get("weight_deadline", "3600000"))
+        self.priority = finite(float(scheduler.get("weight_priority", "1")))
+        self.urgency = finite(float(scheduler.get("weight_urgency", "0.1")))
+        self.ticket = finite(float(scheduler.get("weight_ticket", "0.01")))
+        self.waiting_time = finite(float(scheduler.get("weight_waiting_time", "0")))
+        self.deadline = finite(float(scheduler.get("weight_deadline", "3600000")))
 
 
 def normalised(values: Sequence[float]) -> list[float]:
-    """The values mapped to 0..1 from the least to the most; all NEUTRAL if they do not differ."""
+    """The values, all finite, mapped to 0..1 from the least to the most; all NEUTRAL if they do not differ."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     if high <= low:
         return [NEUTRAL] * len(values)
-    span = high - low
-    return [(value - low) / span for value in values]
+    # by halves: from the least to the greatest number that there is may be farther than that
+    least, span = low / 2, high / 2 - low / 2
+    return [(value / 2 - least) / span for value in values]
 
 
 def part_of_most(values: Sequence[float]) -> list[float]:
@@ -50,7 +52,7 @@ def part_of_most(values: Sequence[float]) -> list[float]:
 def prioritise(
     weights: Weights, jobs: Sequence[tuple[Job, AnyCategory]], tickets: Sequence[float], now: float
 ) -> list[Priority]:
-    """Priorities of jobs that are looked at together, in their order. Source: PR-1 … PR-3.
+    """Priorities of jobs that are looked at together, in their order: finite numbers. Source: PR-1 … PR-3.
 
     tickets: of each job by all policies. npprior: -p 0 is 0.5.
     """
@@ -61,9 +63,12 @@ def prioritise(
         + (deadline_urgency(deadline, job.deadline, now) if job.deadline else 0.0)
         for job, category in jobs
     ]
+    if not isfinite(sum(urgencies)):
+        urgencies = [finite(value) for value in urgencies]
     by_priority, by_urgency, by_tickets = weights.priority, weights.urgency, weights.ticket
     found: list[Priority] = []
     for (job, _), nurg, ntckts in zip(jobs, normalised(urgencies), part_of_most(tickets), strict=True):
         npprior = (job.priority + 1024) / 2048
-        found.append((by_priority * npprior + by_urgency * nurg + by_tickets * ntckts, npprior, nurg, ntckts))
+        prio = by_priority * npprior + by_urgency * nurg + by_tickets * ntckts
+        found.append((prio if isfinite(prio) else finite(prio), npprior, nurg, ntckts))
     return found

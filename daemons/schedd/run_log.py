@@ -46,8 +46,11 @@ def _jobs(view: View, orders: Orders, now: float, closed: frozenset[str]) -> Ite
     if not pending:
         yield "no pending jobs to perform scheduling on"
     of_category: dict[int, list[str]] = {}
+    faults = {fault.job_id: fault.reason for fault in orders.faults}
     for job in pending:
-        if job.id not in started:
+        if job.id in faults:
+            yield f"Job {job.id} {faults[job.id]}"
+        elif job.id not in started:
             yield from (f"Job {job.id} {text}" for text in _reasons(view, job, now, of_category) if text not in closed)
 
 

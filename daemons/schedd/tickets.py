@@ -15,6 +15,7 @@ from math import inf
 from typing import NamedTuple
 
 from gridengine.placement.share_tree import Path, ShareTree
+from gridengine.placement.urgency import finite
 from gridengine.state.jobs import Job, Tickets
 from gridengine.state.state import Attributes, State
 
@@ -38,7 +39,7 @@ def in_force(state: State) -> bool:
 
 
 def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
-    """The tickets of a running task of each job, or of the next one if it wants to run one. now: epoch seconds.
+    """The tickets of a running task of each job, or of the next one if it wants to run one: finite numbers. now: epoch seconds.
 
     The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
     earlier ones gave them. One that is not named there gives its tickets too, but knows nothing of the others (O).
@@ -56,7 +57,7 @@ def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Ticke
         found[letter] = policies[letter](total)
         total = [before + more for before, more in zip(total, found[letter], strict=True)]
     found.update((letter, policies[letter](nothing)) for letter in policies if letter not in found)
-    return [Tickets(*each) for each in zip(found["O"], found["F"], found["S"], strict=True)]
+    return [Tickets(*map(finite, each)) for each in zip(found["O"], found["F"], found["S"], strict=True)]
 
 
 def _owners(job: Job) -> tuple[str, str, str, str]:

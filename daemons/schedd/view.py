@@ -163,6 +163,10 @@ class View:
             return ReservedCategory(self.site, job)
         return Category(self.site, self.board, job, self.pools)
 
+    def distrust(self) -> None:
+        """A placement broke off half-way: derive all of this anew for the next cycle."""
+        self._stale = True
+
     def thresholds_matter(self) -> set[str]:
         """The instances on the board that have suspend thresholds, or tasks that one has suspended."""
         state = self.state

@@ -63,6 +63,8 @@ class Explanation(Struct, omit_defaults=True):
 def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Explanation:
     """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
     causes = _of_the_job(state, job, now)
+    if job.error:
+        return Explanation(_ranked(causes))  # no place can be sought for what the scheduler cannot handle
     ever, why_never = verify(state, job, True, now, zone)
     reported = _reported(state, why_never)
     if not ever and reported:
@@ -96,7 +98,7 @@ def _ranked(causes: list[Cause]) -> list[Cause]:
 def _of_the_job(state: State, job: Job, now: float) -> list[Cause]:
     """Causes that have nothing to do with places."""
     causes = []
-    errors = sorted({task.error for task in job.tasks.values() if task.error})
+    errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
     if errors:
         text = f"it is in error state (qmod -cj {job.id} clears it)"
         causes.append(Cause("error", text, errors[:EXAMPLES], len(errors)))

@@ -49,6 +49,8 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
 
     A million tasks cost what their ranges cost until they are asked for.
     """
+    if job.error:
+        return
     own = [task for task in job.tasks.values() if task.status == "pending"] if job.tasks else []
     for task in sorted(own, key=lambda task: task.id):
         kept = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
@@ -79,7 +81,7 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
 
 def _kept(job: Job, now: float) -> Reason | None:
     """Why none of the waiting tasks is ready; None if no task waits."""
-    if any(task.error for task in job.tasks.values() if task.status == "pending"):
+    if job.error or any(task.error for task in job.tasks.values() if task.status == "pending"):
         return Reason("in_error")
     if job.holds:
         return Reason("held")

@@ -6,10 +6,26 @@ Owns the contributions of sge_priority(5). Called by the scheduler for its order
 
 from __future__ import annotations
 
+import sys
+from math import copysign, isfinite
+
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.values import STRING_TYPES
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.state import State
+
+LARGEST = sys.float_info.max
+"""What stands for infinity in urgencies and priorities. Source: O (`-l h_rt=INFINITY` with an urgency shows 1.8e+308)."""
+
+
+def finite(value: float) -> float:
+    """A number to sort and to print: the largest of its sign for an infinite one, 0 for what is no number.
+
+    Deviation: in 8.1.9 an infinite urgency makes the priority `-nan`.
+    """
+    if isfinite(value):
+        return value
+    return 0.0 if value != value else copysign(LARGEST, value)
 
 
 def assumed_slots(state: State, request: Request) -> int:
@@ -39,22 +55,22 @@ def resource_urgency(state: State, request: Request, granted: int | None = None)
     """
     slots = assumed_slots(state, request) if granted is None else granted
     entry = state.typed("complex", "slots")
-    total = entry.urgency * slots if entry is not None else 0.0
-    return total + sum(demand_urgency(d, slots) for d in (*request.hard, *request.hosts) if d.name != "slots")
+    total = finite(entry.urgency * slots) if entry is not None else 0.0
+    return finite(total + sum(demand_urgency(d, slots) for d in (*request.hard, *request.hosts) if d.name != "slots"))
 
 
 def demand_urgency(demand: Demand, slots: float) -> float:
     """What one request adds to rrcontr: strings their urgency once, numbers it for each slot and unit. Source: CX-66."""
     if not demand.entry.urgency:  # nothing times infinity is no number
         return 0.0
-    return demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount)
+    return finite(demand.entry.urgency * (1.0 if demand.entry.type in STRING_TYPES else slots * demand.amount))
 
 
 def waiting_urgency(weight: float, submit_time: float, now: float) -> float:
     """wtcontr: weight_waiting_time for each second since submission."""
-    return weight * (now - submit_time)
+    return finite(weight * (now - submit_time))
 
 
 def deadline_urgency(weight: float, deadline: float, now: float) -> float:
     """dlcontr: grows as the deadline comes near, constant after it; 0 without one. Source: sge_priority(5)."""
-    return weight / max(1.0, deadline - now) if deadline else 0.0
+    return finite(weight / max(1.0, deadline - now)) if deadline else 0.0

@@ -139,6 +139,7 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
     for name, value in fresh.items():
         setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook))
     job.version += bool(event.changes.keys() - POLICY_FIELDS)
+    job.error = ""  # what the scheduler could not handle may be mended: it looks again
     _index_job(state, job)
     for task in placed:
         state.quotas.charge(job, task)
@@ -237,6 +238,10 @@ def _task_checkpointed(state: State, event: ev.TaskCheckpointed) -> None:
     task = state.task(event.job_id, event.task_id, event.attempt)
     if task is not None:
         task.checkpoint = event.pid
+
+
+def _job_error_changed(state: State, event: ev.JobErrorChanged) -> None:
+    state.jobs[event.job_id].error = event.error
 
 
 def _task_error_cleared(state: State, event: ev.TaskErrorCleared) -> None:
@@ -373,6 +378,7 @@ HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.TaskRequeued: _task_requeued,
     ev.TaskCheckpointed: _task_checkpointed,
     ev.TaskErrorCleared: _task_error_cleared,
+    ev.JobErrorChanged: _job_error_changed,
     ev.TaskDeletionRequested: _task_deletion_requested,
     ev.TaskReschedulingRequested: _task_rescheduling_requested,
     ev.TaskSuspensionChanged: _task_suspension_changed,

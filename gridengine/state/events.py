@@ -83,6 +83,13 @@ class PendingTasksDeleted(Event, frozen=True, tag=True):
     reason: str = ""
 
 
+class JobErrorChanged(Event, frozen=True, tag=True):
+    """The scheduler cannot handle the job: `error` says why to its owner. "": an operator has cleared that."""
+
+    job_id: int
+    error: str
+
+
 class TaskDispatched(Event, frozen=True, tag=True):
     """A task was given its place and will be delivered to the host of its first grant.
 
@@ -350,6 +357,7 @@ AnyEvent = (
     | UsageCleared
     | TaskCheckpointed
     | TaskErrorCleared
+    | JobErrorChanged
     | TaskDeletionRequested
     | TaskReschedulingRequested
     | TaskSuspensionChanged

@@ -161,6 +161,7 @@ class Job(Struct, omit_defaults=True):
     `transfer_files`: letters `i`, `o`, `e` of the streams that prolog and epilog stage (EX-21).
     `predecessors`: all jobs that are waited for; `conditions`: how those of them must end for which it matters (DP-2 and
     ADR 0020). `doomed`: why the job can never run, "" if it can. `unsuccessful`: how many of its tasks did not succeed.
+    `error`: why the scheduler cannot handle the job, "" if it can: none of its waiting tasks is looked at then.
     """
 
     id: int
@@ -212,6 +213,7 @@ class Job(Struct, omit_defaults=True):
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
     doomed: str = ""
     unsuccessful: int = 0
+    error: str = ""
     start_after: float = 0.0
     deadline: float = 0.0
     priority: int = 0
@@ -244,6 +246,11 @@ class Job(Struct, omit_defaults=True):
         if self.task_range is not None:
             return self.task_range[2]
         return self.array.step if self.array is not None else 1
+
+    @property
+    def waiting(self) -> Ranges:
+        """Tasks that have no place: never started, or pending again."""
+        return self.pending | Ranges.of(task.id for task in self.tasks.values() if task.status == "pending")
 
     def held(self, task_id: int) -> Hold:
         """All hold types that are set for a task."""

@@ -28,11 +28,11 @@ def held_tasks(state: State, job: Job, tasks: Ranges) -> Ranges:
 def pending_letters(state: State, job: Job, task_id: int, task: Task | None = None) -> str:
     """Letters of a task that is not at a host: `qw`, `hqw`, `Eqw`, `Rq`, `hRq` …"""
     held = bool(job.holds and job.held(task_id)) or bool(state.waits_for(job)) or task_waits(state, job, task_id)
-    return _waiting(held, task)
+    return _waiting(job, held, task)
 
 
-def _waiting(held: bool, task: Task | None = None) -> str:
-    error = "E" if task is not None and task.error else ""
+def _waiting(job: Job, held: bool, task: Task | None = None) -> str:
+    error = "E" if job.error or (task is not None and task.error) else ""
     return f"{error}{'h' if held else ''}{'Rq' if task is not None and task.restarts else 'qw'}"
 
 
@@ -44,12 +44,12 @@ def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
     tasks = job.pending
     if not (job.tasks or job.is_array):
         # most of ten thousand jobs: one task, never started
-        return [(_waiting(bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
+        return [(_waiting(job, bool(job.holds) or bool(state.waits_for(job))), tasks)] if tasks else []
     groups: dict[tuple[int, str], Ranges] = {}
     if tasks:
         held = held_tasks(state, job, tasks) if job.holds or job.predecessors or job.array_predecessors else Ranges()
         for holds, part in _by_holds(job, tasks):
-            for letters, group in ((_waiting(True), part & held), (_waiting(False), part - held if held else part)):
+            for letters, group in ((_waiting(job, True), part & held), (_waiting(job, False), part - held if held else part)):
                 if group:
                     groups[holds, letters] = group
     for task in job.tasks.values():

@@ -119,11 +119,7 @@ def end_of_doomed(state: State, now: float) -> Decision:
     decision = Decision()
     for job_id in sorted(state.doomed):
         job = state.jobs[job_id]
-        waiting = job.pending
-        for task in job.tasks.values():
-            if task.status == "pending":
-                waiting = waiting.union(task.id)
-        if waiting:
+        if waiting := job.waiting:
             decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
             record = killed_record(state, job, Task(waiting.first), now, FAILED_NEVER_RUN)
             decision.accounting.append((job_id, waiting.first, record))

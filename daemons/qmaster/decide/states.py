@@ -17,6 +17,7 @@ from gridengine.ranges import Ranges
 from gridengine.state.events import (
     InstanceErrorsCleared,
     InstanceFlagsChanged,
+    JobErrorChanged,
     TaskErrorCleared,
     TaskRequeued,
     TaskReschedulingRequested,
@@ -146,7 +147,10 @@ def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision)
 
 def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> None:
     in_error = [task for task in tasks if task.error]
-    if not in_error:
+    if job.error:
+        decision.events.append(JobErrorChanged(job.id, ""))
+        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of job {job.id}")
+    elif not in_error:
         decision.answer.error(f"Job {job.id} is not in error state")
     for task in in_error:
         decision.events.append(TaskErrorCleared(job.id, task.id))

@@ -77,6 +77,7 @@ def _detail(
     shown["array_successors"] = [other for other in dependents if job.id in state.jobs[other].array_predecessors]
     shown["holds"] = {Hold(kind).name.lower(): str(tasks) for kind, tasks in job.holds.items()}  # type: ignore[union-attr]
     shown["priorities"] = state.priorities.get(job.id)
+    shown["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
     shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
     explained = pending and _info_wanted(state, job.id)

@@ -19,6 +19,7 @@ from gridengine.placement.urgency import (
     assumed_slots,
     deadline_urgency,
     demand_urgency,
+    finite,
     resource_urgency,
     waiting_urgency,
 )
@@ -117,7 +118,7 @@ def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, fl
         "wtcontr": waiting_urgency(waiting, job.submit_time, now),
         "dlcontr": deadline_urgency(deadline, job.deadline, now),
     }
-    return {"urgency": sum(found.values()), **found}
+    return {"urgency": finite(sum(found.values())), **found}
 
 
 def _has_pending(job: Job) -> bool:
@@ -172,7 +173,7 @@ def _pending_rows(
     if not states.isdisjoint(_HELD):
         groups = _held_so(state, job, groups, states, now)
     priority = state.priorities.get(job.id, _NO_PRIORITY)[0]
-    slots = assumed_slots(state, listing.request(job)) if job.pe_range else 1
+    slots = assumed_slots(state, listing.request(job)) if job.pe_range and not job.error else 1
     rows: list[Row] = []
     for letters, tasks in groups:
         labels: list[object] = [""] if not job.is_array else list(tasks) if single else [str(tasks)]
@@ -253,6 +254,8 @@ def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[o
     """[name, value, what it adds to the urgency] of each request of -l; worked out once for jobs that request the same."""
     if not job.hard:
         return []
+    if job.error:  # maybe because of these: they are shown as they were asked for
+        return [[name, value, 0.0] for name, value in job.hard.items()]
     slots = task.slots if task is not None and task.slots else 1
     if job.pe_range and slots == 1:
         slots = assumed_slots(listing.state, listing.request(job))

@@ -56,7 +56,10 @@ class Listing:
     def request_text(self, name: str, text: str) -> str:
         """A request of -l as listings show it."""
         entry = self.site.entries.get(name)
-        return request_text(entry.type, text) if entry is not None else text
+        try:
+            return request_text(entry.type, text) if entry is not None else text
+        except SyntaxFault:
+            return text  # the attribute was of another type when it was requested
 
     def architecture(self, host: str) -> str | None:
         """What a host is shown as: what is configured there goes before what it reports (CX-30)."""
@@ -176,6 +179,8 @@ class Listing:
         outcome: dict[CategoryKey, bool] = {}
         found = set()
         for job in jobs:
+            if job.error:
+                continue
             key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
             if key not in outcome:
                 outcome[key] = self._fits(empty, self.request(job), instances)

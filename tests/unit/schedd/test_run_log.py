@@ -37,3 +37,10 @@ def test_closed_instances_and_waiting_jobs_have_their_reasons() -> None:
         f"Job {held} job dropped because of job hold",
         *(f'Job {job} (-l arch=nosuch) cannot run at host "h1" because it offers only hl:arch=lx-amd64' for job in never),
     ]
+
+
+@pytest.mark.statement("QF-35")
+def test_a_job_that_cannot_be_handled_has_its_reason() -> None:
+    cluster = Cluster(1, slots=1)
+    job = cluster.submit(soft={"h_rt": "x"})
+    assert lines(cluster) == [f'Job {job} the scheduler cannot handle this job ("x" is not a time)']
