@@ -35,8 +35,18 @@ class MessageFormatter(logging.Formatter):
             text += ": " + self.formatException(record.exc_info)
         when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(record.created))
         # one record, one line: what reads the file splits at line ends
-        text = text.replace("\n", " | ")
+        text = printable(text.replace("\n", " | "))
         return f"{when}|{thread[:6]:>6}|{self._host}|{letter}|{text}"
+
+
+def printable(text: str) -> str:
+    """`text` with everything escaped that a terminal could take for a command or a reader for the end of a line.
+
+    That is what `str.isprintable` says no to: control characters of both sets, separators of lines, directions of writing.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 class MessagesHandler(logging.Handler):

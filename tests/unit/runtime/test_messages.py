@@ -47,8 +47,14 @@ def test_line(monkeypatch: pytest.MonkeyPatch, thread: str, level: int, expected
     assert line == "11/20/2026 18:14:53" + expected
 
 
-def test_a_record_is_one_line() -> None:
-    assert "\n" not in MessageFormatter("main", "h").format(record(logging.INFO, "a\nb"))
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "a\x0bb", "a\x0cb", "a\x1cb", "a\x85b", "a\u2028b", "a\u2029b"])
+def test_a_record_is_one_line(text: str) -> None:
+    assert len(MessageFormatter("main", "h").format(record(logging.INFO, text)).splitlines()) == 1
+
+
+def test_what_a_request_says_gives_no_commands_to_a_terminal() -> None:
+    line = MessageFormatter("main", "h").format(record(logging.INFO, "\x1b[2J \x07 \x9b1m \u202e \x7f \ud800 naïve 日本"))
+    assert line.endswith("|\\x1b[2J \\x07 \\x9b1m \\u202e \\x7f \\ud800 naïve 日本")
 
 
 @pytest.mark.statement("GC-4")
