@@ -5,8 +5,9 @@ that carry data, keep them until the other has acknowledged them, and say at a n
 and light: the shepherd loads it, and clients when they have a session. Source: docs/interactive.md, adr/0060.
 
 A connection begins with one line of JSON each way: the client's `{"attempt", "client", "received", "size"}` (client and
-received null for one that comes anew), the session's `{"client", "received", "first", "terminal", "daemon"}`, or
-`{"refused": reason}`. Then frames follow, each a byte for its kind, four for the length (big endian), and the data:
+received null for one that comes anew; the host's daemon adds `origin`, where the client is), the session's `{"client",
+"received", "first", "terminal", "daemon"}`, or `{"refused": reason}`. Then frames follow, each a byte for its kind, four for
+the length (big endian), and the data:
 
     client to session   i  standard input; without data: its end          (numbered)
                         w  rows, columns, pixels: four 16 bit numbers     e  end the task
@@ -39,12 +40,21 @@ WindowSize = tuple[int, int, int, int]
 """rows, columns, width and height in pixels (0 when not known)"""
 
 
+#: where a client is that is on the same host
+HERE = "localhost"
+
+
 class BrokenSession(Exception):
     """The other side does not speak this language."""
 
 
 def frame(kind: bytes, data: bytes = b"") -> bytes:
     return _HEADER.pack(kind, len(data)) + data
+
+
+def origin(peer: str, own: str) -> str:
+    """Where a connection comes from: the address of the other end, or HERE for whatever way a host may reach itself by."""
+    return HERE if peer == own or peer.startswith("127.") else peer
 
 
 def taken(count: int) -> bytes:

@@ -131,7 +131,7 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
         raise SetupError(code, f"can't take the ids of the user: {error.strerror}") from error
     install(*files)
     if run.awaits_client:
-        _await_client(run, environment)
+        _await_client(run, environment, around)
     limits.apply(run.limits, memory=True)
     _execute(run, environment)
 
@@ -143,9 +143,10 @@ def _user_of(run: Run, owner: Identity) -> Identity:
     return owner if run.user is None else named(run.user)
 
 
-def _await_client(run: Run, environment: dict[str, str]) -> None:
+def _await_client(run: Run, environment: dict[str, str], around: Surroundings) -> None:
+    assert around.session is not None
     try:
-        await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT)
+        await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, around.session.client)
     except (NoConnection, OSError) as error:
         raise SetupError(FAILED_EARLY, f"no connection to {run.command.executable}: {error}") from error
 

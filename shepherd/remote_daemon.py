@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import shlex
 import socket
+import time
 from pathlib import Path
 
+from gridengine import session
 from shepherd.command_line import job_command_line
 from shepherd.config import TaskConfig
 from shepherd.identity import Identity
@@ -41,19 +43,25 @@ def write_script(directory: Path, config: TaskConfig, owner: Identity) -> None:
         os.close(descriptor)
 
 
-def await_client(script: Path) -> None:
-    """In the process of the job: write `PORT SCRIPT` to the session, and make the first connection its input and output.
+def await_client(script: Path, client: str) -> None:
+    """In the process of the job: write `PORT SCRIPT` to the session, and make the client's connection its input and output.
 
-    Raises NoConnection or OSError.
+    `client`: where the session's client is (`gridengine.session.origin`); others are sent away. Raises NoConnection or OSError.
     """
-    with socket.create_server(("0.0.0.0", 0), backlog=1) as listener:
+    with socket.create_server(("0.0.0.0", 0), backlog=8) as listener:
         port = listener.getsockname()[1]
         os.write(1, f"{port} {script if script.exists() else ''}\n".encode())
-        listener.settimeout(_CONNECT_S)
+        until = time.monotonic() + _CONNECT_S
         try:
-            connection, _ = listener.accept()
+            while True:
+                listener.settimeout(max(0.001, until - time.monotonic()))
+                connection, (peer, _) = listener.accept()
+                if session.origin(peer, connection.getsockname()[0]) == client:
+                    break
+                connection.close()
         except TimeoutError:
-            raise NoConnection(f"nobody connected to port {port} within {_CONNECT_S:.0f} seconds") from None
+            text = f"nobody on host {client} connected to port {port} within {_CONNECT_S:.0f} seconds"
+            raise NoConnection(text) from None
     connection.setblocking(True)
     os.dup2(connection.fileno(), 0, inheritable=True)
     os.dup2(connection.fileno(), 1, inheritable=True)

@@ -22,6 +22,8 @@ from shepherd.streams import Streams, open_pipes, open_terminal, take_terminal
 
 #: exit status of a job that can never be let in, as its shepherd is dead or has given it up: as if it had been hung up
 _HUNG_UP = 128 + signal.SIGHUP
+#: more than any address has
+_ORIGIN_BYTES = 256
 
 #: how a session process ends when the job goes on: nobody was connected for too long, or the client wanted the end
 WHY_ENDED = {
@@ -31,7 +33,8 @@ WHY_ENDED = {
 
 
 class Session:
-    """A session process and what it shares with the job and the shepherd. `over`: the process has ended.
+    """A session process and what it shares with the job and the shepherd. `over`: the process has ended. `client`: where the
+    first client is, known in the process of the job once it has entered.
 
     The shepherd holds `opener`, too: a job whose session ends before anybody has connected is ended by the shepherd, who
     knows why, and does not end by itself, perhaps before the shepherd has seen the session's end.
@@ -40,12 +43,14 @@ class Session:
     def __init__(self, pid: int, streams: Streams, gate: int, opener: int, control: int) -> None:
         self.pid = pid
         self.over = False
+        self.client = ""
         self._streams, self._gate, self._opener, self._control = streams, gate, opener, control
 
     def enter(self) -> tuple[int, int, int]:
         """Called in the process of the job: wait until somebody is connected, and return its three descriptors."""
         os.close(self._opener)
-        if not os.read(self._gate, 1):
+        self.client = os.read(self._gate, _ORIGIN_BYTES).decode()
+        if not self.client:
             os._exit(_HUNG_UP)
         if self._streams.terminal:
             take_terminal(self._streams.job[0])

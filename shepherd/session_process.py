@@ -31,7 +31,7 @@ _READ, _WRITE = select.POLLIN, select.POLLOUT
 
 
 class SessionProcess:
-    """`opener`: written to when the first client is here, which lets the job begin. `control`: the shepherd's line with the
+    """`opener`: told where the first client is when it comes, which lets the job begin. `control`: the shepherd's line with the
     outcome; its end without one means that the shepherd is dead."""
 
     def __init__(
@@ -198,11 +198,11 @@ class SessionProcess:
         if greeting.get("size") and self._streams.terminal:
             set_window_size(self._streams.input, tuple(greeting["size"]))
         if self._opener is not None:
-            self._open_gate(self._opener)
+            self._open_gate(self._opener, str(greeting.get("origin") or session.HERE))
 
-    def _open_gate(self, opener: int) -> None:
+    def _open_gate(self, opener: int, origin: str) -> None:
         try:
-            os.write(opener, b".")
+            os.write(opener, origin.encode())
         except BrokenPipeError:
             pass  # the job could not start; the client will hear it
         os.close(opener)

@@ -23,6 +23,7 @@ from daemons.runtime import keys
 from daemons.runtime.cell import Cell
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import is_ticket
+from gridengine import session
 from gridengine.state.jobs import TaskKey
 
 _log = logging.getLogger(__name__)
@@ -91,13 +92,14 @@ class SessionServer:
             _refuse(writer, "denied: this is no ticket for the session")
             return
         attempt = greeting.task[2]
-        session = await self._session_of(task_directory(self._active_jobs, greeting.task))
-        if session is None:
+        place = await self._session_of(task_directory(self._active_jobs, greeting.task))
+        if place is None:
             _refuse(writer, f"the session of the task is not on host {self._host}", again=True)
             return
-        to_session = await asyncio.open_unix_connection(sock=session, limit=_CHUNK)
+        to_session = await asyncio.open_unix_connection(sock=place, limit=_CHUNK)
         try:
-            to_session[1].write(json.dumps({**json.loads(line), "attempt": attempt, "ticket": ""}).encode() + b"\n")
+            for_session = {**json.loads(line), "attempt": attempt, "ticket": "", "origin": _origin(writer)}
+            to_session[1].write(json.dumps(for_session).encode() + b"\n")
             await _splice((reader, writer), to_session)
         finally:
             await _close(to_session[1])
@@ -130,6 +132,11 @@ def _connected(path: Path) -> socket.socket:
         if descriptor >= 0:
             os.close(descriptor)
     return connection
+
+
+def _origin(writer: asyncio.StreamWriter) -> str:
+    peer, own = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
+    return session.origin(peer[0], own[0])
 
 
 def _keep_alive(writer: asyncio.StreamWriter) -> None:

@@ -117,3 +117,34 @@ def test_who_is_let_in_again(cell: Cell) -> None:
     again.sendall(session.frame(session.INPUT, b"go\n"))
     assert outcome(again, received=1)[0] == b"two\n"
     task.wait()
+
+
+def port_of_daemon(connection: socket.socket) -> int:
+    """The port at which the task's configured daemon waits for the client that its session has let in."""
+    said, head = b"", len(session.frame(session.OUTPUT))
+    while not said[head:].endswith(b"\n"):
+        said += connection.recv(1)
+    return int(said[head:].split()[0])
+
+
+@pytest.mark.statement("IA-5")
+def test_a_configured_daemon_takes_the_connection_of_its_client(cell: Cell) -> None:
+    task = interactive(cell, "true", remote_daemon="/bin/cat")
+    connection, _ = greet(task, origin=session.HERE)
+    with socket.create_connection(("127.0.0.1", port_of_daemon(connection)), PATIENCE_S) as client:
+        client.sendall(b"hello")
+        assert client.recv(5) == b"hello"
+    assert outcome(connection, received=1)[1]["exit_status"] == 0
+    task.wait()
+
+
+def test_a_configured_daemon_sends_everybody_else_away(cell: Cell) -> None:
+    task = interactive(cell, "true", remote_daemon="/bin/cat")
+    connection, _ = greet(task, origin="192.0.2.7")
+    port = port_of_daemon(connection)
+    for _ in range(2):
+        with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as stranger:
+            assert stranger.recv(1) == b""
+    task.command("kill")
+    assert outcome(connection, received=1)[1]["exit_status"] == 137
+    task.wait()
