@@ -53,6 +53,7 @@ class Checkpoints:
         if status == 0 or self._config.ckpt_interface == "application-level":
             task_files.write_checkpoint(self._directory, job_pid)
 
-    def clean_step(self, text: str, job_pid: int) -> Run:
-        """The process of clean_command. Raises MethodError."""
-        return control_method_step(self._config, CLEAN, parse_method(text), self._config.variables | {"job_pid": str(job_pid)})
+
+def clean_step(config: TaskConfig, text: str, job_pid: int) -> Run:
+    """The process of clean_command. Raises MethodError."""
+    return control_method_step(config, CLEAN, parse_method(text), config.variables | {"job_pid": str(job_pid)})

@@ -6,8 +6,9 @@ Owns reading and checking; the execd writes the file. Called once by each shephe
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +129,23 @@ def summed_limit(config: TaskConfig, name: str) -> Number | None:
     """A limit on the sum over all processes of the task on this host, which its slots multiply (RL-4, RL-5)."""
     limit = config.limits.get(name)
     return None if limit is None else min(limit * (1 if name in config.per_job_limits else config.slots), LARGEST)
+
+
+def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
+    """The configuration of a task whose scratch directory has got another name: what names it, or a file in it, follows."""
+    if config.tmpdir is None:
+        return config
+    old = re.compile(rf"(?<![^:]){re.escape(config.tmpdir)}(?=[/:]|$)")
+
+    def moved(text: str | None) -> str | None:
+        return None if text is None else old.sub(lambda _: tmpdir, text)
+
+    changes: dict[str, Any] = {"tmpdir": tmpdir}
+    for name in ("cwd", "stdin", "stdout", "stderr", "pe_stdout", "pe_stderr"):
+        changes[name] = moved(getattr(config, name))
+    for name in ("environment", "variables"):
+        changes[name] = {key: moved(value) for key, value in getattr(config, name).items()}
+    return replace(config, **changes)
 
 
 def _is_number(value: object) -> bool:

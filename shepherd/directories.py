@@ -1,94 +1,134 @@
 """The scratch directory of a task (queue_conf(5) tmpdir, QC-19): made empty, removed with all in it.
 
-The path is in a directory that everybody can write to, so nothing here follows a link that a user could have put there.
-`make` and `remove` run with the effective ids of the job's owner; `remove` also as root, for what root's methods left.
+The path is in a directory that everybody can write to, so nothing here follows a link that a user could have put there,
+and a stranger who sits at the place keeps it: the task gets another one. `make` and `remove` run with the effective ids of
+the job's owner; `make_for` and `remove` also as root, for what the owner may not do and for what root's methods left.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import count
 
-_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-def make(path: str) -> None:
-    """Make `path`, mode 0755, empty. What an earlier attempt of the same task left there is removed. Raises OSError."""
-    try:
-        os.mkdir(path, 0o755)
-    except FileExistsError:
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-            raise
-        remove(path)
-        os.mkdir(path, 0o755)
-    os.chmod(path, 0o755)  # the umask of the launcher does not count
+_DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_TRIES = 16
+_PATIENCE_S = 600.0  # how long removing may take; what is left then stays
 
 
-def make_for(path: str, uid: int, gid: int) -> None:
+def make(path: str) -> str:
+    """Make `path`, mode 0755, empty, or where it is taken `path.XXXXXXXX`; returns which. Raises OSError.
+
+    What an earlier attempt of the same task left there is removed.
+    """
+    made = _make_at_a_free_place(path, os.geteuid())
+    os.chmod(made, 0o755)  # the umask of the launcher does not count
+    return made
+
+
+def make_for(path: str, uid: int, gid: int) -> str:
     """As `make`, by root for a user who may not write to the directory above, which is made where it is missing, too."""
     os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
-    try:
-        os.mkdir(path, 0o700)
-    except FileExistsError:
-        found = os.lstat(path)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid:
-            raise
-        remove(path)
-        os.mkdir(path, 0o700)
-    descriptor = os.open(path, _OPEN_DIRECTORY)
+    made = _make_at_a_free_place(path, uid)
+    descriptor = os.open(made, os.O_RDONLY | _DIRECTORY)
     try:
         if os.fstat(descriptor).st_uid == os.geteuid():  # still the one that was just made
             os.fchmod(descriptor, 0o755)
             os.fchown(descriptor, uid, gid)
     finally:
         os.close(descriptor)
+    return made
 
 
-def remove(path: str) -> None:
-    """Remove `path` and all below it, leaving out what cannot be removed. Raises OSError only for `path` itself."""
+def _make_at_a_free_place(path: str, owner: int) -> str:
+    for place in (path, *(f"{path}.{os.urandom(4).hex()}" for _ in range(_TRIES))):
+        with suppress(OSError):
+            remove(place, owner)
+        try:
+            os.mkdir(place, 0o700)
+            return place
+        except FileExistsError as error:
+            taken = error
+    raise taken
+
+
+def remove(path: str, owner: int) -> None:
+    """Remove the directory `path` of user `owner` and all below it, leaving out what cannot be removed.
+
+    Raises OSError for `path` itself: it is no directory of the owner's (or root's), or it stays.
+    """
     try:
-        descriptor = os.open(path, _OPEN_DIRECTORY)
-    except PermissionError:  # the job took its own rights away
-        os.chmod(path, 0o700, follow_symlinks=False) if os.chmod in os.supports_follow_symlinks else os.chmod(
-            path, 0o700
-        )
-        descriptor = os.open(path, _OPEN_DIRECTORY)
+        place = os.open(path, os.O_PATH | _DIRECTORY)
     except FileNotFoundError:
         return
     try:
-        _empty(descriptor)
+        if os.fstat(place).st_uid not in (owner, 0):
+            raise PermissionError(errno.EPERM, "it belongs to somebody else")
+        _empty(place)
     finally:
-        os.close(descriptor)
+        os.close(place)
     os.rmdir(path)
 
 
-def _empty(directory: int) -> None:
-    """Remove all entries of an open directory."""
-    try:
-        os.fchmod(directory, 0o700)
-    except OSError:
-        pass  # not ours: then the entries' removal tells whether it matters
-    with os.scandir(directory) as entries:
-        found = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
-    for name, is_directory in found:
-        try:
-            if is_directory:
-                _remove_below(directory, name)
-            else:
-                os.unlink(name, dir_fd=directory)
-        except OSError:
-            continue
+def _empty(top: int) -> None:
+    """Remove all that is in a directory.
+
+    A directory in it goes once those that it holds have been lifted to the top themselves: neither the stack nor the open
+    files grow with the depth, and no path is longer than a name.
+    """
+    until = time.monotonic() + _PATIENCE_S
+    prefix, numbers = f".{os.urandom(8).hex()}", count()
+    stuck: set[str] = set()
+    while entries := [entry for entry in _entries(top) if entry[0] not in stuck]:
+        for name, is_directory in entries:
+            if time.monotonic() > until:
+                return
+            try:
+                if is_directory:
+                    _remove_lifting(name, top, lambda: f"{prefix}.{next(numbers)}")
+                else:
+                    os.unlink(name, dir_fd=top)
+            except OSError:
+                stuck.add(name)
 
 
-def _remove_below(parent: int, name: str) -> None:
+def _remove_lifting(name: str, top: int, new_name: Callable[[], str]) -> None:
+    """Remove a directory at the top; those in it are moved to the top."""
+    place = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=top)
     try:
-        descriptor = os.open(name, _OPEN_DIRECTORY, dir_fd=parent)
-    except PermissionError:
-        os.chmod(name, 0o700, dir_fd=parent)
-        descriptor = os.open(name, _OPEN_DIRECTORY, dir_fd=parent)
-    try:
-        _empty(descriptor)
+        for below, is_directory in _entries(place):
+            with suppress(OSError):
+                if is_directory:
+                    _permit(below, place)
+                    os.rename(below, new_name(), src_dir_fd=place, dst_dir_fd=top)
+                else:
+                    os.unlink(below, dir_fd=place)
     finally:
-        os.close(descriptor)
-    os.rmdir(name, dir_fd=parent)
+        os.close(place)
+    os.rmdir(name, dir_fd=top)
+
+
+def _permit(name: str, parent: int) -> None:
+    """A directory that its owner may not write to cannot be moved."""
+    place = os.open(name, os.O_PATH | _DIRECTORY, dir_fd=parent)
+    try:
+        os.chmod(_path_of(place), 0o700)
+    finally:
+        os.close(place)
+
+
+def _entries(place: int) -> list[tuple[str, bool]]:
+    """What is in a directory, held by an O_PATH descriptor: names, and whether each is a directory. Its owner gets the
+    rights to read and change it, which the job may have taken away."""
+    with suppress(OSError):
+        os.chmod(_path_of(place), 0o700)  # not ours: then what follows tells whether it matters
+    with os.scandir(_path_of(place)) as entries:
+        return [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+
+
+def _path_of(place: int) -> str:
+    """A path that leads to the very directory which the descriptor holds, whatever has its name by now."""
+    return f"/proc/self/fd/{place}"

@@ -50,18 +50,18 @@ def bind(processors: list[int], trace: Trace) -> None:
         trace(f"can't bind to the processors {processors}: {error.strerror}")
 
 
-def make_directory(owner: Identity, path: str) -> None:
-    """Make the scratch directory: as its owner, on whose file server root may be nobody, else as root. Raises Unprepared."""
+def make_directory(owner: Identity, path: str) -> str:
+    """Make the scratch directory: as its owner, on whose file server root may be nobody, else as root. Returns its path,
+    which is another one where somebody else sits. Raises Unprepared."""
     try:
         with as_user(owner):
-            directories.make(path)
-        return
+            return directories.make(path)
     except (FileNotFoundError, PermissionError):
         pass
     except OSError as error:
         raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
     try:
-        directories.make_for(path, owner.uid, owner.gid)
+        return directories.make_for(path, owner.uid, owner.gid)
     except OSError as error:
         raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
 
@@ -70,9 +70,9 @@ def remove_directory(owner: Identity, path: str, trace: Trace) -> None:
     """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
     try:
         with as_user(owner):
-            directories.remove(path)
+            directories.remove(path, owner.uid)
     except OSError:
         try:
-            directories.remove(path)
+            directories.remove(path, owner.uid)
         except OSError as error:
             trace(f"can't remove directory {path}: {error.strerror}")

@@ -13,12 +13,12 @@ from collections.abc import Collection
 from pathlib import Path
 
 from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
-from shepherd.checkpoints import Checkpoints
-from shepherd.config import TaskConfig
+from shepherd.checkpoints import Checkpoints, clean_step
+from shepherd.config import TaskConfig, with_tmpdir
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.methods import MethodError
-from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, Ended, Outcome
+from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -63,12 +63,14 @@ class TaskRun:
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
         try:
-            for step in plan.plan(self._config):
-                self._carry_out(step)
+            done = 0
+            while steps := plan.plan(self._config)[done:]:  # the scratch directory may get another name than was planned
+                self._carry_out(steps[0])
+                done += 1
         finally:
             self._not_job.clear()
             self._end_all(self._not_job)
-            self._containment.release(self._directory)
+            self._release()
         return {
             "failed": self._outcome.failed,
             "exit_status": self._outcome.exit_status,
@@ -87,6 +89,26 @@ class TaskRun:
             self._do(step)
         except preparation.Unprepared as error:
             self._fail(plan.PREPARATION, error.failed, str(error), error.fault)
+        except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen
+            self._broken(f"shepherd failed: {type(error).__name__}: {error}")
+
+    def _broken(self, reason: str) -> None:
+        """A step came to no end. Nothing of the job is left running; how it ended and what it used stay, if it has ended."""
+        process_tree.kill_tree(os.getpid(), () if self._session is None else (self._session.pid,))
+        self._current = None
+        if self._job_over:
+            self._trace(reason)
+            return
+        self._job_over = True
+        self._control.ended()
+        self._usage.ended(time.monotonic())
+        self._fail(plan.PREPARATION, SHEPHERD_ERROR, reason)
+
+    def _release(self) -> None:
+        try:
+            self._containment.release(self._directory)
+        except OSError as error:
+            self._trace(f"can't give back what held the job's processes together: {error}")
 
     def _do(self, step: plan.Step) -> None:
         """Raises Unprepared."""
@@ -96,7 +118,7 @@ class TaskRun:
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
-                preparation.make_directory(self._owner, step.path)
+                self._config = with_tmpdir(self._config, preparation.make_directory(self._owner, step.path))
             case plan.Run():
                 self._run_to_end(step)
             case plan.OpenSession():
@@ -376,7 +398,7 @@ class TaskRun:
         if not self._job_pid or self._outcome.runs_again:
             return
         try:
-            step = self._checkpoints.clean_step(text, self._job_pid)
+            step = clean_step(self._config, text, self._job_pid)
         except MethodError as error:
             self._trace(f"{CLEAN}: {error}")
             return

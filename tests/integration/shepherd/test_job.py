@@ -225,13 +225,30 @@ def test_scratch_directory_below_one_that_only_root_may_write_to(root_cell: Cell
     assert not tmpdir.exists()
 
 
-@pytest.mark.statement("QC-19")
-def test_scratch_directory_of_somebody_else_is_not_taken(root_cell: Cell) -> None:
+@pytest.mark.statement("QC-19", "EX-1")
+@pytest.mark.parametrize("stranger", ["directory", "link", "file"])
+def test_where_somebody_else_sits_the_scratch_directory_has_another_name(root_cell: Cell, stranger: str) -> None:
     tmpdir = root_cell.tmp / "1.1.all.q"
-    tmpdir.symlink_to(root_cell.home)
-    (root_cell.home / "kept").touch()
-    assert root_cell.run("true\n", tmpdir=str(tmpdir)).exit["failed"] == 11
-    assert (root_cell.home / "kept").exists()
+    sits = root_cell.home if stranger == "link" else tmpdir
+    if stranger == "file":
+        tmpdir.touch()
+    elif stranger == "link":
+        tmpdir.symlink_to(root_cell.home)
+    else:
+        tmpdir.mkdir()
+        os.chown(tmpdir, root_cell.user.pw_uid + 1, -1)
+    if stranger != "file":
+        (sits / "kept").touch()
+    environment = {"TMPDIR": str(tmpdir), "PATH": f"{tmpdir}:/usr/bin:/bin", "TMP": str(tmpdir), "OTHER": f"{tmpdir}.bak"}
+    script = "echo $TMPDIR $TMP ${PATH%%:*} $OTHER; pwd; touch $TMPDIR/x; stat -c '%a %U' $TMPDIR\n"
+    prolog = {"prolog": "/bin/echo $in", "variables": {"in": str(tmpdir)}}
+    task = root_cell.run(script, tmpdir=str(tmpdir), environment=environment, login_shells=[], **prolog)
+    place, *lines = task.stdout.splitlines()
+    assert re.fullmatch(rf"{tmpdir}\.[0-9a-f]{{8}}", place)
+    assert lines == [f"{place} {place} {place} {tmpdir}.bak", str(root_cell.home), f"755 {root_cell.user.pw_name}"]
+    assert task.exit["failed"] == 0
+    assert os.listdir(root_cell.tmp) == ["1.1.all.q"]
+    assert stranger == "file" or (sits / "kept").exists()
 
 
 @pytest.mark.statement("EX-2")

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
-from shepherd import process_tree
+from shepherd import plan, preparation, process_tree
+from shepherd.identity import Identity
+from shepherd.outcome import Ended
 from shepherd.run import TaskRun, pause_s
+from shepherd.task_files import Trace
+from tests.unit.shepherd.configuration import config
 
 
 @pytest.mark.statement("EX-7")
@@ -26,3 +31,33 @@ def test_waiting_for_killed_processes_goes_by_time_and_not_by_how_many_end(monke
 @pytest.mark.parametrize(("deadline", "expected"), [(90.0, 0.0), (105.0, 5.0), (1e30, 3600.0), (float("inf"), 3600.0)])
 def test_no_sleep_is_longer_than_the_kernel_takes(deadline: float, expected: float) -> None:
     assert pause_s(deadline, 100.0) == expected
+
+
+class Untouchable(TaskRun):
+    """One whose processes are not touched: there are none but those of the tests."""
+
+    def _end_all(self, spared: object) -> None:
+        return
+
+
+@pytest.mark.statement("EX-4", "AC-2")
+@pytest.mark.parametrize(("when", "failed", "exit_status"), [("before", 18, 0), ("after", 0, 3)])
+def test_a_step_that_breaks_takes_nothing_of_the_jobs_end_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, failed: int, exit_status: int
+) -> None:
+    def broken(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    def job(task: TaskRun, step: plan.Run) -> None:
+        if not task._outcome.unsuccessful.intersection(step.needs):
+            task._ended(step, Ended(3))
+
+    monkeypatch.setattr(TaskRun, "_run_to_end", job)
+    monkeypatch.setattr(TaskRun, "_sweep", lambda _: None)
+    monkeypatch.setattr(process_tree, "kill_tree", lambda *_: 0)
+    monkeypatch.setattr(preparation, "make_directory", broken if when == "before" else lambda _, path: path)
+    monkeypatch.setattr(preparation, "remove_directory", broken)
+    task = Untouchable(tmp_path, config(tmpdir="/tmp/7.1.q"), Identity("alice", 1001, 1001, ()), Trace(tmp_path))
+    end = task.run()
+    assert (end["failed"], end["exit_status"]) == (failed, exit_status)
+    assert "RecursionError: too deep" in (tmp_path / "trace").read_text()

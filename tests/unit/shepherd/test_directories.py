@@ -1,0 +1,124 @@
+"""The scratch directory: what is removed with it, however a job has left it, and what never is (QC-19)."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from shepherd import directories
+
+ME = os.geteuid()
+
+
+def nest(top: Path, depth: int) -> None:
+    """Directories in each other, deeper than any path can say, with a file in each."""
+    place = os.open(top, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("directory", dir_fd=place)
+        below = os.open("directory", os.O_RDONLY, dir_fd=place)
+        os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=below))
+        os.close(place)
+        place = below
+    os.close(place)
+
+
+@pytest.mark.statement("QC-19", "EX-4")
+def test_neither_depth_nor_missing_rights_nor_links_hold_it_up(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    top = tmp_path / "7.1.all.q"
+    top.mkdir()
+    nest(top, 3000)
+    (top / "link").symlink_to(outside)
+    (top / "directory" / "link").symlink_to(outside)
+    (top / "directory" / "directory").chmod(0)
+    (top / "directory").chmod(0)
+    directories.remove(str(top), ME)
+    assert os.listdir(tmp_path) == ["outside"]
+    assert os.listdir(outside) == ["kept"]
+
+
+@pytest.mark.statement("QC-19")
+def test_no_more_files_are_open_however_deep_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    nest(top, 50)
+    most = 0
+    unlink = os.unlink
+
+    def counted(name: str, dir_fd: int) -> None:
+        nonlocal most
+        most = max(most, dir_fd)
+        unlink(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", counted)
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest)
+    directories.remove(str(top), ME)
+    assert not top.exists()
+    assert most <= lowest + 2
+
+
+@pytest.mark.statement("QC-19")
+def test_what_is_a_link_or_a_strangers_by_now_stays(tmp_path: Path) -> None:
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "directory" / "kept").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "directory")
+    with pytest.raises(OSError, match="Not a directory"):
+        directories.remove(str(tmp_path / "link"), ME)
+    if ME == 0:
+        os.chown(tmp_path / "directory", 4711, -1)
+    with pytest.raises(PermissionError):
+        directories.remove(str(tmp_path / "directory"), ME + 1)
+    assert (tmp_path / "directory" / "kept").exists()
+    directories.remove(str(tmp_path / "nothing"), ME)
+
+
+@pytest.mark.statement("QC-19")
+def test_what_cannot_be_removed_is_left_and_the_rest_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    nest(top, 5)
+    (top / "immutable").touch()
+    unlink = os.unlink
+
+    def refuse(name: str, dir_fd: int) -> None:
+        if name == "immutable":
+            raise OSError(errno.EPERM, "no")
+        unlink(name, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with pytest.raises(OSError, match="not empty"):
+        directories.remove(str(top), ME)
+    assert os.listdir(top) == ["immutable"]
+
+
+@pytest.mark.statement("QC-19")
+def test_removing_comes_to_an_end_while_somebody_goes_on_making(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    top = tmp_path / "top"
+    top.mkdir()
+    (top / "first").touch()
+    clock = iter(range(0, 100_000, 100))
+    unlink = os.unlink
+
+    def replaced(name: str, dir_fd: int) -> None:
+        unlink(name, dir_fd=dir_fd)
+        (top / f"{name[:20]}.").touch()
+
+    monkeypatch.setattr(directories.time, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(os, "unlink", replaced)
+    with pytest.raises(OSError, match="not empty"):
+        directories.remove(str(top), ME)
+
+
+@pytest.mark.statement("QC-19")
+def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
+    place = tmp_path / "7.1.all.q"
+    place.mkdir()
+    (place / "old").touch()
+    assert directories.make(str(place)) == str(place)
+    assert (os.listdir(place), place.stat().st_mode & 0o777) == ([], 0o755)
