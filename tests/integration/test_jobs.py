@@ -263,6 +263,7 @@ def oom_score(pid: int) -> int:
         return -1000
 
 
+@pytest.mark.statement("SE-3")
 def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:
     """The TLS port takes no request without the cell's key; the socket asks the kernel."""
     port = next(

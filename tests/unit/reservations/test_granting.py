@@ -65,7 +65,7 @@ def test_running_jobs_block_reservations_for_as_long_as_they_may_run(tmp_path: P
     cell.refused(at=10_000_000, duration=10)
 
 
-@pytest.mark.statement("AR-127", "AR-40")
+@pytest.mark.statement("AR-40")
 def test_a_reservation_stops_no_running_job_and_names_the_one_that_keeps_it(tmp_path: Path) -> None:
     """The decision about AR-127, adr/0081: reservations keep away from jobs without limit; they do not preempt them."""
     cell = ReservingCell(tmp_path, hosts=1, slots=1)
