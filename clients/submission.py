@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import Failure, callers_environment
+from clients.program import Failure, callers_environment, complain
 from gridengine.options.option import (
     OptionError,
     Setting,
@@ -30,6 +30,7 @@ _ORIGIN = ("HOME", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ", "TERM")
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from gridengine.options.option import Option
@@ -61,8 +62,8 @@ def read_submission(command: str, arguments: list[str]) -> Job:
     given, operands = read_options(arguments, options)
     command_line = _with_option_files(given, options)
     _fold(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
-    files = [_file_settings(path, options) for path in _request_files(target.cwd)]
-    sources = [[_with_option_files(line, options) for line in source] for source in files]
+    files = [_file_settings(path, options) for path in _request_files()]
+    sources = [[_with_option_files(line, options) for line in source] for source in (*files, *_of_directory(target.cwd, options))]
     quick: dict[str, str] = {}
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
@@ -96,12 +97,26 @@ def _working_directory() -> str:
         raise OptionError(f"the working directory cannot be used: {error.strerror}") from None
 
 
-def _request_files(cwd: str) -> list[str]:
-    """Those of the three default request files that exist, the weakest first."""
-    paths = [f"{gdi.common_directory()}/sge_request", f"{_home()}/.sge_request"]
-    if f"{cwd}/.sge_request" not in paths:
-        paths.append(f"{cwd}/.sge_request")
-    return [path for path in paths if os.path.exists(path)]
+def _request_files() -> list[str]:
+    """Those of the cell's and the caller's default request files that exist, the weakest first."""
+    return [path for path in (f"{gdi.common_directory()}/sge_request", f"{_home()}/.sge_request") if os.path.exists(path)]
+
+
+def _of_directory(cwd: str, options: "dict[str, Option]") -> list[Source]:
+    """The settings of `.sge_request` in the working directory, none where there is none.
+
+    Deviation: 8.1.9 reads it whoever has written it, and it may say `-jsv` and so have any program run as the caller.
+    """
+    path = f"{cwd}/.sge_request"
+    if cwd == _home() or not os.path.lexists(path):
+        return []
+    from clients.own_files import ForeignFile, open_own
+
+    try:
+        return [_file_settings(path, options, opener=open_own)]
+    except ForeignFile as reason:
+        complain(f"warning: {path} is not read: {reason}")
+        return []
 
 
 def _home() -> str:
@@ -128,10 +143,12 @@ def _with_option_files(
     return expanded
 
 
-def _file_settings(path: str, options: "dict[str, Option]", strict: bool = False) -> Source:
+def _file_settings(
+    path: str, options: "dict[str, Option]", strict: bool = False, opener: "Callable[[str, int], int] | None" = None
+) -> Source:
     """Settings of a request file, line by line; options of other commands are dropped unless `strict` (SB-5)."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=opener) as file:
             lines = file.read().split("\n")
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None

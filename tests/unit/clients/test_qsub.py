@@ -106,6 +106,7 @@ def test_every_source_in_its_order(shell: Shell) -> None:
     (shell.common / "sge_request").write_text("# all\n-A cell -P_is_no_option\n".replace(" -P_is_no_option", "") + "-p -1\n")
     (shell.home / ".sge_request").write_text("-A home -p -2\n")
     (shell.cwd / ".sge_request").write_text("-A directory -p -3 -js 3\n")
+    (shell.cwd / ".sge_request").chmod(0o644)
     (shell.cwd / "more").write_text("-js 6 -A option_file\n")
     (shell.cwd / "s.sh").write_text("#$ -A script -p -4 -js 4\n")
     shell("qsub -p -5 s.sh")

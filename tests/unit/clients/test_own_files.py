@@ -1,0 +1,81 @@
+"""`.sge_request` of a working directory that may be a stranger's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.unit.clients.shell import Shell
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make files of other users")
+STRANGER = 1
+
+
+@pytest.fixture
+def request_file(shell: Shell) -> Path:
+    """One that would have a stranger's program verify the job."""
+    path = shell.cwd / ".sge_request"
+    path.write_text("-A directory\n")
+    path.chmod(0o644)
+    return path
+
+
+def account(shell: Shell, complaint: str = "") -> str | None:
+    """The account that `qsub` takes from the directory, and that it complains of this."""
+    outcome = shell("qsub -b y true")
+    assert outcome.status == 0
+    path = shell.cwd / ".sge_request"
+    assert outcome.err == (f"warning: {path} is not read: {complaint}\n" if complaint else "")
+    found: str | None = shell.submitted.get("account")
+    return found
+
+
+@pytest.mark.statement("SB-3")
+def test_the_callers_own_is_read_also_by_way_of_a_link(shell: Shell, request_file: Path) -> None:
+    assert account(shell) == "directory"
+    request_file.rename(shell.cwd / "kept")
+    request_file.symlink_to("kept")
+    assert account(shell) == "directory"
+
+
+@pytest.mark.statement("SB-3")
+@pytest.mark.parametrize("mode", [0o664, 0o646])
+def test_one_that_others_may_write_is_not(shell: Shell, request_file: Path, mode: int) -> None:
+    request_file.chmod(mode)
+    assert account(shell, "others than its owner may write to it (chmod go-w)") is None
+
+
+@needs_root
+@pytest.mark.statement("SB-3")
+def test_one_of_another_user_is_not(shell: Shell, request_file: Path) -> None:
+    os.chown(request_file, STRANGER, -1)
+    assert account(shell, 'it belongs to user "daemon"') is None
+
+
+@needs_root
+@pytest.mark.statement("SB-3")
+def test_neither_a_link_of_another_user_nor_one_to_his_file_is(shell: Shell, request_file: Path) -> None:
+    request_file.rename(shell.cwd / "kept")
+    request_file.symlink_to("kept")
+    os.chown(request_file, STRANGER, -1, follow_symlinks=False)
+    assert account(shell, 'it belongs to user "daemon"') is None
+    os.chown(request_file, 0, -1, follow_symlinks=False)
+    os.chown(shell.cwd / "kept", STRANGER, -1)
+    assert account(shell, 'it belongs to user "daemon"') is None
+
+
+@needs_root
+@pytest.mark.statement("SB-3")
+def test_one_of_root_is_read_by_others(shell: Shell, request_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1001)
+    assert account(shell) == "directory"
+    os.chown(request_file, STRANGER, -1)
+    assert account(shell, 'it belongs to user "daemon"') is None
+
+
+@pytest.mark.statement("SB-3")
+def test_a_pipe_holds_nobody(shell: Shell) -> None:
+    os.mkfifo(shell.cwd / ".sge_request", 0o644)
+    assert account(shell, "it is no regular file") is None
