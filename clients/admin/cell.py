@@ -49,6 +49,10 @@ class CellFiles:
         return self.common / "act_qmaster"
 
     @property
+    def cell_id(self) -> Path:
+        return self.common / "cell_id"
+
+    @property
     def host_aliases(self) -> Path:
         return self.common / "host_aliases"
 

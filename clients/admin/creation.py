@@ -63,6 +63,7 @@ def _write_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
 def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation, now: datetime) -> None:
     draft.common.mkdir(mode=0o755)
     _write(draft.bootstrap, "".join(f"{key:<20} {value}\n" for key, value in plan.bootstrap.items()))
+    _write(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
     _write(draft.act_qmaster, f"{plan.master_host}\n")
     _write(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
     _write(draft.common / "settings.sh", settings_sh(plan, installation.bin))

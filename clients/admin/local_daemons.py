@@ -117,12 +117,12 @@ def process_of(daemon: LocalDaemon) -> psutil.Process | None:
     return process if alive and int(stat.rpartition(")")[2].split()[19]) == start_ticks else None
 
 
-def start(daemon: LocalDaemon, cell: Cell, installation: Installation) -> None:
-    """Start a daemon that does not live; it leaves our session and this returns when it serves.
+def start(daemon: LocalDaemon, cell: Cell, installation: Installation, options: Iterable[str] = ()) -> None:
+    """Start a daemon that does not live, with these options; it leaves our session and this returns when it serves.
 
     Refusal: it says why it cannot, or does not serve within START_S.
     """
-    command = [installation.program(daemon.program)]
+    command = [installation.program(daemon.program), *options]
     if daemon.program == EXECD:
         command += ["--host-name", daemon.host]
     environment = {**os.environ, **cell.environment()}

@@ -107,13 +107,20 @@ def init(
 
 
 @app.command("start")
-def start_command(root: Root = None, cell: CellName = "default", host_name: HostNames = None) -> None:
+def start_command(
+    root: Root = None,
+    cell: CellName = "default",
+    host_name: HostNames = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="The spool is lost: begin with the first configuration and without jobs.")
+    ] = False,
+) -> None:
     """Start the daemons that belong on this machine: sge_qmaster on the master host, sge_execd on exec hosts."""
     here = read_cell(cell_of_environment(root, cell))
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
     if is_master_here(here):
-        _start(qmaster_of(here), here, installation, progress)
+        _start(qmaster_of(here), here, installation, progress, ["--fresh"] if fresh else [])
     for host in host_name or exec_hosts_to_start(here, installation):
         _start(execd_of(here, host), here, installation, progress)
 
@@ -181,9 +188,11 @@ def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The
     typer.echo(bash_completion() if shell == "bash" else zsh_completion(), nl=False)
 
 
-def _start(daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress) -> None:
+def _start(
+    daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress, options: list[str] | None = None
+) -> None:
     if (process := process_of(daemon)) and not is_ending(daemon):
         typer.echo(f"{daemon} runs already, pid {process.pid}")
         return
     with progress.step(f"starting {daemon}"):
-        start(daemon, cell, installation)
+        start(daemon, cell, installation, options or [])

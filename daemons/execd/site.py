@@ -25,7 +25,7 @@ ARCHITECTURE = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "
 #: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
 _DAEMONS_OWN = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
 _STATE, _CONFIGURATION = "site.json", "configuration.json"
-PID_FILE = "execd.pid"
+PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +155,32 @@ def read_configuration(spool: Path) -> HostConfiguration | None:
         return HostConfiguration.of(json.loads((spool / _CONFIGURATION).read_text()))
     except (OSError, ValueError, AttributeError, TypeError):
         return None
+
+
+def read_cell_id(spool: Path) -> str:
+    """The cell that the host joined first, "" if it never joined one. Raises OSError."""
+    try:
+        return (spool / CELL_ID_FILE).read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def belong(spool: Path, cell_id: str) -> str:
+    """Why a host may not join a master of this cell, "" if it may; from the first that it joins it belongs to that cell.
+
+    What runs here is of the cell that it belongs to: another master must not come to decide about it. Raises OSError.
+    """
+    own, path = read_cell_id(spool), spool / CELL_ID_FILE
+    if own and cell_id != own:
+        return (
+            f"the qmaster is of the cell {cell_id or 'without an id'}, this host belongs to {own}: it does not join, and what "
+            f"runs here goes on (to give the host away, end that and remove {path})"
+        )
+    if cell_id != own:
+        draft = path.with_name(f".{path.name}")
+        draft.write_text(f"{cell_id}\n")
+        draft.rename(path)
+    return ""
 
 
 def none_as_null(text: str) -> str | None:

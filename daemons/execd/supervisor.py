@@ -21,6 +21,7 @@ from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
 from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
 from daemons.execd.session_server import SessionServer
+from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
@@ -49,6 +50,7 @@ class Supervisor:
 
     def __init__(self, cell: Cell, host: str, binary_path: str = "") -> None:
         self._cell, self._host, self._binary_path = cell, host, binary_path
+        self._spool = cell.execd_spool(host)
         self._link = QmasterLink(cell, host)
         self._gateway = Gateway(cell, self._link)
         self._sessions = SessionServer(cell, host)
@@ -76,8 +78,7 @@ class Supervisor:
         await self._link.close()
 
     async def _announce(self, on_serving: Callable[[], None]) -> None:
-        spool = self._cell.execd_spool(self._host)
-        for path in (spool / "launcher.sock", self._cell.gateway_socket):
+        for path in (self._spool / "launcher.sock", self._cell.gateway_socket):
             while not await _answers(str(path)):
                 await asyncio.sleep(0.02)
         on_serving()
@@ -104,7 +105,7 @@ class Supervisor:
         parent = os.getpid()
         child = await asyncio.create_subprocess_exec(
             *module_command("shepherd.launcher"),
-            str(self._cell.execd_spool(self._host)),
+            str(self._spool),
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             # for a shepherd_cmd
@@ -176,6 +177,7 @@ class Supervisor:
         if self._node_id:
             body["node_id"] = self._node_id
         try:
+            body["cell_id"] = read_cell_id(self._spool)
             answer = await self._link.post(
                 "/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_HELLO_ANSWER_S
             )
@@ -184,6 +186,8 @@ class Supervisor:
             if said["status"] != 0:
                 reason = "; ".join(text for _, text in said["answers"]) or "the qmaster refused this host"
                 raise NoQmaster(reason, sent=True)
+            if refusal := belong(self._spool, str(said["data"].get("cell_id", ""))):
+                raise NoQmaster(refusal, sent=True)
             return Cluster(str(said["data"]["session"]), str(said["data"]["ray_address"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmaster(f"the qmaster's answer cannot be used: {error!r}", sent=True) from error

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from typing import Annotated
 
 import typer
 
-from daemons.qmaster.spool_file import make_closed
+from daemons.qmaster.cell_identity import settle
+from daemons.qmaster.spool_file import SpoolError, make_closed
 from daemons.qmaster.supervisor import Supervisor
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
@@ -23,6 +25,9 @@ app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that
 @app.command()
 def start(
     foreground: Annotated[bool, typer.Option("--foreground", help="stay attached (for systemd and for looking)")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="begin with an empty spool although the cell has run before: its own is lost")
+    ] = False,
 ) -> None:
     os.umask(UMASK)
     try:
@@ -38,7 +43,8 @@ def start(
     startup = become_daemon(foreground, "sge_qmaster")
     try:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
-    except DaemonFault as fault:
+        settle(cell, fresh, time.time())
+    except (DaemonFault, CellFault, SpoolError) as fault:
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")

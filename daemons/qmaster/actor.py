@@ -20,6 +20,7 @@ import ray
 from dateutil.tz import tzlocal
 from ray._private.state import actors
 
+from daemons.qmaster.cell_identity import read_identity
 from daemons.qmaster.decision import World
 from daemons.qmaster.initial import load_initial_configuration
 from daemons.qmaster.master import Master
@@ -52,6 +53,7 @@ class QmasterActor:
         open_messages(self._cell.qmaster_spool_dir / "messages", "worker", self._host)
         self._ray_address = ray_address
         self._session_id = session
+        self._cell_id = read_identity(self._cell).id
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
         try:
@@ -69,7 +71,7 @@ class QmasterActor:
             *(time.time(), names.resolve, self._host, admin, zone, time.monotonic()),
             is_program=lambda path: os.path.isfile(path) and os.access(path, os.X_OK),
         )
-        spool = Spool(self._cell.spool)
+        spool = Spool(self._cell.spool, self._cell_id)
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
@@ -157,7 +159,7 @@ class QmasterActor:
             ).remote(host, str(self._cell.root), self._cell.name)
 
     def _session(self) -> dict[str, str]:
-        return {"session": self._session_id, "ray_address": self._ray_address}
+        return {"session": self._session_id, "ray_address": self._ray_address, "cell_id": self._cell_id}
 
     async def _watch_nodes(self) -> None:
         """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""

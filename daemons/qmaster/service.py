@@ -74,6 +74,7 @@ class Service:
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._waiters: dict[int, list[asyncio.Queue[dict[str, Any]]]] = {}
         self._over: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
+        self._foreigners: set[str] = set()
         self._host_joined = host_joined
         self._session = session
         self._shut_down = shut_down
@@ -214,10 +215,21 @@ class Service:
         if not self.master.state.has("exec_host", request.host):
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
+        joined = self._session()
+        if request.cell_id not in ("", joined.get("cell_id", "")):
+            return self._foreign(request)
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self._sessions.heard(request.host, request.session_port)
         await self._host_joined(request.host)
-        return Answer(data=self._session())
+        return Answer(data=joined)
+
+    def _foreign(self, request: ExecdHello) -> Answer:
+        """A host of another cell does not join: what runs there is not this cell's to end. Logged once a host."""
+        text = f'denied: host "{request.host}" belongs to the cell {request.cell_id}, which this is not'
+        if text not in self._foreigners:
+            self._foreigners.add(text)
+            _log.warning("%s", text)
+        return Answer(1, [("error", text)])
 
     async def _shutdown(self, request: Shutdown, caller: Caller) -> Answer:
         if refusal := no_right(self.master.state, caller, self.master.world()):

@@ -63,12 +63,16 @@ class Transaction(Struct):
 
 
 class Spool:
-    """The spool file of a cell."""
+    """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cell: str = "") -> None:
         self.path = path
+        if cell and not path.exists():
+            raise SpoolError(f"spool {path} is gone")
         self._db = spool_file.connect(path)
         try:
+            if cell and self.recall(spool_file.CELL) != cell:
+                raise SpoolError(f"spool {path} is not of the cell {cell}")
             self._db.execute(_SCHEMA)
             version = self.recall("version")
             if not version:

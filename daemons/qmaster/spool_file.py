@@ -15,6 +15,7 @@ CELL = "cell"
 """Key of the id of the cell whose spool this is; none in spools of versions that knew no ids."""
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 _SIDES = ("-wal", "-shm")
+_STATE = ("journal", "snapshot")
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
 
 
@@ -58,6 +59,37 @@ def recall(db: apsw.Connection, key: str) -> str:
 def remember(db: apsw.Connection, key: str, value: str) -> None:
     """Keep a fact, in a commit of its own unless one is open. Raises apsw.Error."""
     db.execute("insert or replace into meta values(?,?)", (key, value))
+
+
+def look(path: Path) -> tuple[bool, str]:
+    """Whether there is a spool that holds anything, and of which cell it is ("" without a mark). Raises SpoolError."""
+    if not path.exists() or not path.stat().st_size:
+        return False, ""
+    db = connect(path)
+    try:
+        tables = {row[0] for row in db.execute("select name from sqlite_master where type='table'")}
+        holds = any(db.execute(f"select 1 from {table} limit 1").fetchone() for table in _STATE if table in tables)
+        return holds, recall(db, CELL)
+    except apsw.Error as error:
+        raise SpoolError(f"cannot read spool {path}: {error}") from error
+    finally:
+        db.close()
+
+
+def left_over(path: Path) -> Path | None:
+    """A side file without its spool: SQLite would take what is in it into the next one."""
+    sides = [path.with_name(path.name + side) for side in _SIDES]
+    return next((side for side in sides if side.exists() and not path.exists()), None)
+
+
+def mark(path: Path, cell: str) -> None:
+    """Say in the spool which cell it is of; made where there is none. Raises SpoolError."""
+    db = connect(path)
+    try:
+        remember(db, CELL, cell)
+        db.close()
+    except apsw.Error as error:
+        raise SpoolError(f"cannot write spool {path}: {error}") from error
 
 
 def make_whole(path: Path) -> None:

@@ -66,6 +66,11 @@ class Cell:
         return self.qmaster_spool_dir / "spool.db"
 
     @property
+    def cell_id_file(self) -> Path:
+        """What tells the cell from all others, whatever their names are."""
+        return self.common / "cell_id"
+
+    @property
     def gdi_socket(self) -> Path:
         return self.run_dir / "gdi.sock"
 

@@ -338,7 +338,8 @@ class StartSlave(Request):
 class ExecdHello(Request):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
-    `session_port`: where clients of interactive jobs connect to, 0 for nowhere.
+    `session_port`: where clients of interactive jobs connect to, 0 for nowhere. `cell_id`: of the cell that it joined first,
+    "" if it never joined one.
     """
 
     host: str
@@ -346,6 +347,7 @@ class ExecdHello(Request):
     pid: int = 0
     node_id: str = ""
     session_port: int = 0
+    cell_id: str = ""
 
 
 REQUESTS: dict[str, type[Request]] = {

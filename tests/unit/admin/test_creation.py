@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -104,6 +105,15 @@ def cell_modes(files: CellFiles) -> set[int]:
     """Modes of the files that everybody reads."""
     public = [path for path in files.common.rglob("*") if path.is_file() and path.parent != files.secrets]
     return {path.stat().st_mode & 0o777 for path in public}
+
+
+def test_each_cell_has_an_id_of_its_own(plan, installation):
+    create_cell(plan, installation, utc_now())
+    first = plan.files.cell_id.read_text()
+    assert re.fullmatch(r"cell_id +[0-9a-f]{32}\n", first)
+    shutil.rmtree(plan.files.common)
+    create_cell(plan, installation, utc_now())
+    assert plan.files.cell_id.read_text() != first
 
 
 @pytest.mark.statement("IN-2", "QF-24")

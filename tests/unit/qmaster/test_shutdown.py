@@ -69,3 +69,24 @@ def test_managers_have_a_scheduling_run_monitored(service: Service, monkeypatch:
     answer = asyncio.run(service.answer("monitor_scheduling", b"", ROOT))
     assert answer.answers == [("info", f"root@{MASTER} triggers scheduler monitoring")]
     assert asked == [True]
+
+
+def hello(service: Service, cell_id: str) -> Answer:
+    body = msgspec.json.encode({"host": "h1", "cell_id": cell_id})
+    return asyncio.run(service.answer("execd_hello", body, Caller("root", 0, "root", 0, "h1", daemon=True)))
+
+
+def test_a_host_of_another_cell_does_not_join(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
+    joined: list[str] = []
+
+    async def nothing(*arguments: Any) -> Any:
+        joined.extend(arguments)
+
+    service = Service(cell.master, nothing, nothing, nothing, lambda: {"cell_id": "5f"}, nothing)
+    for _ in range(2):
+        assert hello(service, "07").answers == [("error", 'denied: host "h1" belongs to the cell 07, which this is not')]
+    assert not joined and not cell.state.hosts["h1"].execd
+    assert caplog.text.count("belongs to the cell 07") == 1
+    assert hello(service, "5f").data == {"cell_id": "5f"}
+    assert hello(service, "").status == 0, "one that never joined is welcome"
+    assert joined == ["h1", "h1"]
