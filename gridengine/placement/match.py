@@ -117,26 +117,32 @@ def room(
     """Slots that the consumables of one object leave to the job, and the name of the one that leaves least.
 
     `used(where, name)`: what is in use there. `master`: count JOB consumables too, which only the master's place must
-    have (CX-38). A load value stricter than the own count takes its place (CX-34). Source: CX-37, CX-48, CX-49.
+    have (CX-38). Source: CX-37, CX-48, CX-49.
     """
     slots, limiting = MAX_SLOTS, ""
     for name in level.exclusives:
         what = "slots" if name in request.exclusive else name
         if used(where, what) + ledger.ahead(where, what, request.duration) > 0:
             return 0, name
-    for name, capacity in level.consumables.items():
+    for name in level.consumables:
         amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
         if (not amount and name not in request.names) or (once and not master):
             continue
-        left = capacity - used(where, name) - ledger.ahead(where, name, request.duration)
-        if name != "slots" and "@" not in where:
-            load = ledger.load(where, ledger.state.typed("complex", name))
-            if load is not None and not isinstance(load[0], str):
-                left = min(left, load[0])
-        fitting = slots_in(left, amount, once)
+        fitting = slots_in(_left(ledger, request, level, where, used, name), amount, once)
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting
+
+
+def _left(ledger: Ledger, request: Request, level: Level, where: str, used: Callable[[str, str], float], name: str) -> float:
+    """What is left of a consumable of one object: the own count, or the load value of its host or of the cluster if that
+    is stricter, also than the capacity of a queue there (CX-34, QC-35)."""
+    left = level.consumables[name] - used(where, name) - ledger.ahead(where, name, request.duration)
+    if name != "slots":
+        load = ledger.load(where.partition("@")[2] or where, ledger.state.typed("complex", name))
+        if load is not None and not isinstance(load[0], str):
+            left = min(left, load[0])
+    return left
 
 
 def room_of_host(site: Site, ledger: Ledger, request: Request, host: str, master: bool = True) -> tuple[int, str]:
@@ -158,8 +164,8 @@ def room_reason(site: Site, ledger: Ledger, request: Request, letter: str, where
         return Reason(f"{KIND_OF[letter]}_exclusive", (request.text, where, name))
     queue, _, host = where.partition("@")
     level = site.host(where) if letter != "q" else site.queue(queue, site.state.configs[where])
-    used = (ledger.of_instance if letter == "q" else ledger.of_host)(where, name)
-    left: Value = level.consumables[name] - used - ledger.ahead(where, name, request.duration)
+    used = ledger.of_instance if letter == "q" else ledger.of_host
+    left: Value = _left(ledger, request, level, where, used, name)
     text = format_value(site.entries[name].type, left, whole=False)
     return Reason(f"{KIND_OF[letter]}_offers", (request.text, where, f"{letter}c:{name}={text}"))
 

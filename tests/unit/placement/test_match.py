@@ -179,6 +179,31 @@ def test_a_consumable_with_load_sensor_gives_the_stricter() -> None:
     assert not cluster.runs(second)
 
 
+@pytest.mark.statement("QC-35", "CX-34")
+@pytest.mark.parametrize("place", ["queue", "host"])
+@pytest.mark.parametrize(("amount", "slots"), [("2", 2), ("1", 5), ("6", 0)])
+def test_a_stricter_load_value_replaces_a_capacity_for_parallel_jobs(place: str, amount: str, slots: int) -> None:
+    cluster = Cluster(1, slots=8)
+    cluster.complex("disk INT <= YES YES 0 0")
+    if place == "queue":
+        cluster.queue(complex_values="disk=100")
+    else:
+        cluster.values("h1", "disk=100")
+    cluster.heard("h1", disk="5")
+    job = cluster.submit(hard={"disk": amount}, pe="smp", pe_range="1-8")
+    cluster.cycle()
+    assert sum(cluster.spread(job).values()) == slots
+
+
+@pytest.mark.statement("CX-34", "CX-37")
+def test_the_reason_is_the_stricter_load_value() -> None:
+    cluster = Cluster(1)
+    cluster.complex("disk INT <= YES YES 4 0")
+    cluster.queue(complex_values="disk=100")
+    cluster.heard("h1", disk="3")
+    assert 'cannot run in queue "all.q@h1" because it offers only qc:disk=3' in why(cluster, cluster.submit())
+
+
 @pytest.mark.statement("CX-36")
 def test_a_fixed_value_in_place_of_a_load_value_is_compared_once() -> None:
     cluster = Cluster(1)
@@ -225,6 +250,17 @@ def test_a_job_consumable_is_booked_once_with_the_master() -> None:
     other = cluster.submit(hard={"token": "1"})
     cluster.cycle()
     assert not cluster.runs(other)
+
+
+@pytest.mark.statement("CX-38")
+def test_the_places_of_slaves_need_nothing_of_a_job_consumable() -> None:
+    cluster = Cluster(2, slots=2)
+    cluster.complex("token INT <= YES JOB 0 0")
+    cluster.values("h1", "token=1")
+    cluster.values("h2", "token=0")
+    job = cluster.submit(hard={"token": "1"}, pe="mpi", pe_range="4")
+    cluster.cycle()
+    assert cluster.spread(job) == {"all.q@h1": 2, "all.q@h2": 2}
 
 
 @pytest.mark.statement("CX-41", "OB-5")
