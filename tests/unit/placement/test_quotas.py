@@ -206,6 +206,7 @@ def test_consumables_count_by_slot_or_once() -> None:
         ("$fill_up", "users {*} to slots=3", "1-9", [3]),
         ("$round_robin", "hosts @two to slots=3", "6", [2, 1, 3]),
         ("$round_robin", "hosts {*} to slots=1", "1-9", [1, 1, 1]),
+        ("$round_robin", "hosts @two to slots=1", "2", [1, 1]),
         ("$pe_slots", "hosts h1,h2 to slots=3", "4", [4]),
         ("$pe_slots", "hosts {*} to slots=3", "1-4", [3]),
         ("2", "hosts @two to slots=3", "4", [2, 2]),
@@ -224,6 +225,17 @@ def test_parallel_jobs_keep_what_hosts_have_together(rule: str, limit: str, want
     assert sorted(cluster.spread(job).values()) == sorted(spread)
     if not spread:
         assert not verify(cluster.state, cluster.state.jobs[job], assume_empty=True)[0]
+
+
+@pytest.mark.statement("RQ-9", "CX-38")
+def test_a_quota_of_a_job_consumable_counts_where_the_master_runs() -> None:
+    cluster = Cluster(2, slots=2)
+    cluster.complex("lic INT <= YES JOB 0 0")
+    cluster.values("global", "lic=9")
+    quota(cluster, "set", "hosts h2 to lic=0")
+    job = cluster.submit(hard={"lic": "1"}, pe="mpi", pe_range="4")
+    cluster.cycle()
+    assert cluster.spread(job) == {"all.q@h1": 2, "all.q@h2": 2}
 
 
 @pytest.mark.statement("RQ-9")

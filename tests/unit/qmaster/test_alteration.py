@@ -62,6 +62,7 @@ def test_priority_job_share_and_tickets_name_who_set_them(cell: Cell) -> None:
 def test_rights_of_single_options(cell: Cell) -> None:
     job = cell.submit(priority=-10)
     assert alter(cell, job, priority=-5) == (1, ['denied: "alice" must be operator to increase job priority'])
+    assert alter(cell, job, priority=-10)[0] == 0, "the same is no increase"
     assert alter(cell, job, priority=-20)[0] == 0
     assert alter(cell, job, "root", priority=10)[0] == 0
     assert alter(cell, job, override_tickets=1)[0] == 1

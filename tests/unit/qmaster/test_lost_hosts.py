@@ -42,6 +42,15 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
     assert lossy.state.task(job, 1).status == "running"
 
 
+@pytest.mark.statement("EX-11", "SO-46")
+def test_a_task_that_is_being_deleted_is_over_when_its_host_does_not_know_it(lossy: Cell) -> None:
+    job, host = running(lossy, rerun=True)
+    assert lossy.ask("delete_jobs", targets=[str(job)]).status == 0
+    lossy.report(host, Inventory([], "boot1"))
+    assert job not in lossy.state.jobs
+    assert [fields[11] for fields in lossy.records(job)] == ["21"]
+
+
 @pytest.mark.statement("EX-11", "QC-17")
 @pytest.mark.parametrize(
     ("rerun", "of_queue", "again"),

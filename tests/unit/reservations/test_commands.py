@@ -385,6 +385,9 @@ def test_qrdel_by_id_name_pattern_and_user(shell: Shell, cell: ReservingCell) ->
     assert refused(shell("qrdel -u bob 2")) == 'denied: advance_reservation "2" does not exist'
     assert refused(shell.as_root("qrdel t*")) == 'denied: advance_reservation "t*" does not exist', "a manager's own by name"
     assert shell.as_root("qrdel -u alice t*").status == 0
+    assert shell("qrdel -u '*'").status == 1, "all of everybody are for operators"
+    number = granted(shell("qrsub -d 100"))
+    assert shell(f"qrdel -u '*' {number}").out == f"alice has deleted advance_reservation {number}\n"
     number = granted(shell("qrsub -d 100"))
     cell.submit(ar=number)
     cell.cycle()

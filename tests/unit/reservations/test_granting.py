@@ -160,6 +160,15 @@ def test_every_named_user_must_have_access(cell: ReservingCell) -> None:
     cell.refused(pe="smp", pe_range="2")
 
 
+@pytest.mark.statement("AR-36")
+@pytest.mark.parametrize("users", [["alice", "bob"], ["bob", "alice"]])
+def test_every_named_user_must_have_access_to_the_parallel_environment(cell: ReservingCell, users: list[str]) -> None:
+    cell.admin("change_users", verb="add", users=["alice"], lists=["few"])
+    cell.configure("parallel_environment", "smp", user_lists="few")
+    cell.refused(users=users, pe="smp", pe_range="2")
+    cell.qrsub(users=["alice"], pe="smp", pe_range="2")
+
+
 @pytest.mark.statement("AR-47", "AR-46", "AR-19")
 def test_pe_slots_are_booked_for_the_window(cell: ReservingCell) -> None:
     cell.configure("parallel_environment", "mpi", slots="6")

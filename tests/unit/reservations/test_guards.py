@@ -117,6 +117,28 @@ def test_what_is_left_may_be_taken_away(both: ReservingCell) -> None:
     assert both.configure("calendar", "t_cal", year="15.1.2027=off").status == 1
 
 
+@pytest.mark.statement("AR-77")
+def test_hours_that_have_passed_do_not_count(cell: ReservingCell) -> None:
+    cell.add("calendar", "cal", year="NONE", week="NONE")
+    cell.configure("cluster_queue", "all.q", calendar="cal")
+    cell.qrsub(duration=3 * 3600)
+    cell.wait(7200)
+    assert cell.configure("calendar", "cal", year="15.1.2027=8-9=off").status == 0
+    assert cell.configure("calendar", "cal", year="15.1.2027=8-11=off").status == 1
+
+
+@pytest.mark.statement("AR-74")
+@pytest.mark.parametrize("user", ["@some", "!@some"])
+def test_a_list_that_a_reservation_names_is_kept(cell: ReservingCell, user: str) -> None:
+    cell.admin("change_users", verb="add", users=["bob"], lists=["some"])
+    number = cell.qrsub(users=["alice", user])
+    answer = cell.admin("config_delete", kind="userset", name="some")
+    assert answer.status == 1
+    assert f"advance reservation {number}" in answer.answers[0][1]
+    cell.qdel_ar(number)
+    assert cell.admin("config_delete", kind="userset", name="some").status == 0
+
+
 @pytest.mark.statement("AR-76", "AR-78")
 def test_what_hosts_and_the_cluster_offer_is_guarded_too(cell: ReservingCell) -> None:
     for line in ("lic INT <= YES YES 0", "disk INT <= YES YES 0", "spare INT <= YES YES 0"):

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
 from gridengine.delivery import Inventory, Load
+from gridengine.state.events import InstanceFlagsChanged
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -41,6 +44,15 @@ def test_a_closed_instance_is_a_warning_before_and_an_error_after_the_start(
         cell.admin("change_states", action=mend_it, what="queue", targets=[name])
     cell.tick()
     assert (cell.ar(later).state, cell.ar(now).state) == ("w", "r")
+
+
+@pytest.mark.statement("AR-57", "AR-58")
+@pytest.mark.parametrize(("flag", "word"), [("calendar_disabled", "disabled"), ("calendar_suspended", "suspended")])
+def test_an_instance_that_its_calendar_closes(cell: ReservingCell, flag: str, word: str) -> None:
+    number = cell.qrsub(hard=["hostname=h1"])
+    cell.master.record(Decision(events=[InstanceFlagsChanged(["all.q@h1"], {flag: True})]), DAEMON)
+    cell.tick()
+    assert (cell.ar(number).state, cell.ar(number).errors) == ("E", [f"reserved queue all.q@h1 is {word}"])
 
 
 @pytest.mark.statement("AR-59")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from daemons.schedd.view import View
@@ -39,12 +41,13 @@ def test_jobs_are_suspended_and_resumed_in_steps() -> None:
 
 
 @pytest.mark.statement("QC-8")
-def test_what_stands_still_already_is_no_step() -> None:
+@pytest.mark.parametrize("by", ["user", "subordinate"])
+def test_what_stands_still_already_is_no_step(by: Literal["user", "subordinate"]) -> None:
     cluster = Cluster(1)
     jobs = [cluster.submit() for _ in range(2)]
     cluster.cycle(NOW)
     cluster.queue(suspend_thresholds="np_load_avg=5", suspend_interval="0:1:0", nsuspend="1")
-    cluster.apply(ev.TaskSuspensionChanged(jobs[1], 1, "user", True))
+    cluster.apply(ev.TaskSuspensionChanged(jobs[1], 1, by, True))
     cluster.heard("h1", np_load_avg="6")
     assert carry_out(cluster, cluster.cycle(NOW + 20)) == [(jobs[0], True)]
     assert carry_out(cluster, cluster.cycle(NOW + 80)) == []
