@@ -33,6 +33,7 @@ class TaskConfig:
     directories: then `default_stdout`/`default_stderr` names the file in it. `limits`: names of queue_conf(5) RESOURCE
     LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those (as `h_vmem`) that the
     slots do not multiply.
+    `method_environment`: the whole environment of methods that run as another user, but for what is that user's.
     `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
     `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
@@ -80,6 +81,7 @@ class TaskConfig:
     default_pe_stdout: str | None = None
     default_pe_stderr: str | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    method_environment: dict[str, str] = field(default_factory=dict)
     tmpdir: str | None = None
     limits: dict[str, Number | None] = field(default_factory=dict)
     per_job_limits: list[str] = field(default_factory=list)
@@ -143,7 +145,7 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
     changes: dict[str, Any] = {"tmpdir": tmpdir}
     for name in ("cwd", "stdin", "stdout", "stderr", "pe_stdout", "pe_stderr"):
         changes[name] = moved(getattr(config, name))
-    for name in ("environment", "variables"):
+    for name in ("environment", "method_environment", "variables"):
         changes[name] = {key: moved(value) for key, value in getattr(config, name).items()}
     return replace(config, **changes)
 

@@ -21,12 +21,20 @@ class IdentityError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Ids of a process. `groups`: supplementary group ids, without the additional one of the job."""
+    """Ids of a process. `groups`: supplementary group ids, without the additional one of the job. `home`, `shell`: of the
+    user of a method; the environment of a job has those of its owner already."""
 
     name: str
     uid: int
     gid: int
     groups: tuple[int, ...]
+    home: str = "/"
+    shell: str = "/bin/sh"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Source: sge_submit(1) HOME, LOGNAME, SHELL, USER (EN-1)."""
+        return {"HOME": self.home, "USER": self.name, "LOGNAME": self.name, "SHELL": self.shell}
 
 
 def owner(config: TaskConfig) -> Identity:
@@ -56,7 +64,8 @@ def named(user: str) -> Identity:
         raise IdentityError(f'user "{user}" is unknown on this host') from error
     if os.geteuid() != 0 and entry.pw_uid != os.geteuid():
         raise IdentityError(f'a shepherd without root cannot run a method as user "{user}"')
-    return Identity(user, entry.pw_uid, entry.pw_gid, tuple(os.getgrouplist(user, entry.pw_gid)))
+    groups = tuple(os.getgrouplist(user, entry.pw_gid))
+    return Identity(user, entry.pw_uid, entry.pw_gid, groups, entry.pw_dir, entry.pw_shell or "/bin/sh")
 
 
 @contextmanager

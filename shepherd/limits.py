@@ -32,6 +32,11 @@ _LIMITS = {
 _MEMORY = ("data", "stack", "rss", "vmem")
 # Lower limits are raised to these, which let a shell start and say what is wrong. Source: O.
 _LEAST = {"cpu": 2, "fsize": 15 * 2**10, "data": 10 * 2**20, "stack": 2**20, "rss": 10 * 2**20, "vmem": 10 * 2**20}
+# The same for methods that run as the owner: seconds of processor time, and bytes.
+_LEAST_OF_METHODS = {
+    **{"cpu": 600, "fsize": 2**30, "core": 0},
+    **{"data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,23 @@ def resource_limits(
             values["s"] = values["h"]
         result.append(ResourceLimit(name, values["s"], values["h"]))
     return result
+
+
+def method_limits(limits: list[ResourceLimit]) -> list[ResourceLimit]:
+    """The limits of a job for a method that runs as its owner, so that no process of his escapes them beside the job.
+
+    None is so low that a method of the administrator's fails for what a job asks for. Processes are not limited: those
+    count that the user has already, and a method of his would fail for them.
+    """
+    return [
+        ResourceLimit(limit.name, _at_least(limit.name, limit.soft), _at_least(limit.name, limit.hard))
+        for limit in limits
+        if limit.name != "maxproc"
+    ]
+
+
+def _at_least(name: str, value: int | None) -> int | None:
+    return None if value is None else max(value, _LEAST_OF_METHODS.get(name, 0))
 
 
 def apply(limits: list[ResourceLimit], memory: bool) -> None:

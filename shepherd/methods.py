@@ -1,7 +1,7 @@
 """Command lines of the methods (prolog, epilog, pe_start, suspend_method, ...) and their environment.
 
-Pure text work: splitting without a shell, the `user@` prefix, `$variables`, the variables that must not reach a method
-of another user. Called by `plan`, `command_line` and `control`.
+Pure text work: splitting without a shell, the `user@` prefix, `$variables`, the variables that must not reach a method.
+Called by `plan`, `command_line` and `control`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from dataclasses import dataclass
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _USER_PREFIX = re.compile(r"([^/\s@]+)@(?=/)")
 
-# Variables through which a user could run code in a method of somebody else: dynamic linker, C library, shells,
+# Variables through which a user could run code of his own in place of a method: dynamic linker, C library, shells,
 # interpreters. Source: sge_conf(5) SECURITY (EX-20), ld.so(8) secure-execution mode, sudo(8).
 _DANGEROUS_PREFIXES = ("LD_", "_RLD", "DYLD_", "MALLOC_", "BASH_FUNC_", "PYTHON", "PERL", "RUBY", "NIS_")
 _DANGEROUS = frozenset(
-    "GCONV_PATH GETCONF_DIR GLIBC_TUNABLES HOSTALIASES LOCALDOMAIN LOCPATH NLSPATH RESOLV_HOST_CONF RES_OPTIONS TMPDIR "
+    "GCONV_PATH GETCONF_DIR GLIBC_TUNABLES HOSTALIASES LOCALDOMAIN LOCPATH NLSPATH RESOLV_HOST_CONF RES_OPTIONS "
     "TZDIR IFS CDPATH ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND ZDOTDIR TERMINFO TERMINFO_DIRS TERMPATH "
     "TERMCAP JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH NODE_OPTIONS LUA_INIT TCLLIBPATH "
     "KRB5_CONFIG KRB5_KTNAME OPENSSL_CONF OPENSSL_MODULES".split()
 )
-_SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SAFE_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class MethodError(ValueError):
@@ -95,18 +95,18 @@ def parse_control_method(text: str | None) -> Method | int | None:
     return parse_signal(text)
 
 
-def safe_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """What of a job's environment may reach a method that runs as another user (EX-20).
+def safe_start(environment: Mapping[str, str]) -> dict[str, str]:
+    """The job's environment for a method that runs as its owner, without what would have the user's own code run in its
+    place: the method is the administrator's, and how it ends may stop the queue.
 
-    Deviation: 8.1.9 passes the user's PATH on, whose first entry the user can write to; here PATH is a fixed one.
+    Deviation: 8.1.9 starts such methods in the environment as it is, with a PATH whose first entry the user can write to.
     """
     kept = {
         name: value
         for name, value in environment.items()
         if name not in _DANGEROUS and not name.startswith(_DANGEROUS_PREFIXES) and not _names_a_locale_file(name, value)
     }
-    kept["PATH"] = _SAFE_PATH
-    return kept
+    return kept | {"PATH": SAFE_PATH, "PYTHONNOUSERSITE": "1"}
 
 
 def _names_a_locale_file(name: str, value: str) -> bool:

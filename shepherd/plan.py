@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from shepherd.command_line import CommandLine, job_command_line
 from shepherd.config import WITH_CKPT_COMMANDS, Number, TaskConfig, summed_limit
-from shepherd.limits import ResourceLimit, resource_limits
-from shepherd.methods import Method, MethodError, expand, parse_method, safe_environment, split
+from shepherd.limits import ResourceLimit, method_limits, resource_limits
+from shepherd.methods import SAFE_PATH, Method, MethodError, expand, parse_method, safe_start, split
 from shepherd.outcome import BEFORE, IN
 
 # interfaces of checkpoint(5) whose restart_command takes the place of the job script
@@ -57,7 +57,8 @@ class Output:
 class Run:
     """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
 
-    `user`: None for the job's owner. `error`: why it cannot even be tried. `before`/`within`: codes of sge_status(5).
+    `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot even
+    be tried. `before`/`within`: codes of sge_status(5).
     """
 
     name: str
@@ -137,7 +138,7 @@ def control_method_step(config: TaskConfig, name: str, method: Method, variables
     """The process of a suspend_method, resume_method or terminate_method, of a ckpt_command, migr_command or
     clean_command; `variables` with job_pid in it (QC-27, CK-2).
 
-    It runs in the environment of the job, and only where the job itself is (QC-28). Raises MethodError.
+    As the job's owner it runs in the environment of the job, and only where the job itself is (QC-28). Raises MethodError.
     """
     return _method_run(config, name, method, expand(method.words, variables), _output(config, "/dev/null"))
 
@@ -160,11 +161,16 @@ def _method_step(config: TaskConfig, name: str, text: str, needs: tuple[str, ...
 def _method_run(
     config: TaskConfig, name: str, method: Method, words: list[str], output: Output, needs: tuple[str, ...] = ()
 ) -> Run:
-    environment = config.environment
-    if method.user is not None and method.user != config.owner:
-        environment = safe_environment(environment)
     command = CommandLine(words[0], words)
-    return Run(name, command, output, BEFORE.get(name, 0), IN.get(name, 0), environment, needs, method.user)
+    codes = BEFORE.get(name, 0), IN.get(name, 0)
+    if method.user is not None and method.user != config.owner:
+        return Run(name, command, output, *codes, _environment_of_others(config), needs, method.user)
+    return Run(name, command, output, *codes, safe_start(config.environment), needs, limits=method_limits(_job_limits(config)))
+
+
+def _environment_of_others(config: TaskConfig) -> dict[str, str]:
+    """Nothing that the job's owner chose but values of variables which no program heeds (EX-20)."""
+    return config.method_environment | {"PATH": SAFE_PATH}
 
 
 def _job_step(config: TaskConfig) -> Run:
@@ -182,9 +188,13 @@ def _job_step(config: TaskConfig) -> Run:
         IN["job"],
         config.environment | command.environment,
         needs=(PREPARATION, "prolog", "pe_start"),
-        limits=resource_limits(_of_processes(config), config.slots, config.per_job_limits),
+        limits=_job_limits(config),
         error=error,
     )
+
+
+def _job_limits(config: TaskConfig) -> list[ResourceLimit]:
+    return resource_limits(_of_processes(config), config.slots, config.per_job_limits)
 
 
 def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
@@ -213,9 +223,9 @@ def _daemon_step(config: TaskConfig, text: str) -> Run:
         _output(config, "/dev/null"),
         BEFORE["job"],
         IN["job"],
-        safe_environment(config.environment),
+        _environment_of_others(config),
         needs=(PREPARATION, "prolog", "pe_start"),
-        limits=resource_limits(_of_processes(config), config.slots, config.per_job_limits),
+        limits=_job_limits(config),
         error=error,
         awaits_client=True,
     )

@@ -101,7 +101,7 @@ def _report(descriptor: int, failed: int, reason: str, fault: str) -> None:
 
 
 def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None:
-    is_job = run.name == "job"
+    is_job, as_owner = run.name == "job", run.user is None and not run.awaits_client
     os.setsid()
     for number in _IGNORED:
         signal.signal(number, signal.SIG_DFL)
@@ -114,13 +114,14 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
     os.umask(around.umask)
     try:
         target = _user_of(run, around.owner)
+        environment = environment if as_owner else environment | target.environment
         with as_user(around.owner):
             _change_directory(around.cwd)
             if is_job and around.session is not None:
                 files = around.session.enter()
             else:
                 files = open_files(run.output, environment, script)
-        become(target, around.containment.gid if is_job else None)
+        become(target, around.containment.gid if is_job or as_owner else None)
     except OpenError as error:
         raise SetupError(OPENING_OUTPUT, str(error)) from error
     except IdentityError as error:

@@ -16,6 +16,9 @@ DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
 #: JOB_SCRIPT of interactive jobs (O)
 _INTERACTIVE = {"qrsh": "QRSH", "qrlogin": "QRLOGIN", "qlogin": "QLOGIN", "qsh": "INTERACTIVE"}
 _LIBRARY_PATH = "LD_LIBRARY_PATH"
+#: Variables of the user's with this prefix reach methods of other users, too; no program knows such a name.
+METHOD_PREFIX = "SGE_METHOD_"
+_OWNERS_PLACES = ("TMPDIR", "TMP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,22 @@ def job_environment(
     result["PATH"] = f"{places.tmpdir}:{exported.get('PATH') or default_path}"
     result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
     return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
+
+
+def method_environment(
+    start: Start, site: Site, configuration: HostConfiguration, places: TaskPlaces
+) -> dict[str, str]:
+    """What a method that runs as another user than the job's owner finds: names that are Grid Engine's alone, and of the
+    user's own those under METHOD_PREFIX. The shepherd adds PATH and what belongs to the method's user.
+
+    No TMPDIR: it is the owner's, who could put links in another user's way there.
+    Deviation: 8.1.9 passes on all of the job's but a list of names (adr/0098). Source: sge_conf(5) SECURITY (EX-20).
+    """
+    chosen = {name: value for name, value in start.environment.items() if name.startswith(METHOD_PREFIX)}
+    result = {"TZ": site.inherited["TZ"]} if "TZ" in site.inherited else {}
+    result |= chosen | _of_the_submission(start) | _of_the_site(site, places)
+    result |= _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
+    return {name: value for name, value in result.items() if name not in _OWNERS_PLACES}
 
 
 def _of_the_owner(account: Account, places: TaskPlaces) -> dict[str, str]:

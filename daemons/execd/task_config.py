@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from daemons.execd.cgroups import HostCgroups
-from daemons.execd.environment import Account, TaskPlaces, job_environment
+from daemons.execd.environment import Account, TaskPlaces, job_environment, method_environment
 from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint, confinement
@@ -63,6 +63,7 @@ def task_config(
         "root": site.root,
         "cwd": cwd,
         "environment": job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
+        "method_environment": method_environment(start, site, configuration, places) | _binding_variable(restraint),
         "tmpdir": places.tmpdir,
         "limits": bounds,
         "per_job_limits": list(start.per_job_limits),

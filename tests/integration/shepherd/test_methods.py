@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pwd
+
 import pytest
 
+from shepherd.methods import SAFE_PATH
 from tests.integration.shepherd.cell import Cell
 
 RECORD = """#!/bin/sh
@@ -89,23 +92,44 @@ def test_variables_are_expanded_and_no_shell_is_involved(cell: Cell) -> None:
 
 @pytest.mark.statement("QC-25", "EX-20")
 def test_method_of_another_user(root_cell: Cell) -> None:
-    environment = {
-        "PATH": f"{root_cell.home}:/usr/bin",
-        "HOME": str(root_cell.home),
-        "LD_PRELOAD": "/x.so",
-        "BASH_ENV": "/x",
-        "TMPDIR": "/x",
-        "BASH_FUNC_ls%%": "() { :; }",
-        "LANG": "../x",
-        "KEPT": "1",
+    environments = {
+        "environment": {"PATH": f"{root_cell.home}:/usr/bin", "HOME": str(root_cell.home), "TAR_OPTIONS": "x", "TMPDIR": "/x"},
+        "method_environment": {"JOB_ID": "1"},
     }
-    task = root_cell.run("id -u\n", prolog="root@/usr/bin/env", epilog="root@/usr/bin/id -u", environment=environment)
+    task = root_cell.run("id -u\n", prolog="root@/usr/bin/env", epilog="root@/usr/bin/id -u", **environments)
     assert task.exit["failed"] == 0
     *prolog, job, epilog = task.stdout.splitlines()
-    names = {line.partition("=")[0] for line in prolog}
-    assert names == {"PATH", "HOME", "KEPT", "SGE_STDOUT_PATH", "SGE_STDERR_PATH", "SGE_JOB_SPOOL_DIR"}
-    assert str(root_cell.home) + ":" not in next(line for line in prolog if line.startswith("PATH="))
+    found = dict(line.split("=", 1) for line in prolog)
+    root = pwd.getpwuid(0)
+    assert {found.pop(name) for name in ("SGE_STDOUT_PATH", "SGE_STDERR_PATH")} <= {task.config["stdout"], task.config["stderr"]}
+    assert found == {
+        **{"JOB_ID": "1", "PATH": SAFE_PATH, "SGE_JOB_SPOOL_DIR": str(task.directory)},
+        **{"HOME": root.pw_dir, "USER": "root", "LOGNAME": "root", "SHELL": root.pw_shell},
+    }
     assert (job, epilog) == (str(root_cell.user.pw_uid), "0")
+
+
+@pytest.mark.statement("QC-25", "EX-20")
+def test_a_method_of_the_owner_starts_without_code_of_the_owners(cell: Cell) -> None:
+    mine = cell.home / "mine"
+    mine.write_text("#!/bin/sh\ntouch $HOME/ran\n")
+    mine.chmod(0o755)
+    mine.rename(cell.home / "true")
+    (cell.home / "rc").write_text("touch $HOME/ran\n")
+    method = cell.file("method", "#!/bin/bash\n[ $MINE = 1 ] && env true\n")
+    environment = {"HOME": str(cell.home), "PATH": f"{cell.home}:/usr/bin:/bin", "BASH_ENV": str(cell.home / "rc"), "MINE": "1"}
+    task = cell.run("/bin/true\n", prolog=str(method), epilog=str(method), environment=environment, login_shells=[])
+    assert task.exit["failed"] == 0
+    assert not (cell.home / "ran").exists()
+
+
+@pytest.mark.statement("RL-5", "RL-6", "EX-6")
+def test_what_a_method_of_the_owner_leaves_behind_has_limits_and_the_mark_of_the_job(root_cell: Cell) -> None:
+    method = root_cell.file("method", "#!/bin/sh\nulimit -t; ulimit -f; grep ^Groups: /proc/self/status\n")
+    task = root_cell.run("true\n", prolog=str(method), limits={"h_cpu": 5, "h_fsize": 2**33}, gid_range="64000-64010")
+    cpu_s, blocks, *groups = task.stdout.split()
+    assert (cpu_s, int(blocks)) == ("600", 2**33 // 512)
+    assert any(64000 <= int(gid) <= 64010 for gid in groups[1:])
 
 
 @pytest.mark.statement("EX-20")

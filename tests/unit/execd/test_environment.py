@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from daemons.execd.environment import TaskPlaces, job_environment
+from daemons.execd.environment import TaskPlaces, job_environment, method_environment
 from daemons.execd.site import Site
 from gridengine.delivery import Start
 from gridengine.ranges import Ranges
@@ -109,3 +109,13 @@ def test_inheritance() -> None:
 @pytest.mark.statement("EN-1")
 def test_a_binary_is_its_own_script() -> None:
     assert environment(start({"binary": True, "script_file": "/bin/env"}))["JOB_SCRIPT"] == "/bin/env"
+
+
+@pytest.mark.statement("EX-20", "EN-1")
+def test_a_method_of_another_user_finds_what_no_user_can_choose() -> None:
+    mine = {"TAR_OPTIONS": "x", "HOME": "/h", "LD_PRELOAD": "/x", "PATH": "/x", "PE_HOSTFILE": "/etc/shadow", "SGE_BINDING": "0"}
+    instruction = start(environment=mine | {"SGE_METHOD_STAGE": "in", "JOB_ID": "99", "SGE_O_MAIL": "x", "TZ": "/x"})
+    site = dataclasses.replace(SITE, inherited={"TZ": "UTC", "OLDPWD": "/root"})
+    found = method_environment(instruction, site, configuration(), PLACES)
+    assert not found.keys() & (mine.keys() | {"SGE_O_MAIL", "OLDPWD", "TMPDIR", "TMP", "USER", "SHELL"})
+    assert (found["JOB_ID"], found["SGE_METHOD_STAGE"], found["TZ"], found["QUEUE"]) == ("12", "in", "UTC", "all.q")

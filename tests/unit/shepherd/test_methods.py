@@ -11,7 +11,7 @@ from shepherd.methods import (
     parse_control_method,
     parse_method,
     parse_signal,
-    safe_environment,
+    safe_start,
 )
 
 
@@ -68,9 +68,9 @@ def test_control_methods() -> None:
 
 
 @pytest.mark.statement("EX-20")
-def test_safe_environment() -> None:
+def test_a_safe_start() -> None:
     dangerous = {"LD_AUDIT": "", "IFS": "x", "PYTHONSTARTUP": "x", "BASH_FUNC_a%%": "", "LC_ALL": "/x", "F": "() { :;}"}
-    kept = {"JOB_ID": "7", "LANG": "C.UTF-8", "HOME": "/h"}
-    found = safe_environment(dangerous | kept | {"PATH": "/home/alice/bin"})
+    kept = {"JOB_ID": "7", "LANG": "C.UTF-8", "HOME": "/h", "TMPDIR": "/tmp/7.1.q", "MINE": "x", "PYTHONNOUSERSITE": "1"}
+    found = safe_start(dangerous | kept | {"PATH": "/home/alice/bin"})
     assert found.pop("PATH").startswith("/usr/local/sbin:")
     assert found == kept

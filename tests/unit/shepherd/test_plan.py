@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from shepherd.config import TaskConfig
-from shepherd.plan import Contain, MakeDirectory, Output, RemoveDirectory, Run, Sweep, plan
+from shepherd.methods import SAFE_PATH, Method
+from shepherd.plan import Contain, MakeDirectory, Output, RemoveDirectory, Run, Sweep, control_method_step, plan
 from tests.unit.shepherd.configuration import config
 
 METHODS = {"prolog": "/p", "epilog": "/e", "pe_start": "/s", "pe_stop": "/t"}
@@ -116,9 +117,11 @@ def test_methods() -> None:
     prolog = run(config(prolog='root@/p "$job_name" ${job_id}x'), "prolog")
     assert prolog.user == "root"
     assert prolog.command.argv == ["/p", "; evil doings;", "7x"]
-    assert "LD_PRELOAD" not in prolog.environment
-    own = run(config(prolog="alice@/p"), "prolog")
-    assert (own.user, own.environment["LD_PRELOAD"]) == ("alice", "/x.so")
+    mine = {"LD_PRELOAD": "/x.so", "PATH": "/home/alice", "MINE": "1"}
+    for text in ("/p", "alice@/p"):
+        own = run(config(prolog=text, environment=mine), "prolog")
+        assert (own.user, own.environment["MINE"], "LD_PRELOAD" in own.environment) == (None, "1", False)
+        assert own.environment["PATH"] == SAFE_PATH
     broken = run(config(epilog="/e 'x"), "epilog")
     assert broken.error is not None and broken.before == 14
 
@@ -134,8 +137,26 @@ def test_files() -> None:
     assert run(config(pe_stop="/s", **both), "pe_stop").output == Output("/dev/null", "/o", "/e", "j.o7", "j.e7")
 
 
-@pytest.mark.statement("RL-6")
-def test_limits_are_for_the_job_alone() -> None:
-    found = config(limits={"h_fsize": 10}, **METHODS)
-    assert [limit.name for limit in run(found).limits] == ["fsize"]
-    assert run(found, "prolog").limits == run(found, "epilog").limits == []
+@pytest.mark.statement("QC-25", "EX-20")
+def test_a_method_of_another_user_has_nothing_of_the_jobs_environment() -> None:
+    environments = {"environment": {"HOME": "/home/alice", "TAR_OPTIONS": "x"}, "method_environment": {"JOB_ID": "7"}}
+    methods = {name: f"root@{path}" for name, path in METHODS.items()}
+    found = config(**environments, **methods, limits={"h_fsize": 10})
+    for name in METHODS:
+        assert run(found, name).environment == {"JOB_ID": "7", "PATH": SAFE_PATH}
+        assert run(found, name).limits == []
+    daemon = run(config(**environments, remote_daemon="/usr/sbin/sshd -i"))
+    assert daemon.environment == {"JOB_ID": "7", "PATH": SAFE_PATH}
+
+
+@pytest.mark.statement("RL-5", "RL-6", "QC-25")
+def test_methods_of_the_owner_have_the_limits_of_the_job_but_none_that_they_would_fail_for() -> None:
+    limits = {"h_fsize": 10, "h_vmem": 2**40, "h_cpu": 5, "h_maxproc": 3, "h_data": None, "h_descriptors": 3}
+    found = config(limits=limits, slots=2, **METHODS)
+    assert "maxproc" in [limit.name for limit in run(found).limits]
+    expected = {"cpu": 600, "fsize": 2**30, "data": None, "vmem": 2**41, "descriptors": 256}
+    for name in METHODS:
+        assert {limit.name: limit.hard for limit in run(found, name).limits} == expected
+    method = Method(None, ["/s"])
+    suspending = control_method_step(found, "suspend_method", method, {})
+    assert {limit.name: limit.hard for limit in suspending.limits} == expected
