@@ -30,7 +30,8 @@ def _paths(pairs: "list[list[str]]", middle: str = "NONE:") -> str:
 
 
 def _pairs(pairs: "Any") -> str:
-    return ",".join(f"{name}={'NONE' if value in (None, '') else value}" for name, value in pairs)
+    """A name alone where the value is not for the caller."""
+    return ",".join(name if value is None else f"{name}={value or 'NONE'}" for name, value in pairs)
 
 
 def job_details(jobs: "list[Detail]", binding: bool) -> "Iterator[str]":
@@ -183,7 +184,7 @@ def would_be_job(request: "Detail") -> str:
         "name": default_name(request),
         "owner": environment.get("SGE_O_LOGNAME", ""),
         "submit_host": environment.get("SGE_O_HOST", ""),
-        "environment": [[name, environment.get(name)] for name in request.get("environment_names", [])],
+        "environment": [[name, environment.get(name, "")] for name in request.get("environment_names", [])],
         "hard": _requests(request.get("hard", [])),
         "soft": _requests(request.get("soft", [])),
         "predecessors_requested": request.get("hold_jid", []),

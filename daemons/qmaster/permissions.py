@@ -19,6 +19,11 @@ def is_operator(state: State, caller: Caller, admin_user: str = "root") -> bool:
     return is_manager(state, caller, admin_user) or state.has("operator", caller.user)
 
 
+def sees_values(state: State, owner: str, caller: Caller, admin_user: str = "root") -> bool:
+    """Whether the values of the variables of a job may be shown to the caller: they hold passwords and keys."""
+    return caller.user == owner or is_operator(state, caller, admin_user)
+
+
 def is_admin_host(state: State, host: str) -> bool:
     return state.has("admin_host", host)
 

@@ -47,7 +47,8 @@ def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
         if view is None:
             return Answer(1, [("error", f'denied: unknown part "{name}" of request status')])
         if view is job_detail:
-            view = partial(view, environment_of=lambda job_id: master.spool.payload(job_id).environment, zone=world.zone)
+            kept = {"environment_of": lambda job_id: master.spool.payload(job_id).environment}
+            view = partial(view, **kept, zone=world.zone, admin_user=world.admin_user)
         try:
             data[name] = view(listing, part, caller, world.now)
         except SyntaxFault as fault:

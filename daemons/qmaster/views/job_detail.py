@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
 from typing import Any
 
+from daemons.qmaster.permissions import sees_values
 from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
@@ -35,12 +36,15 @@ def job_detail(
     now: float,
     environment_of: Callable[[int], Mapping[str, str]] | None = None,
     zone: tzinfo = UTC,
+    admin_user: str = "root",
 ) -> dict[str, Any]:
     """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
 
     Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]}.
-    `environment_of` gives the environment of a job, which is not in the state; without it only names are shown.
-    Raises SyntaxFault.
+    `environment_of` gives the environment of a job, which is not in the state; without it, and to whom the values are none
+    of his business, only names are shown (values are null). Raises SyntaxFault.
+
+    Deviation: 8.1.9 shows the values of -v and -V to everybody.
     """
     state = listing.state
     if not body.get("jobs"):
@@ -53,12 +57,14 @@ def job_detail(
         if not selected:
             unknown.append(target)
         for each in selected:
-            found[each.job.id] = _detail(listing, each.job, now, zone, environment_of)
+            seen = sees_values(state, each.job.owner, caller, admin_user)
+            environment = environment_of(each.job.id) if seen and environment_of is not None else None
+            found[each.job.id] = _detail(listing, each.job, now, zone, environment)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
 def _detail(
-    listing: Listing, job: Job, now: float, zone: tzinfo, environment_of: Callable[[int], Mapping[str, str]] | None
+    listing: Listing, job: Job, now: float, zone: tzinfo, environment: Mapping[str, str] | None
 ) -> dict[str, Any]:
     state = listing.state
     shown = {name: getattr(job, name) for name in _FIELDS}
@@ -67,8 +73,8 @@ def _detail(
     entries = {name: entry for name in (*job.hard, *job.soft) if (entry := listing.site.entries.get(name)) is not None}
     shown["complexes"] = {name: {"type": entry.type, "consumable": entry.consumable} for name, entry in entries.items()}
     shown["checkpoint_when"], shown["checkpoint_interval"] = _checkpoint(state, job)
-    environment = environment_of(job.id) if environment_of is not None else {}
-    shown["environment"] = [[name, environment.get(name)] for name in job.environment_names]
+    names = job.environment_names
+    shown["environment"] = [[name, None if environment is None else environment.get(name, "")] for name in names]
     shown["array"] = (job.task_range or [job.array.first, job.array.last, job.array.step]) if job.array else None
     shown["predecessors"] = state.waits_for(job)
     shown["array_predecessors"] = [other for other in job.array_predecessors if other in state.jobs]
