@@ -7,9 +7,15 @@ load_parameters(5) m_topology; EX-18, SO-6.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from gridengine.errors import SyntaxFault
+
+_FORM = re.compile(
+    r"(set|env|pe) (linear(:(N|slots)?(:N,N)?)?|striding:(N|slots)?(:N?(:N,N)?)?|explicit(:N,N)+)".replace("N", "[0-9]{1,6}")
+)
 Core = tuple[int, int]
 """(socket, core), both logical."""
 
@@ -69,7 +75,9 @@ class BindingRequest:
 
     @classmethod
     def parse(cls, text: str) -> BindingRequest:
-        """Read a job's `binding` (`set linear:2:0,1`), whose form the option table has checked."""
+        """Read a job's `binding` such as `set linear:2:0,1`. Raises SyntaxFault."""
+        if not _FORM.fullmatch(text):
+            raise SyntaxFault(f'"{text}" is no binding to cores')
         kind, _, rest = text.partition(" ")
         strategy, *parts = rest.split(":")
         if strategy == "explicit":

@@ -19,7 +19,7 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.config import KINDS
 from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Renice, Start
-from gridengine.gdi.requests import Answer, Caller, decode_request
+from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
 from gridengine.state.events import AnyEvent, ObjectSet, encode_events
 from gridengine.state.jobs import TaskKey
 from tests.default_cell import default_objects
@@ -104,7 +104,10 @@ class Cell:
 
     def ask(self, name: str, user: str = "alice", host: str = "h1", /, **fields: Any) -> Answer:
         """A changing request as it arrives from the wire."""
-        request = decode_request(name, msgspec.json.encode(fields))
+        try:
+            request = decode_request(name, msgspec.json.encode(fields))
+        except msgspec.DecodeError as error:
+            return malformed(name, error)
         caller = Caller(user, USERS[user], "root" if user == "root" else "users", USERS[user], host)
         answer = self.master.handle(name, request, caller)
         self.master.flush()

@@ -20,6 +20,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from gridengine.config.parameters import parse_parameters
+from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state
 from gridengine.state.events import AnyEvent
@@ -142,12 +143,11 @@ class EventClients:
     ) -> web.StreamResponse:
         """`events`: register and send, one JSON line a notice, until either side ends it."""
         try:
-            wish = json.loads(body or b"{}")
-            name, types = str(wish.get("name", "qevent")), [str(each) for each in wish.get("types", [])]
-        except (ValueError, AttributeError, TypeError):
-            return _refused("denied: events needs a name and a list of types")
+            wish = decode_body("events", body)
+        except msgspec.DecodeError as error:
+            return _refused(f"denied: malformed request events: {error}")
         await durable()
-        client = self.register(name, caller, types)
+        client = self.register(wish.get("name", "qevent"), caller, wish.get("types", []))
         if isinstance(client, str):
             return _refused(client)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})

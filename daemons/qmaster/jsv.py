@@ -21,6 +21,7 @@ import msgspec
 from daemons.runtime import identity
 from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
+from gridengine.gdi.bounds import check
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
 from gridengine.state.state import Attributes
@@ -54,6 +55,7 @@ class ServerVerifier:
             try:
                 talk = await self._verdict(body, caller, next_id())
                 outcome = msgspec.convert(talk.outcome(), Submit)
+                check(outcome, Submit)
             except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
                 why = f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault)
                 _log.error("the job of %s was not verified: %s", caller.user, why)

@@ -7,7 +7,6 @@ to the schedd and to the execds come in as functions, so that the actor uses Ray
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
 from collections.abc import Awaitable, Callable
@@ -33,6 +32,8 @@ from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
 from gridengine.delivery import Batch, Load, decode, encode
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import (
     REQUESTS,
     Answer,
@@ -46,6 +47,7 @@ from gridengine.gdi.requests import (
     Shutdown,
     Submit,
     decode_request,
+    malformed,
 )
 from gridengine.state import events as ev
 
@@ -159,7 +161,7 @@ class Service:
             try:
                 request = decode_request(name, body)
             except msgspec.DecodeError as error:
-                return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
+                return malformed(name, error)
             if isinstance(request, ExecdHello):
                 return await self._hello(request, caller)
             if isinstance(request, Shutdown):
@@ -192,9 +194,11 @@ class Service:
         if reader is None:
             return Answer(1, [("error", f'denied: unknown request "{name}"')])
         try:
-            answer = reader(self.master, json.loads(body or b"{}"), caller)
-        except (ValueError, KeyError, TypeError) as error:
-            return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
+            answer = reader(self.master, decode_body(name, body), caller)
+        except msgspec.DecodeError as error:
+            return malformed(name, error)
+        except SyntaxFault as fault:
+            return Answer(1, [("error", f"denied: {fault}")])
         await self.durable()
         return answer
 
@@ -276,9 +280,9 @@ class Service:
     async def _wait(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
         """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
         try:
-            job_id = int(json.loads(body)["job_id"])
-        except (ValueError, KeyError, TypeError):
-            return web.json_response({"status": 1, "answers": [["error", "denied: wait needs a job_id"]]})
+            job_id: int = decode_body("wait", body)["job_id"]
+        except msgspec.DecodeError as error:
+            return web.json_response(msgspec.to_builtins(malformed("wait", error)))
         # what ended is read from disk: nothing may be between memory and disk at that moment
         await self.settled()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})

@@ -32,3 +32,8 @@ class Answer(Struct):
 
     def warning(self, text: str) -> None:
         self.answers.append(("warning", text))
+
+
+def malformed(name: str, error: Exception) -> Answer:
+    """The answer to a request whose body has not the right shape or is out of its bounds."""
+    return Answer(1, [("error", f"denied: malformed request {name}: {error}")])

@@ -6,15 +6,43 @@ too). Clients send plain JSON with the same field names and import nothing of th
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Struct, field
 
 from gridengine.gdi import answers
-from gridengine.state.hooks import decode_hook
-
-PathOnHost = tuple[str, str]
+from gridengine.gdi.bounds import (
+    KB,
+    MB,
+    Arguments,
+    Attribute,
+    Attributes,
+    Binding,
+    Context,
+    Count,
+    Environment,
+    FieldsOf,
+    Items,
+    JobNumber,
+    Lines,
+    Name,
+    Names,
+    Note,
+    Path,
+    PathsOnHosts,
+    Pattern,
+    Patterns,
+    Port,
+    Priority,
+    Script,
+    Seconds,
+    Targets,
+    TaskNumber,
+    Value,
+    Variables,
+    check,
+)
 
 
 class Request(Struct, forbid_unknown_fields=True):
@@ -33,62 +61,62 @@ class Submit(Request):
     succeed, or fail, first.
     """
 
-    name: str = ""
-    script: str | None = None
+    name: Name = ""
+    script: Script | None = None
     script_encoding: Literal["", "base64"] = ""
-    script_file: str = ""
+    script_file: Path = ""
     binary: bool = False
-    args: list[str] = field(default_factory=list)
+    args: Arguments = field(default_factory=list)
     kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
     pty: bool | None = None
-    cwd: str = ""
-    path_aliases: list[tuple[str, str, str]] = field(default_factory=list)
-    submit_cwd: str = ""
-    home: str = ""
-    login_shell: str = ""
-    submit_path: str = ""
-    account: str = "sge"
-    project: str = ""
-    stdout: list[PathOnHost] = field(default_factory=list)
-    stderr: list[PathOnHost] = field(default_factory=list)
-    stdin: list[PathOnHost] = field(default_factory=list)
+    cwd: Path = ""
+    path_aliases: Annotated[list[tuple[Path, Name, Path]], Items(1000, 64 * KB)] = field(default_factory=list)
+    submit_cwd: Path = ""
+    home: Path = ""
+    login_shell: Path = ""
+    submit_path: Value = ""
+    account: Name = "sge"
+    project: Name = ""
+    stdout: PathsOnHosts = field(default_factory=list)
+    stderr: PathsOnHosts = field(default_factory=list)
+    stdin: PathsOnHosts = field(default_factory=list)
     merge: bool = False
-    shells: list[PathOnHost] = field(default_factory=list)
+    shells: PathsOnHosts = field(default_factory=list)
     no_shell: bool = False
-    environment: dict[str, str] = field(default_factory=dict)
-    environment_names: list[str] = field(default_factory=list)
-    hard: list[str] = field(default_factory=list)
-    soft: list[str] = field(default_factory=list)
-    hard_queues: list[str] = field(default_factory=list)
-    soft_queues: list[str] = field(default_factory=list)
-    master_queues: list[str] = field(default_factory=list)
-    pe: str = ""
-    pe_range: str = ""
-    allocation_rule: str = ""
-    tasks: str = ""
-    task_concurrency: int = 0
-    hold_jid: list[str] = field(default_factory=list)
-    hold_jid_ad: list[str] = field(default_factory=list)
-    hold_jid_ok: list[str] = field(default_factory=list)
-    hold_jid_fail: list[str] = field(default_factory=list)
-    holds: str = ""
-    start_after: float = 0.0
-    deadline: float = 0.0
-    priority: int = 0
-    job_share: int = 0
-    override_tickets: int = 0
+    environment: Environment = field(default_factory=dict)
+    environment_names: Variables = field(default_factory=list)
+    hard: Lines = field(default_factory=list)
+    soft: Lines = field(default_factory=list)
+    hard_queues: Patterns = field(default_factory=list)
+    soft_queues: Patterns = field(default_factory=list)
+    master_queues: Patterns = field(default_factory=list)
+    pe: Pattern = ""
+    pe_range: Pattern = ""
+    allocation_rule: Name = ""
+    tasks: Pattern = ""
+    task_concurrency: TaskNumber = 0
+    hold_jid: Patterns = field(default_factory=list)
+    hold_jid_ad: Patterns = field(default_factory=list)
+    hold_jid_ok: Patterns = field(default_factory=list)
+    hold_jid_fail: Patterns = field(default_factory=list)
+    holds: Name = ""
+    start_after: Seconds = 0.0
+    deadline: Seconds = 0.0
+    priority: Priority = 0
+    job_share: Count = 0
+    override_tickets: Count = 0
     reserve: bool = False
     rerun: bool | None = None
     now: bool = False
     notify: bool = False
-    mail_options: str = ""
-    mail_list: list[str] = field(default_factory=list)
-    checkpoint: str = ""
-    checkpoint_when: str = ""
-    context: dict[str, str] = field(default_factory=dict)
-    binding: str = ""
-    transfer_files: str = ""
-    ar: int = 0
+    mail_options: Name = ""
+    mail_list: Names = field(default_factory=list)
+    checkpoint: Name = ""
+    checkpoint_when: Name = ""
+    context: Context = field(default_factory=dict)
+    binding: Binding = ""
+    transfer_files: Name = ""
+    ar: JobNumber = 0
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
 
@@ -98,9 +126,9 @@ class DeleteJobs(Request):
     `users`: only jobs of these (`*` for all); without targets: all jobs of the users.
     """
 
-    targets: list[str] = field(default_factory=list)
-    tasks: str = ""
-    users: list[str] = field(default_factory=list)
+    targets: Targets = field(default_factory=list)
+    tasks: Pattern = ""
+    users: Patterns = field(default_factory=list)
     force: bool = False
 
 
@@ -112,19 +140,22 @@ class ChangeStates(Request):
 
     action: Literal["disable", "enable", "suspend", "unsuspend", "clear", "reschedule"]
     what: Literal["job", "queue", "any"]
-    targets: list[str]
-    tasks: str = ""
+    targets: Targets
+    tasks: Pattern = ""
     force: bool = False
 
 
 class HoldJobs(Request):
     """`hold_jobs` (qhold, qrls): `holds` letters u, o, s; `release` to take them off."""
 
-    targets: list[str] = field(default_factory=list)
-    users: list[str] = field(default_factory=list)
-    tasks: str = ""
-    holds: str = "u"
+    targets: Targets = field(default_factory=list)
+    users: Patterns = field(default_factory=list)
+    tasks: Pattern = ""
+    holds: Name = "u"
     release: bool = False
+
+
+ContextChanges = Annotated[list[tuple[Literal["ac", "dc", "sc"], Name, Note]], Items(256, 64 * KB)]
 
 
 class Changes(Submit):
@@ -132,24 +163,24 @@ class Changes(Submit):
     verbs are ac, dc, sc. `holds` may here be letters of usonUSO.
     """
 
-    context_changes: list[tuple[Literal["ac", "dc", "sc"], str, str]] = field(default_factory=list)
+    context_changes: ContextChanges = field(default_factory=list)
 
 
 class AlterJobs(Request):
     """`alter_jobs` (qalter): `changes` are fields of `Changes` with the new values."""
 
-    targets: list[str]
-    changes: dict[str, Any]
-    users: list[str] = field(default_factory=list)
-    tasks: str = ""
+    targets: Targets
+    changes: Annotated[dict[str, Any], FieldsOf(Changes)]
+    users: Patterns = field(default_factory=list)
+    tasks: Pattern = ""
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
 
 class ResubmitJobs(Request):
     """`resubmit_jobs` (qresub): copies of jobs, by number; `holds` as in `Submit`, the holds of the originals do not count."""
 
-    targets: list[str]
-    holds: str = ""
+    targets: Targets
+    holds: Name = ""
 
 
 class VerifiedCopy(Request):
@@ -167,36 +198,36 @@ class Reserve(Request):
     recurrence rule. `heal`: move lost shares to other hosts. `idle_limit`: seconds without a job that end it.
     """
 
-    name: str = ""
-    account: str = "sge"
-    start_time: float = 0.0
-    end_time: float = 0.0
-    duration: float = 0.0
-    hard: list[str] = field(default_factory=list)
-    hard_queues: list[str] = field(default_factory=list)
-    master_queues: list[str] = field(default_factory=list)
-    pe: str = ""
-    pe_range: str = ""
-    checkpoint: str = ""
+    name: Name = ""
+    account: Name = "sge"
+    start_time: Seconds = 0.0
+    end_time: Seconds = 0.0
+    duration: Seconds = 0.0
+    hard: Lines = field(default_factory=list)
+    hard_queues: Patterns = field(default_factory=list)
+    master_queues: Patterns = field(default_factory=list)
+    pe: Pattern = ""
+    pe_range: Pattern = ""
+    checkpoint: Name = ""
     now: bool = False
     hard_errors: bool = False
-    users: list[str] = field(default_factory=list)
-    mail_options: str = ""
-    mail_list: list[str] = field(default_factory=list)
+    users: Names = field(default_factory=list)
+    mail_options: Name = ""
+    mail_list: Names = field(default_factory=list)
     verify: Literal["e", "v"] = "e"
-    allocation_rule: str = ""
-    latest: float = 0.0
-    find: int = 0
-    rule: str = ""
+    allocation_rule: Name = ""
+    latest: Seconds = 0.0
+    find: Count = 0
+    rule: Name = ""
     heal: bool = False
-    idle_limit: float = 0.0
+    idle_limit: Seconds = 0.0
 
 
 class AlterReservations(Request):
     """`alter_reservations` (qralter): `changes` are fields of `Reserve` with the new values."""
 
-    targets: list[str]
-    changes: dict[str, Any]
+    targets: Targets
+    changes: Annotated[dict[str, Any], FieldsOf(Reserve)]
 
 
 class DeleteReservations(Request):
@@ -205,10 +236,14 @@ class DeleteReservations(Request):
     `series`: with each of them all that are left of its series.
     """
 
-    targets: list[str] = field(default_factory=list)
-    users: list[str] = field(default_factory=list)
+    targets: Targets = field(default_factory=list)
+    users: Patterns = field(default_factory=list)
     force: bool = False
     series: bool = False
+
+
+Entries = Annotated[list[tuple[Name, Attribute, Count]], Items(10_000, 4 * MB)]
+"""Entries of an object's file: attribute, value, line number."""
 
 
 class ConfigureObject(Request):
@@ -218,10 +253,10 @@ class ConfigureObject(Request):
     name for messages. For `config_modify` the attributes replace the whole object.
     """
 
-    kind: str
-    name: str
-    attributes: list[tuple[str, str, int]] = field(default_factory=list)
-    source: str = ""
+    kind: Name
+    name: Name
+    attributes: Entries = field(default_factory=list)
+    source: Path = ""
 
 
 class ConfigureAttributes(Request):
@@ -233,25 +268,25 @@ class ConfigureAttributes(Request):
     """
 
     verb: Literal["add", "delete", "modify", "replace", "purge"]
-    kind: str
-    name: str
-    changes: list[tuple[str, str]]
+    kind: Name
+    name: Name
+    changes: Annotated[list[tuple[Name, Attribute]], Items(10_000, 4 * MB)]
 
 
 class ReplaceObjects(Request):
     """`config_replace` (qconf -Mrqs without a name): these objects instead of all of the kind; entries as in a file."""
 
     kind: Literal["resource_quota"]
-    objects: list[list[tuple[str, str, int]]]
+    objects: Annotated[list[Entries], Items(10_000, 4 * MB)]
 
 
 class ObjectChange(Request):
     """One object before and after; None where there is none. What is stored must be `before`."""
 
-    kind: str
-    name: str
-    before: dict[str, str] | None
-    after: dict[str, str] | None
+    kind: Name
+    name: Name
+    before: Attributes | None
+    after: Attributes | None
 
 
 class ChangeObjects(Request):
@@ -260,7 +295,7 @@ class ChangeObjects(Request):
     `plan`: nothing changes; the answer says what would be refused and what would become of queue instances.
     """
 
-    changes: list[ObjectChange]
+    changes: Annotated[list[ObjectChange], Items(100_000, 4 * MB)]
     plan: bool = False
 
 
@@ -268,21 +303,21 @@ class ChangeUsers(Request):
     """`change_users` (qconf -au, -du): users and `@group`s into or out of access lists; missing lists are made."""
 
     verb: Literal["add", "delete"]
-    users: list[str]
-    lists: list[str]
+    users: Names
+    lists: Names
 
 
 class ChangeShareTree(Request):
     """`change_share_tree` (qconf -astnode, -mstnode, -dstnode): nodes as `path=shares`, or `path` for `delete`."""
 
     verb: Literal["add", "modify", "delete"]
-    nodes: list[str]
+    nodes: Lines
 
 
 class ClearUsage(Request):
     """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without any of all and projects."""
 
-    users: list[str] = field(default_factory=list)
+    users: Names = field(default_factory=list)
 
 
 class MonitorScheduling(Request):
@@ -292,20 +327,20 @@ class MonitorScheduling(Request):
 class CleanQueues(Request):
     """`clean_queues` (qconf -cq): queue expressions; all jobs in these instances are removed."""
 
-    queues: list[str]
+    queues: Patterns
 
 
 class KillEventClients(Request):
     """`kill_event_clients` (qconf -kec): ids of event clients, or `all`."""
 
-    clients: list[str]
+    clients: Names
 
 
 class Shutdown(Request):
     """`shutdown` (qconf -km, -ke): `what` is `qmaster`, `scheduler` or `execd`; hosts for the last, `all` for each."""
 
     what: Literal["qmaster", "execd", "scheduler"]
-    hosts: list[str] = field(default_factory=list)
+    hosts: Names = field(default_factory=list)
     kill_jobs: bool = False
 
 
@@ -315,9 +350,9 @@ class OpenSession(Request):
     `slave`: those of a slave task of a parallel job, by its number.
     """
 
-    job_id: int
-    task_id: int = 1
-    slave: int = 0
+    job_id: JobNumber
+    task_id: TaskNumber = 1
+    slave: Count = 0
 
 
 class StartSlave(Request):
@@ -325,13 +360,13 @@ class StartSlave(Request):
     `command` "" for a login shell. Data: {"task": [job, task, attempt, number], "host": unique name}.
     """
 
-    job_id: int
-    host: str
-    task_id: int = 1
-    command: str = ""
-    args: list[str] = field(default_factory=list)
-    cwd: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
+    job_id: JobNumber
+    host: Name
+    task_id: TaskNumber = 1
+    command: Value = ""
+    args: Arguments = field(default_factory=list)
+    cwd: Path = ""
+    environment: Environment = field(default_factory=dict)
     no_shell: bool = False
 
 
@@ -342,12 +377,12 @@ class ExecdHello(Request):
     "" if it never joined one.
     """
 
-    host: str
-    incarnation: str = ""
-    pid: int = 0
-    node_id: str = ""
-    session_port: int = 0
-    cell_id: str = ""
+    host: Name
+    incarnation: Name = ""
+    pid: Count = 0
+    node_id: Name = ""
+    session_port: Port = 0
+    cell_id: Name = ""
 
 
 REQUESTS: dict[str, type[Request]] = {
@@ -380,9 +415,16 @@ REQUESTS: dict[str, type[Request]] = {
 
 
 def decode_request(name: str, body: bytes) -> Request:
-    """The request of a body; raises msgspec.ValidationError that names the place of what is wrong."""
-    return msgspec.json.decode(body or b"{}", type=REQUESTS[name], dec_hook=decode_hook)
+    """The request of a body, within its bounds; raises msgspec.DecodeError that names the place of what is wrong."""
+    kind = REQUESTS[name]
+    try:
+        request = msgspec.json.decode(body or b"{}", type=kind)
+    except (RecursionError, OverflowError, UnicodeError) as error:
+        raise msgspec.DecodeError(str(error)) from None
+    check(request, kind)
+    return request
 
 
 Caller = answers.Caller
 Answer = answers.Answer
+malformed = answers.malformed

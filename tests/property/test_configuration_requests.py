@@ -105,7 +105,10 @@ def mutated(draw: st.DrawFn) -> tuple[str, str, Entries]:
 
 def _decide(name: str, /, **fields: object) -> Decision:
     """Decide as the qmaster does; whatever comes, the state is what it was, and a refusal has a reason and no events."""
-    request = decode_request(name, msgspec.json.encode(fields))
+    try:
+        request = decode_request(name, msgspec.json.encode(fields))
+    except msgspec.DecodeError as error:
+        return Decision().refuse(str(error))
     decision = decide(STATE, name, request, ROOT, WORLD)
     assert STATE.snapshot() == SNAPSHOT
     errors = [text for level, text in decision.answer.answers if level == "error"]

@@ -19,6 +19,7 @@ from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.resubmission import owner_of
 from daemons.qmaster.decide.submission import check_deadline
 from daemons.qmaster.decide.validation import goes_on
+from daemons.qmaster.decide.whole_jobs import check_whole_job
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
@@ -205,6 +206,7 @@ def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], worl
         fields["mail_list"] = [f"{job.owner}@{job.submit_host}"]
     if "hard" in fields and any(task.granted for task in job.tasks.values()):
         _check_consumables(state, job, fields["hard"])
+    check_whole_job(state, msgspec.structs.replace(job, **fields))
     return fields
 
 

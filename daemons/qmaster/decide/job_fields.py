@@ -63,7 +63,7 @@ def job_fields(
     if "account" in said:
         check_object_name(wish.account)
     check_mail_list(wish.mail_list)
-    if "pe_range" in said and (wish.pe or wish.allocation_rule):
+    if "pe_range" in said and wish.pe_range:
         fields["pe_range"] = _slot_ranges(wish.pe_range)
     _check_kind(wish, said, job)
     if not _QUEUES.isdisjoint(said):
@@ -174,15 +174,16 @@ def check_job_name(name: str) -> None:
 
 
 def check_object_name(name: str) -> None:
-    """None of / : @ \\ * ?, no control character, no keyword, something at all. Source: SB-9; O. Raises Refused."""
+    """None of / : @ \\ * ?, nothing that cannot be printed, no keyword, something at all. Source: SB-9; O. Raises Refused."""
     if not name or name.isspace():
         raise Refused('denied: "" is not a valid object name (must not be empty)')
     if name.upper() in _KEYWORDS:
         raise Refused(f'denied: "{name}" is not a valid object name (it is a keyword)')
     for char in name:
-        if char in "/:@\\*?" or ord(char) < 32:
-            shown = char if ord(char) >= 32 else repr(char)[1:-1]
-            raise Refused(f'denied: "{name!s}" is not a valid object name (must not contain {shown})'.replace("\n", "\\n"))
+        if char in "/:@\\*?" or not char.isprintable():
+            shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+            letter = char if char.isprintable() else repr(char)[1:-1]
+            raise Refused(f'denied: "{shown}" is not a valid object name (must not contain {letter})')
 
 
 def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:

@@ -14,6 +14,7 @@ from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservation_deletion import not_owner, nothing, selected_reservations
 from daemons.qmaster.decide.reservation_requests import draft, may_reserve
 from daemons.qmaster.decide.reservations import NO_PLACE
+from daemons.qmaster.decide.whole_jobs import check_slots
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from gridengine.gdi.requests import AlterReservations, Caller, Reserve
@@ -117,7 +118,9 @@ def _changed(
     for name in said - TIMES:
         for field in ("allowed", "denied") if name == "users" else (_FIELD.get(name, name),):
             fields[field] = getattr(checked, field)
-    return msgspec.structs.replace(reservation, **fields)
+    changed = msgspec.structs.replace(reservation, **fields)
+    check_slots(changed.pe, changed.allocation_rule, changed.pe_range)
+    return changed
 
 
 def _window(reservation: AdvanceReservation, wish: Reserve, said: frozenset[str], now: float) -> tuple[float, float]:

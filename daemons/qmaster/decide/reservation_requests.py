@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.job_fields import check_job_name, check_mail_list, check_object_name, requested_resources
 from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.whole_jobs import check_slots
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
@@ -84,7 +85,8 @@ def _allocation_rule(request: Reserve) -> str:
 
 def _check_slots(request: Reserve) -> None:
     """The slots of -pe or -alloc (AR-19). Raises Refused."""
-    if not (request.pe or request.allocation_rule):
+    check_slots(request.pe, request.allocation_rule, request.pe_range)
+    if not request.pe_range:
         return
     try:
         parse_slot_ranges(request.pe_range)

@@ -23,6 +23,7 @@ from daemons.qmaster.decide.job_fields import ALL, check_job_name, job_fields, t
 from daemons.qmaster.decide.job_request import range_text
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.validation import goes_on
+from daemons.qmaster.decide.whole_jobs import check_whole_job
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.spool import Payload
@@ -74,7 +75,7 @@ def make_job(state: State, request: Submit, owner: Caller, world: World, number:
         most = int(configuration.get("max_aj_tasks", "0") or 0)
         fields["array"], fields["task_range"] = task_range(request.tasks, most)
     pending = fields.get("array") or Ranges.of((1,))
-    return Job(
+    job = Job(
         id=number,
         name=name,
         owner=owner.user,
@@ -88,6 +89,8 @@ def make_job(state: State, request: Submit, owner: Caller, world: World, number:
         holds={kind.value: pending for kind in hold_kinds(request.holds)},
         **{**fields, "mail_list": request.mail_list or [f"{owner.user}@{owner.host}"]},
     )
+    check_whole_job(state, job)
+    return job
 
 
 def next_job_id(state: State, taken: int = 0) -> int:

@@ -171,6 +171,19 @@ def test_one_process_verifies_many_jobs(
     assert len({record.getMessage() for record in caplog.records if "seen by" in record.getMessage()}) == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ('jsv_set_param N "$(printf "a\\033b")"', "name contains a character that cannot be printed"),
+        ("jsv_set_param js 99999999999", "job_share is not within"),
+        ("jsv_add_env A=B x", "environment must not contain"),
+    ],
+)
+def test_what_a_verifier_makes_of_a_job_is_within_the_bounds_of_one(script: Callable[..., Path], said: str, text: str) -> None:
+    body = f". {SHARE}/jsv.sh\njsv_on_verify() {{ {said}; jsv_correct; }}\njsv_main\n"
+    assert text in refusal(ask(script(body), "x")[0])
+
+
 @pytest.mark.statement("JV-1", "JV-6")
 def test_a_verifier_that_hangs_or_dies_is_started_again_once(
     script: Callable[..., Path], tmp_path: Path, caplog: pytest.LogCaptureFixture

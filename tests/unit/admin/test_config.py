@@ -11,6 +11,7 @@ import pytest
 from clients import gdi
 from clients.admin.__main__ import main
 from daemons.qmaster.reading import READERS
+from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Caller
 from gridengine.state.letters import instance_letters
 from tests.harness import MASTER, Cell
@@ -28,7 +29,8 @@ class Administrator:
         if name in REQUESTS:
             answer = self.cell.admin(name, **body)
         else:
-            answer = READERS[name](self.cell.master, body, Caller("root", 0, "root", 0, MASTER))
+            fields = decode_body(name, msgspec.json.encode(body))
+            answer = READERS[name](self.cell.master, fields, Caller("root", 0, "root", 0, MASTER))
         data = msgspec.json.decode(msgspec.json.encode(answer))
         return gdi.Answer(data["status"], data["answers"], data["data"])
 

@@ -18,6 +18,7 @@ from clients import gdi, json_text, program, reserving
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.views.jobs import in_lines
+from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from tests.harness import MASTER, USERS, Cell
 
@@ -106,7 +107,7 @@ class Shell:
             return self.event_clients.kill(KillEventClients(**fields), caller)
         if name in REQUESTS:
             return self.cell.ask(name, self.user, host, **fields)
-        return READERS[name](self.cell.master, fields, caller)
+        return READERS[name](self.cell.master, decode_body(name, msgspec.json.encode(fields)), caller)
 
     def _stream(self, name: str, body: object, patience: float | None = None) -> Any:
         if name == "job_list":

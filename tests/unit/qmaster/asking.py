@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from daemons.qmaster.reading import READERS
+from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import Cell
 
@@ -13,7 +16,7 @@ ALICE = Caller("alice", 1001, "users", 1001, "h1")
 
 def read(cell: Cell, name: str, **body: Any) -> Answer:
     """A reading request of an ordinary user."""
-    return READERS[name](cell.master, body, ALICE)
+    return READERS[name](cell.master, decode_body(name, msgspec.json.encode(body)), ALICE)
 
 
 def texts(answer: Answer, level: str = "") -> list[str]:

@@ -1,5 +1,7 @@
 """What of a job's request is refused at the gate, as the original does: names, hosts, and options without their object."""
 
+import re
+
 import pytest
 
 from tests.harness import Cell
@@ -12,10 +14,17 @@ def refused(cell: Cell, **fields: object) -> str:
 
 
 @pytest.mark.statement("SB-9", "SO-4")
-@pytest.mark.parametrize("name", ["none", "ALL", "Template", "a:b", "a/b", "a@b", "a*b", "a?b", "a\\b", "a\tb", "a\nb", " "])
+@pytest.mark.parametrize("name", ["none", "ALL", "Template", "a:b", "a/b", "a@b", "a*b", "a?b", "a\\b", " "])
 def test_names_and_accounts_that_cannot_be(cell: Cell, name: str) -> None:
     assert "valid object name" in refused(cell, name=name)
     assert "valid object name" in refused(cell, account=name)
+
+
+@pytest.mark.parametrize("name", ["a\tb", "a\nb", "a\x9bb", "a\u2028b", "a\x00b"])
+def test_names_that_cannot_be_printed(cell: Cell, name: str) -> None:
+    assert "name contains a character that cannot be printed" in refused(cell, name=name)
+    assert "account contains a character that cannot be printed" in refused(cell, account=name)
+    assert "is not a valid object name" in refused(cell, script_file=f"/bin/{name}".replace("\0", "\1")), "nor one that follows"
 
 
 @pytest.mark.statement("SO-4")
@@ -69,10 +78,10 @@ def test_options_without_what_they_are_for(cell: Cell) -> None:
 @pytest.mark.statement("SO-19")
 @pytest.mark.parametrize("address", ["a b", "a\nb", "|/bin/x", "/tmp/x"])
 def test_addresses_that_cannot_be(cell: Cell, address: str) -> None:
-    assert "-M" in refused(cell, mail_list=["x@y", address])
+    assert re.search("-M|mail_list", refused(cell, mail_list=["x@y", address]))
     job = cell.submit()
     answer = cell.ask("alter_jobs", targets=[str(job)], changes={"mail_list": [address]})
-    assert (answer.status, "-M" in answer.answers[0][1]) == (1, True)
+    assert answer.status == 1 and re.search("-M|mail_list", answer.answers[0][1])
     assert cell.state.jobs[job].mail_list == ["alice@h1"]
 
 

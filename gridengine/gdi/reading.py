@@ -1,0 +1,199 @@
+"""Reading requests: the shapes of bodies of requests that change nothing, checked when they arrive.
+
+Owns the types of those bodies (docs/gdi.md says what they mean). All fields are optional; readers get plain tables with
+the fields that were given. Unknown fields are refused. Called by the qmaster's service, and by what stands in for it in tests.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+
+from gridengine.gdi.bounds import (
+    KB,
+    MB,
+    Count,
+    Items,
+    JobNumber,
+    Lines,
+    Name,
+    Names,
+    Number,
+    Pattern,
+    Patterns,
+    Seconds,
+    Targets,
+    Text,
+    check,
+)
+
+JobList = Annotated[str, Text(64 * KB)]
+"""Numbers of jobs, or a name or pattern."""
+Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
+
+
+class Select(TypedDict, total=False):
+    queues: Patterns
+    requests: Lines
+    pe: Patterns
+    access: Names
+    states: Name
+
+
+class Jobs(TypedDict, total=False):
+    users: Patterns
+    states: Names
+    select: Select
+    single: bool
+    details: Names
+
+
+class Queues(TypedDict, total=False):
+    select: Select
+    load: Name
+    resources: Names | None
+    explain: Name
+
+
+class ClusterQueues(TypedDict, total=False):
+    select: Select
+
+
+class QueueConfigurations(TypedDict):
+    queues: Patterns
+
+
+class Hosts(TypedDict, total=False):
+    hosts: Names
+    requests: Lines
+    load: Name
+    resources: Names | None
+    load_values: bool
+
+
+class JobDetail(TypedDict, total=False):
+    jobs: Targets
+
+
+class Explain(TypedDict):
+    jobs: Targets
+
+
+class Reservations(TypedDict, total=False):
+    targets: Targets | None
+    users: Patterns
+
+
+class Quotas(TypedDict, total=False):
+    users: Patterns
+    hosts: Patterns
+    queues: Patterns
+    pes: Patterns
+    projects: Patterns
+    resources: Names
+
+
+class Nothing(TypedDict, total=False):
+    """A request without fields."""
+
+
+class Status(TypedDict, total=False):
+    jobs: Jobs
+    queues: Queues
+    cluster_queues: ClusterQueues
+    queue_configurations: QueueConfigurations
+    hosts: Hosts
+    job_detail: JobDetail
+    reservations: Reservations
+    quotas: Quotas
+    share_tree: Nothing
+
+
+class Accounting(TypedDict, total=False):
+    job: JobList
+    tasks: Pattern
+    owner: Name
+    account: Name
+    project: Name
+    department: Name
+    pe: Name
+    slots: Name
+    ar: Name
+    group: Name
+    host: Name
+    queue: JobList
+    begin: Seconds
+    end: Seconds
+    by_end: bool
+    master_only: bool
+    instances: Instances
+
+
+class ConfigKind(TypedDict):
+    kind: Name
+    name: NotRequired[Name]
+
+
+class ConfigShow(TypedDict):
+    kind: Name
+    names: NotRequired[Instances | None]
+
+
+class ConfigSearch(TypedDict):
+    object: Name
+    attribute: Pattern
+    value: Pattern
+
+
+class ConfigShareTree(TypedDict, total=False):
+    paths: Lines | None
+
+
+class ConfigHistory(TypedDict, total=False):
+    limit: Count
+    revision: Annotated[int, Number(0, 2**62)]
+    kind: Name
+    name: Name
+
+
+class Wait(TypedDict):
+    job_id: JobNumber
+
+
+class Events(TypedDict, total=False):
+    name: Name
+    types: Names
+
+
+BODIES: dict[str, Any] = {
+    "status": Status,
+    "job_list": Status,
+    "explain_job": Explain,
+    "accounting": Accounting,
+    "config_show": ConfigShow,
+    "config_list": ConfigKind,
+    "config_template": ConfigKind,
+    "may_configure": Nothing,
+    "config_export": Nothing,
+    "config_detached": Nothing,
+    "config_search": ConfigSearch,
+    "config_share_tree": ConfigShareTree,
+    "config_history": ConfigHistory,
+    "share_usage": Nothing,
+    "event_clients": Nothing,
+    "events": Events,
+    "wait": Wait,
+}
+
+
+def decode_body(name: str, body: bytes) -> dict[str, Any]:
+    """The body of a reading request, within its bounds; raises msgspec.DecodeError that names the place of what is wrong."""
+    kind = BODIES[name]
+    try:
+        given = msgspec.json.decode(body or b"{}")
+    except (RecursionError, OverflowError, UnicodeError) as error:
+        raise msgspec.DecodeError(str(error)) from None
+    converted: dict[str, Any] = msgspec.convert(given, kind)
+    check(given, kind)
+    return converted
