@@ -26,6 +26,7 @@ from pathlib import Path
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import HostConfiguration, Site, prepare_spool
 from daemons.execd.tasks import Tasks
+from daemons.execd.tries import Tries
 from gridengine.config.kinds import KINDS
 from gridengine.delivery import Ended, Report, Start
 from gridengine.state.jobs import Grant, Job
@@ -48,7 +49,7 @@ class ExecHost:
         self.ended: set[int] = set()
         self.news = asyncio.Event()
         restraints = Restraints("bench", Topology.of([(0, 0, 0)]), permitted_processors())
-        self.tasks = Tasks(site, self._report, restraints, lambda: None)
+        self.tasks = Tasks(site, Tries(site.spool / "tries", 1), self._report, restraints, lambda: None)
         self.tasks.configuration = HostConfiguration.of({})
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}
@@ -58,14 +59,14 @@ class ExecHost:
         for report in reports:
             if isinstance(report, Ended):
                 self.ended.add(report.key[0])
-                self.tasks.acknowledged(report.key)
+                self.tasks.acknowledged([report.key])
                 self.news.set()
 
     async def start(self, job_id: int, *command: str) -> None:
         job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.place), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
         job.script_file, job.args = command[0], list(command[1:])
         job.stdout = job.stderr = [("", "/dev/null")]
-        await self.tasks.start(Start((job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}))
+        await self.tasks.start(Start((job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
 
     async def until_ended(self, job_ids: set[int]) -> None:
         while not self.ended >= job_ids:

@@ -1,7 +1,8 @@
 """Instructions for exec hosts and the reports that come back: the contract of qmaster and execd.
 
 Owns the shapes, as JSON on Ray calls (docs/architecture.md section 5). Instructions follow from the state
-(`daemons.qmaster.effects`), are keyed by (job, task, attempt) and may be repeated without harm.
+(`daemons.qmaster.effects`), are keyed by (job, task, attempt) and may be repeated, delayed and mixed up without harm: every
+batch bears the place of its sender's word in the order of all of them (adr/0090).
 """
 
 from __future__ import annotations
@@ -15,9 +16,17 @@ from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
 from gridengine.state.slaves import SlaveTask
 
+Stamp = tuple[int, int]
+"""Which of two words of one sender is the later: (life of the sender, number that grows within it).
+
+Of the qmaster: its incarnation, which grows with every start, and the revision of the state that it speaks of. Of a host:
+the life of its actor, and the number of the batch of reports.
+"""
+
 
 class Start(Struct, tag="start", omit_defaults=True):
-    """Run a task. `job` without its pending ranges and tasks; `script` None for binaries.
+    """Run a task. `job` without its pending ranges and tasks. `script`: it has one, which is in the batch (`Batch.scripts`)
+    unless the host has been given it before; False for binaries.
 
     `queue`: all resolved attributes of the master's queue instance; `pe`: all attributes of the PE, empty for
     serial tasks. `processors`: that attribute of the granted instances that have it (QC-12).
@@ -33,7 +42,7 @@ class Start(Struct, tag="start", omit_defaults=True):
     granted: list[Grant]
     queue: dict[str, str]
     environment: dict[str, str]
-    script: bytes | None = None
+    script: bool = False
     pe: dict[str, str] = field(default_factory=dict)
     pe_name: str = ""
     restarted: int = 0
@@ -78,13 +87,16 @@ class Configure(Struct, tag="configure"):
     configuration: dict[str, str]
 
 
-Instruction = Start | Signal | Renice | Forget | Configure
+OnTask = Start | Signal | Renice | Forget
+Instruction = OnTask | Configure
 
 
 class Acknowledgement(Struct, omit_defaults=True):
     """Answer to one instruction, in order. `failed`/`reason` (sge_status(5)) when a start could not be made.
 
     `confinement`: that of a started task. `host_faults`: what is wrong with the host itself, so that nothing starts there.
+    Also not `ok`, and no failure: `again`: it cannot be carried out at the moment; `needs_script`: the host has not got the
+    script of the job. `over`: the start is of a try that has been here and is over: nothing was done.
     """
 
     ok: bool = True
@@ -92,6 +104,9 @@ class Acknowledgement(Struct, omit_defaults=True):
     reason: str = ""
     confinement: Confinement | None = None
     host_faults: list[str] = field(default_factory=list)
+    again: bool = False
+    needs_script: bool = False
+    over: bool = False
 
 
 class Started(Struct, tag="started", omit_defaults=True):
@@ -180,12 +195,22 @@ class Verdict(Struct, omit_defaults=True):
 
 
 class Batch(Struct, omit_defaults=True):
-    """What one Ray call carries, in either direction."""
+    """What one Ray call carries, in either direction.
+
+    `master`: the place of this word of the qmaster, or in reports that of the last one that the host has obeyed; `host`: the
+    place of the reports among those of the host. `refused`: the answer to a word that came too late, of which nothing was
+    carried out; it names the later word that was taken before, in `master` or `host`.
+    `scripts`: job -> script, for jobs to be started whose scripts the host is not known to have.
+    """
 
     instructions: list[Instruction] = field(default_factory=list)
     acknowledgements: list[Acknowledgement] = field(default_factory=list)
     reports: list[Report] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
+    scripts: dict[int, bytes] = field(default_factory=dict)
+    master: Stamp = (0, 0)
+    host: Stamp = (0, 0)
+    refused: bool = False
 
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)

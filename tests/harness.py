@@ -153,7 +153,7 @@ class Cell:
 
     def deliver(self) -> None:
         for host in self.names:
-            instructions = pending_effects(self.state, host, self.master.spool.payload)
+            instructions = list(pending_effects(self.state, host, self.master.spool.payload))
             answers = []
             for instruction in instructions:
                 if isinstance(instruction, Start):

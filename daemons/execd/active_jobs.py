@@ -1,6 +1,6 @@
-"""The directories of tasks and the scripts of jobs on this host: making, finding and removing them.
+"""The directories of tasks on this host: making, finding and removing them.
 
-Owns `active_jobs/JOB.TASK/` up to the moment when the shepherd takes it, and again after its end; `job_scripts/JOB`.
+Owns `active_jobs/JOB.TASK/` up to the moment when the shepherd takes it, and again after its end.
 Blocking file work, all of it short. Called by `tasks`. Source: docs/architecture.md 5 and 5.2.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from daemons.execd.environment import Account
+from daemons.execd.job_scripts import write_new
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import pe_hostfile, task_config
@@ -51,6 +52,7 @@ class _Identity(msgspec.Struct):
     job_id: int
     task_id: int
     attempt: int
+    submit_time: float = 0.0
     slave: int = 0
     cores: list[Core] = []
     confinement: Confinement | None = None
@@ -94,23 +96,22 @@ def home_of(user: str) -> str | None:
         return None
 
 
-def create(start: Start, site: Site, configuration: HostConfiguration, restraint: Restraint) -> Path:
+def create(
+    start: Start, site: Site, configuration: HostConfiguration, restraint: Restraint, account: Account
+) -> Path:
     """Make the task's directory, complete, under its final name. StartFault.
 
     What an earlier attempt left there is replaced; the caller has seen to it that nothing of it runs.
     """
-    account = find_account(start.job.owner)
     directory = site.task_directory(start.key)
     draft = directory.with_name(f".{directory.name}")
     try:
         config = task_config(start, site, configuration, account, home_of, restraint)
         _make_empty(draft)
         # the environment is in it: nobody else may read it
-        _write(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
+        write_new(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
         if start.pe_name:
-            _write(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
-        if start.script is not None:
-            _write_script(site.job_scripts / str(start.job.id), start.script, account)
+            write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if directory.exists():
             shutil.rmtree(directory)
         draft.rename(directory)
@@ -123,9 +124,10 @@ def create(start: Start, site: Site, configuration: HostConfiguration, restraint
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A task's directory, and what the task has of the host."""
+    """A task's directory, the submit time of its job, and what the task has of the host."""
 
     directory: Path
+    submitted: float
     cores: list[Core]
     confinement: Confinement | None
 
@@ -147,7 +149,7 @@ def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
         key: TaskKey = (identity.job_id, identity.task_id, identity.attempt)
         if identity.slave:
             key = (*key, identity.slave)
-        found[key] = Found(directory, identity.cores, identity.confinement)
+        found[key] = Found(directory, identity.submit_time, identity.cores, identity.confinement)
     return found
 
 
@@ -194,14 +196,12 @@ def read_checkpoint(directory: Path) -> int:
         return 0
 
 
-def remove(directory: Path, site: Site, keep: bool, last_of_job: bool) -> None:
-    """Remove a task's files, and the job's script with the last of its tasks. `keep`: leave the directory (EX-13)."""
+def remove(directory: Path, keep: bool) -> None:
+    """Remove a task's files. `keep`: leave the directory (EX-13)."""
     if keep and directory.exists():
         (directory / _KEPT).touch()
     else:
         shutil.rmtree(directory, ignore_errors=True)
-    if last_of_job:
-        (site.job_scripts / directory.name.partition(".")[0]).unlink(missing_ok=True)
 
 
 def _make_empty(draft: Path) -> None:
@@ -212,31 +212,3 @@ def _make_empty(draft: Path) -> None:
         draft.mkdir()
     draft.chmod(0o755)
 
-
-def _write_script(path: Path, script: bytes, account: Account) -> None:
-    """The script, readable by its owner alone: it is run by its path, as the owner (QC-21 to QC-23).
-
-    The tasks of an array share it; it is replaced by rename, so that a running shell goes on reading what it began.
-    """
-    try:
-        if path.read_bytes() == script and path.stat().st_uid == account.uid:
-            return
-    except FileNotFoundError:
-        pass
-    temporary = path.with_name(f".{path.name}")
-    _write(temporary, script, 0o500)
-    if os.geteuid() == 0:
-        os.chown(temporary, account.uid, account.gid)
-    temporary.rename(path)
-
-
-def _write(path: Path, data: bytes, mode: int) -> None:
-    path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-    try:
-        os.fchmod(descriptor, mode)
-        view = memoryview(data)
-        while view:
-            view = view[os.write(descriptor, view) :]
-    finally:
-        os.close(descriptor)

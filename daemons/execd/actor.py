@@ -8,11 +8,13 @@ Source: docs/architecture.md section 5.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import signal
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -24,6 +26,7 @@ from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
 from daemons.execd.tasks import NotNow, Tasks
+from daemons.execd.tries import Tries
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.messages import open_messages, set_loglevel
@@ -55,6 +58,7 @@ _CALL_S = 30.0
 _LOAD_REPORT_S = 40.0
 #: time for the answer to a shutdown to get away, and for jobs that end with the daemon to be reported as ended
 _SHUT_DOWN_S, _LAST_ENDS_S = 0.2, 3.0
+_LOCK = "actor.lock"
 
 
 class ExecdActor:
@@ -65,6 +69,7 @@ class ExecdActor:
         cell = read_cell({"SGE_ROOT": sge_root, "SGE_CELL": sge_cell})
         site = read_site(host, sge_root, sge_cell, cell.execd_spool(host))
         open_messages(site.messages, "execd", host)
+        self._lock = _alone(site.spool / _LOCK)
         self._host, self._site = host, site
         self._qmaster: Any = None
         self._closing = False
@@ -74,9 +79,13 @@ class ExecdActor:
         )
         self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
         self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)
-        self._tasks = Tasks(site, self._report, self._restraints, self._load_news)
+        self._tries = Tries(site.spool / "tries", int(time.time() * 1000))
+        self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
-        self._reporter = Reporter(self._send, self._everything, self._tasks.acknowledged, self._forget, self._unknown_hosts)
+        self._reporter = Reporter(
+            *(self._send, self._tries, self._everything),
+            *(self._tasks.acknowledged, self._forget, self._unknown_hosts),
+        )
         self._tasks.look_for_ends()
         self._configured = asyncio.Event()
         configuration = read_configuration(site.spool)
@@ -95,14 +104,26 @@ class ExecdActor:
         return self._host
 
     async def deliver(self, data: bytes) -> bytes:
-        """Carry out a `Batch` of instructions; the answer holds an acknowledgement for each, in order."""
-        instructions = decode(data).instructions
-        # all are tried, even when one cannot be carried out now: then the call fails as a whole and is repeated
-        done = await asyncio.gather(*map(self._carry_out, instructions), return_exceptions=True)
-        for result in done:
-            if isinstance(result, BaseException):
-                raise result
-        return encode(Batch(acknowledgements=[result for result in done if isinstance(result, Acknowledgement)]))
+        """Carry out a `Batch` of instructions; the answer holds an acknowledgement for each, in order.
+
+        A batch that comes after a later one, or from an earlier qmaster, is refused as a whole.
+        """
+        batch = decode(data)
+        if not self._tries.obey(batch.master):
+            _log.warning("instructions that came late are refused: %s after %s", batch.master, self._tries.master)
+            return encode(Batch(refused=True, master=self._tries.master))
+        answers = await asyncio.gather(*(self._answer(instruction, batch) for instruction in batch.instructions))
+        return encode(Batch(acknowledgements=answers))
+
+    async def _answer(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
+        """Carry an instruction out; what goes wrong with it is told of it alone."""
+        try:
+            return await self._carry_out(instruction, batch)
+        except (NotNow, TimeoutError) as reason:
+            return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
+        except Exception as error:
+            _log.exception("cannot carry out %s", type(instruction).__name__.lower())
+            return Acknowledgement(False, active_jobs.FAILED_EARLY, f"{type(error).__name__}: {error}")
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
         """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej.
@@ -118,13 +139,13 @@ class ExecdActor:
                 _log.error("jobs go on: %s", reason)
         asyncio.get_running_loop().call_later(_SHUT_DOWN_S, os.kill, pid, signal.SIGTERM)
 
-    async def _carry_out(self, instruction: Instruction) -> Acknowledgement:
+    async def _carry_out(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
         if self._closing:
             raise NotNow("the host's daemon is shutting down")
         match instruction:
             case Start():
                 await asyncio.wait_for(self._reporter.settled(), _CALL_S)
-                return await self._start(instruction)
+                return await self._start(instruction, batch)
             case Signal():
                 answer = await self._tasks.signal(instruction)
                 if not answer.ok:
@@ -137,9 +158,9 @@ class ExecdActor:
             case Configure():
                 return self._configure(instruction)
 
-    async def _start(self, start: Start) -> Acknowledgement:
+    async def _start(self, start: Start, batch: Batch) -> Acknowledgement:
         """Start a task; if its directory cannot be made, find out whether any could."""
-        answer = await self._tasks.start(start)
+        answer = await self._tasks.start(start, batch.master, batch.scripts.get(start.job.id))
         if answer.failed == active_jobs.FAILED_SPOOL:
             answer.host_faults = await self._health.look()
         return answer
@@ -241,3 +262,13 @@ class ExecdActor:
             except Exception:
                 _log.exception("%s failed, it is started again", getattr(work, "__qualname__", work))
                 await asyncio.sleep(1.0)
+
+
+def _alone(path: Path) -> int:
+    """Wait until no other actor of this host lives, and keep others out for as long as this process does.
+
+    An actor whose node has been killed dies with it; until then two would have their own idea of what is on disk.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor

@@ -10,7 +10,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from gridengine.delivery import Batch, Ended, Load, Report, UsageReport, Verdict, decode, encode
+from daemons.execd.tries import Tries
+from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.state.jobs import TaskKey
 
 _log = logging.getLogger(__name__)
@@ -21,21 +22,27 @@ _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 3.0
 _BATCH = 5000
 
 
+class _Unheard(Exception):
+    """The answer says that the reports were not taken, or is not that of the qmaster that this host obeys."""
+
+
 class Reporter:
     """Reports on their way. `send(data)` gives the verdicts' bytes or raises; `full()` makes what a (re)started side
-    must hear first: the inventory and all load values. `on_acknowledged(key)`: the qmaster has the end of a task;
-    `on_forget(keys)`: tasks that are to go; `on_unknown(hosts)`: load was reported of hosts that do not exist.
+    must hear first: the inventory and all load values. `tries` puts reports into their order and weighs the answers.
+    `on_acknowledged(keys)`: the qmaster has the ends of these tasks; `on_forget(keys)`: tasks that are to go;
+    `on_unknown(hosts)`: load was reported of hosts that do not exist.
     """
 
     def __init__(
         self,
         send: Callable[[bytes], Awaitable[bytes]],
+        tries: Tries,
         full: Callable[[], list[Report]],
-        on_acknowledged: Callable[[TaskKey], None],
+        on_acknowledged: Callable[[list[TaskKey]], None],
         on_forget: Callable[[list[TaskKey]], None],
         on_unknown: Callable[[list[str]], None],
     ) -> None:
-        self._send, self._full = send, full
+        self._send, self._tries, self._full = send, tries, full
         self._on_acknowledged, self._on_forget, self._on_unknown = on_acknowledged, on_forget, on_unknown
         self._pending: list[Report] = []
         self._full_wanted = True  # this side has just started
@@ -80,26 +87,31 @@ class Reporter:
         if first:
             batch = [report for report in batch if not isinstance(report, Load)]  # `first` has all values
         try:
-            verdicts = decode(await self._send(encode(Batch(reports=[*first, *batch])))).verdicts
+            answer = decode(await self._send(encode(self._tries.letter([*first, *batch]))))
+            if not self._tries.hear(answer, settling=bool(first)):
+                raise _Unheard("another qmaster is there, or these reports came late")
         except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
             _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), _first_line(error))
             # what came meanwhile is newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
             self._full_wanted = True
             return False
+        verdicts = answer.verdicts
         if first and not self._full_wanted:
             self._settled.set()
         return self._take(batch, verdicts[len(first) :], verdicts[: len(first)])
 
     def _take(self, batch: list[Report], verdicts: list[Verdict], on_first: list[Verdict]) -> bool:
         refused: list[Report] = []
+        acknowledged: list[TaskKey] = []
         for report, verdict in zip(batch, verdicts, strict=False):
             if not isinstance(report, Ended):
                 continue
             if verdict.ok:
-                self._on_acknowledged(report.key)
+                acknowledged.append(report.key)
             else:
                 refused.append(report)
+        self._on_acknowledged(acknowledged)
         forget = [key for verdict in (*on_first, *verdicts) for key in verdict.forget]
         if forget:
             self._on_forget(forget)

@@ -52,6 +52,7 @@ def task_config(
         "job_id": job.id,
         "task_id": start.key[1],
         "attempt": start.key[2],
+        "submit_time": start.submit_time,
         "job_name": job.name,
         "owner": account.name,
         "uid": account.uid,

@@ -17,12 +17,15 @@ from typing import TypeVar
 import msgspec
 
 from daemons.execd import active_jobs
+from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
+from daemons.execd.job_scripts import JobScripts
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
-from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Renice, Signal, Start, Started, UsageReport
+from daemons.execd.tries import Tries
+from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Renice, Signal, Stamp, Start, Started, UsageReport
 from gridengine.reserved_usage import reserved
 from gridengine.state.jobs import TaskKey, Usage
 
@@ -37,6 +40,10 @@ _USAGE_WAIT_S = 0.5
 _PATIENCE_S, _RETRY_S = 5.0, 0.1
 
 
+#: how long the script of a job without tasks here is kept for its next one, seconds
+_SCRIPT_KEPT_S = 5.0
+
+
 class NotNow(Exception):
     """The instruction cannot be carried out at the moment, although nothing is wrong with it: to be repeated."""
 
@@ -45,14 +52,17 @@ class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
     def __init__(
-        self, site: Site, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
+        self, site: Site, tries: Tries, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
-        self._restraints = restraints
+        self._tries, self._restraints = tries, restraints
         self.configuration: HostConfiguration | None = None
         found = active_jobs.tasks_on_disk(site)
         self.directories: dict[TaskKey, Path] = {key: task.directory for key, task in found.items()}
+        self._submitted = {key: task.submitted for key, task in found.items()}
         self._confinements = {key: task.confinement for key, task in found.items()}
+        self._scripts = JobScripts(site.job_scripts)
+        self._scripts.keep_only({key[0] for key in found})
         for key, task in found.items():
             restraints.keep(key, task.cores)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
@@ -70,10 +80,11 @@ class Tasks:
 
     # --- instructions ---------------------------------------------------------------------------------------------
 
-    async def start(self, start: Start) -> Acknowledgement:
-        """Run a task. A repeated start of the same attempt is acknowledged again and does nothing.
+    async def start(self, start: Start, stamp: Stamp, script: bytes | None = None) -> Acknowledgement:
+        """Run a task, once: a try that is here is acknowledged again, of one that was here it is said that it is over.
 
-        Not `ok`: it cannot be started, with `failed` as in sge_status(5). Raises NotNow.
+        `stamp`: the place of the qmaster's word; `script`: that of the job, None if the host is to have it. Not `ok`: it
+        cannot be started, with `failed` as in sge_status(5), or the script is needed. Raises NotNow.
         """
         key, configuration = start.key, self.configuration
         if configuration is None:
@@ -81,38 +92,58 @@ class Tasks:
         if key not in self.directories:
             await self._clear_earlier_attempts(key)
         if key not in self.directories:
+            # nothing may wait between these looks and the directory
+            if not self._tries.is_current(stamp):
+                raise NotNow("the qmaster has said something later")
+            if self._tries.had(key, start.submit_time):
+                return Acknowledgement(False, over=True)
+            if start.script and script is None and not self._scripts.has(start.job.id):
+                return Acknowledgement(False, needs_script=True)
             try:
-                self._prepare(start, configuration)
+                self._prepare(start, script, configuration)
             except active_jobs.StartFault as fault:
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
+        directory = str(self.directories[key])
         try:
-            await self._patiently(lambda: self.launcher.start(str(self.directories[key]), configuration.command("shepherd_cmd")))
+            await self._patiently(lambda: self.launcher.start(directory, configuration.command("shepherd_cmd")))
         except ValueError as error:
-            self._remove(key)
+            if key not in self.directories:
+                return Acknowledgement(False, over=True)
+            self._drop(key)  # nothing of it has begun
             _log.error("cannot start task %d.%d: %s", *key[:2], error)
             return Acknowledgement(False, active_jobs.FAILED_EARLY, str(error))
         if key in self.directories and key not in self._ended:  # a short job may be over already
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
 
-    def _prepare(self, start: Start, configuration: HostConfiguration) -> None:
+    def _prepare(self, start: Start, script: bytes | None, configuration: HostConfiguration) -> None:
         """Give the task its directory and what it gets of the host. Raises StartFault."""
         wrapper = configuration.command("shepherd_cmd")
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.StartFault(active_jobs.FAILED_BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.give(start, configuration, self._site.host)
         try:
-            directory = active_jobs.create(start, self._site, configuration, restraint)
-        except active_jobs.StartFault:
+            account = active_jobs.find_account(start.job.owner)
+            if start.script and script is not None and not self._scripts.has(start.job.id):
+                self._write_script(start.job.id, script, account)
+            directory = active_jobs.create(start, self._site, configuration, restraint, account)
+        except Exception:
             self._restraints.release(start.key)
             raise
         self.directories[start.key] = directory
+        self._submitted[start.key] = start.submit_time
         self._by_path[str(directory)] = start.key
         limited = limits(start, configuration) if restraint.cgroups is not None else {}
         self._confinements[start.key] = confinement(restraint, limited)
         if restraint.cores:
             self._cores_changed()
+
+    def _write_script(self, job_id: int, script: bytes, account: Account) -> None:
+        try:
+            self._scripts.write(job_id, script, account)
+        except OSError as error:
+            raise active_jobs.StartFault(active_jobs.FAILED_SPOOL, f"cannot write the script of job {job_id}: {error}") from error
 
     async def _clear_earlier_attempts(self, key: TaskKey) -> None:
         """Remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
@@ -173,7 +204,7 @@ class Tasks:
         self._forgotten.add(key)  # it goes when its shepherd has ended
         if active_jobs.read_end(key, directory) is not None or not await self._command(key, "kill"):
             if key in self.directories:
-                self._remove(key)
+                self._remove([key])
 
     async def _command(self, key: TaskKey, command: str) -> bool:
         """Tell the task's shepherd; False when none runs. Raises NotNow."""
@@ -193,10 +224,9 @@ class Tasks:
 
     # --- ends -----------------------------------------------------------------------------------------------------
 
-    def acknowledged(self, key: TaskKey) -> None:
-        """The qmaster has the end of this attempt."""
-        if key in self.directories:
-            self._remove(key)
+    def acknowledged(self, keys: Iterable[TaskKey]) -> None:
+        """The qmaster has the ends of these attempts."""
+        self._remove([key for key in keys if key in self.directories])
 
     def _shepherd_ended(self, directory: str) -> None:
         key = self._by_path.get(directory)
@@ -217,7 +247,7 @@ class Tasks:
         if end is None:
             return
         if key in self._forgotten:
-            self._remove(key)
+            self._remove([key])
             return
         self._release(key)
         self._ended.add(key)
@@ -229,8 +259,16 @@ class Tasks:
         if self._restraints.release(key):
             self._cores_changed()
 
-    def _remove(self, key: TaskKey) -> None:
+    def _remove(self, keys: list[TaskKey]) -> None:
+        """Remove tasks that are over. That they have been here outlives their directories: a late start finds it."""
+        if keys:
+            self._tries.add({key: self._submitted[key] for key in keys})
+        for key in keys:
+            self._drop(key)
+
+    def _drop(self, key: TaskKey) -> None:
         self._release(key)
+        self._submitted.pop(key, None)
         self._confinements.pop(key, None)
         directory = self.directories.pop(key)
         del self._by_path[str(directory)]
@@ -239,8 +277,16 @@ class Tasks:
         self._usage.pop(key, None)
         self._idle.pop(key, None)
         keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
-        last = not any(other[0] == key[0] for other in self.directories)
-        active_jobs.remove(directory, self._site, keep, last)
+        active_jobs.remove(directory, keep)
+        if not self._has_tasks(key[0]):
+            asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, key[0])
+
+    def _has_tasks(self, job_id: int) -> bool:
+        return any(key[0] == job_id for key in self.directories)
+
+    def _drop_script(self, job_id: int) -> None:
+        if not self._has_tasks(job_id):
+            self._scripts.remove(job_id)
 
     # --- usage ----------------------------------------------------------------------------------------------------
 

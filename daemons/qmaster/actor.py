@@ -32,7 +32,7 @@ from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import gdi_key, server_context
 from daemons.runtime.messages import open_messages
-from daemons.runtime.ray_session import NAMESPACE, actor_class
+from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
 from gridengine.gdi.requests import Answer, Shutdown
 
 _log = logging.getLogger(__name__)
@@ -148,14 +148,7 @@ class QmasterActor:
             ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
         except ValueError:
             actor_class(EXECD_ACTOR).options(
-                name=f"execd-{host}",
-                namespace=NAMESPACE,
-                get_if_exists=True,
-                lifetime="detached",
-                max_restarts=-1,
-                max_concurrency=100,
-                num_cpus=0,
-                resources={f"host-{host}": 0.001},
+                **KEPT, name=f"execd-{host}", max_concurrency=100, resources={f"host-{host}": 0.001}
             ).remote(host, str(self._cell.root), self._cell.name)
 
     def _session(self) -> dict[str, str]:

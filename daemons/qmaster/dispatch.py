@@ -1,6 +1,6 @@
 """Delivery of instructions to exec hosts: one loop a host, one call at a time, always from the state.
 
-Owns the sending and the retrying; what is to be sent is `effects`' answer. A host that does not answer is asked again
+Owns the sending and the retrying; what is to be sent `batches` says. A host that does not answer is asked again
 with a growing pause as long as it has something to be told; what it was told already is in the state.
 """
 
@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 
+from daemons.qmaster.batches import Batches
 from daemons.qmaster.decide.slaves import live_slave
-from daemons.qmaster.effects import pending_effects
 from daemons.qmaster.master import Master
-from daemons.qmaster.spool import Payload
-from gridengine.delivery import Batch, Configure, decode, encode
+from gridengine.delivery import decode, encode
 from gridengine.state import events as ev
 from gridengine.state.jobs import Task
 
 _log = logging.getLogger(__name__)
-MAX_INSTRUCTIONS = 100
-"""Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _ON_A_TASK = (
     *(ev.TaskDeletionRequested, ev.TaskReschedulingRequested, ev.TaskSuspensionChanged),
@@ -37,15 +34,16 @@ def hosts_of(task: Task) -> set[str]:
 
 
 class Dispatcher:
-    """One task per exec host that was ever addressed."""
+    """One task per exec host that was ever addressed. `inventoried`: hosts that have said what they have."""
 
-    def __init__(self, master: Master, call: DeliverCall, flush: Callable[[], None]) -> None:
+    def __init__(
+        self, master: Master, call: DeliverCall, flush: Callable[[], None], inventoried: Container[str]
+    ) -> None:
         self._master = master
         self._call = call
         self._flush = flush
         self._dirty: dict[str, asyncio.Event] = {}
-        self._configured: dict[str, dict[str, str]] = {}
-        self._payloads: dict[int, Payload] = {}
+        self._batches = Batches(master, inventoried)
         self._complaints: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._stopped = False
@@ -79,7 +77,7 @@ class Dispatcher:
         if isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind == "configuration":
             return list(self._dirty)
         if isinstance(event, ev.JobChanged):
-            self._payloads.pop(event.job_id, None)
+            self._batches.altered(event.job_id)
         return []
 
     def wake(self, host: str) -> None:
@@ -94,7 +92,7 @@ class Dispatcher:
 
     def reconnected(self, host: str) -> None:
         """The host's execd is new: it has to be configured again."""
-        self._configured.pop(host, None)
+        self._batches.reconnected(host)
         self.wake(host)
 
     async def stop(self) -> None:
@@ -127,30 +125,22 @@ class Dispatcher:
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 
     async def _deliver(self, host: str) -> bool:
-        """Send what is pending; whether there may be more."""
-        state = self._master.state
-        instructions = pending_effects(state, host, self._payload)[:MAX_INSTRUCTIONS]
-        configuration = state.configuration(host)
-        batch = Batch(instructions=list(instructions))
-        if self._configured.get(host) != configuration:
-            batch.instructions.insert(0, Configure(configuration))
+        """Send what is pending; whether there may be more. Raises LookupError: the host can do nothing of it now."""
+        if self._master.pending:
+            self._flush()  # a host is told nothing that a crash of this process could undo
+        batch = self._batches.compose(host)
         if not batch.instructions:
             return False
-        answers = decode(await self._call(host, encode(batch))).acknowledgements
-        if len(batch.instructions) > len(instructions):
-            self._configured[host] = configuration
-            answers = answers[1:]
-        self._master.acknowledgements(host, instructions, answers)
+        answer = decode(await self._call(host, encode(batch)))
+        if answer.refused:
+            if answer.master[0] > batch.master[0]:
+                raise LookupError("it obeys a later qmaster")
+            return True  # it has heard more than this batch knew of
+        self._batches.answered(host, batch, answer.acknowledgements)
         self._flush()
-        if answers and not any(answer.ok for answer in answers):
+        if all(each.again for each in answer.acknowledgements):
+            raise LookupError(answer.acknowledgements[0].reason)
+        if not any(each.ok or each.needs_script for each in answer.acknowledgements):
             # nothing moved: the tasks are just ending, or the host cannot; their reports will tell
             await asyncio.sleep(_FIRST_PAUSE_S)
         return True
-
-    def _payload(self, job_id: int) -> Payload:
-        found = self._payloads.get(job_id)
-        if found is None:
-            if len(self._payloads) > 200:
-                self._payloads.clear()
-            found = self._payloads[job_id] = self._master.spool.payload(job_id)
-        return found

@@ -6,13 +6,13 @@ the whole of recovery; an instruction that was lost is simply still pending.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
+from daemons.qmaster.decide.slaves import FAILED_LOST, SLAVE_KEY, live_slave
 from daemons.qmaster.spool import Payload
-from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, Renice, Signal, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
@@ -22,30 +22,36 @@ from gridengine.state.state import State
 from gridengine.state.wanted import wanted
 
 
-def pending_effects(state: State, host: str, payload: Callable[[int], Payload]) -> list[Instruction]:
-    """Instructions for one host, oldest job first. `payload(job_id)` gives script and environment of a job."""
-    instructions: list[Instruction] = []
+def pending_effects(
+    state: State, host: str, payload: Callable[[int], Payload], inventoried: bool = True
+) -> Iterator[OnTask]:
+    """Instructions for one host, oldest job first; a generator, since the caller may take no more than the first of many.
+
+    `payload(job_id)` gives script and environment of a job. `inventoried`: the host has said what it has since this qmaster
+    began; before that no task is started, for its end may be among what the host has to say.
+    """
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        instructions += slave_effects(state, job, task, host, payload)
+        yield from slave_effects(state, job, task, host, payload, inventoried)
         if task.host != host or task.master_end is not None:
             continue
         wish = wanted(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
-            instructions.append(start_of(state, job, task, payload(job_id)))
+            if inventoried:
+                yield start_of(state, job, task, payload(job_id))
         elif wish != task.applied:
-            instructions.append(Signal((job_id, task_id, task.attempt), wish))
+            yield Signal((job_id, task_id, task.attempt), wish)
         elif task.nice is not None and task.nice != task.nice_applied:
-            instructions.append(Renice((job_id, task_id, task.attempt), task.nice))
+            yield Renice((job_id, task_id, task.attempt), task.nice)
     known = state.hosts.get(host)
-    return [*instructions, *(Forget(key) for key in known.abandoned)] if known is not None else instructions
+    yield from (Forget(key) for key in (known.abandoned if known is not None else ()))
 
 
 def slave_effects(
-    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload]
-) -> Iterator[Instruction]:
+    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], inventoried: bool = True
+) -> Iterator[OnTask]:
     """What the host has still to be told of the slave tasks of a task: they do as their master does, and end with it."""
     for slave in task.slaves.values():
         if slave.host != host or slave.over:
@@ -54,11 +60,13 @@ def slave_effects(
         master = "kill" if task.master_end is not None else wanted(state, job, task)
         wish = "run" if master == "migrate" else master
         if not slave.applied:
+            if not inventoried:
+                continue
             start = start_of(state, job, task, payload(job.id), slave.instance)
             mine = [grant for grant in task.granted if grant.instance == slave.instance]
             granted = [*mine, *(grant for grant in task.granted if grant not in mine)]
             changes = {"key": key, "slave": slave, "granted": granted, "time": slave.start_time}
-            yield msgspec.structs.replace(start, **changes, script=None, checkpoint={})
+            yield msgspec.structs.replace(start, **changes, script=False, checkpoint={})
         elif wish != slave.applied:
             yield Signal(key, wish)
 
@@ -74,7 +82,7 @@ def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str
         granted=task.granted,
         queue=config.text,
         environment=payload.environment,
-        script=payload.script,
+        script=payload.script is not None,
         pe=state.kind("parallel_environment").get(task.pe, {}),
         pe_name=task.pe,
         restarted=checkpointing.restarted(state, job, task),
@@ -110,7 +118,7 @@ def _time_limit(state: State, job: Job, task: Task) -> float:
 
 
 def acknowledged(
-    state: State, host: str, instructions: list[Instruction], answers: list[Acknowledgement], now: float
+    state: State, host: str, instructions: Sequence[Instruction], answers: list[Acknowledgement], now: float
 ) -> tuple[list[ev.AnyEvent], list[Ended]]:
     """Events of what a host confirmed, and ends of tasks that it could not start."""
     events: list[ev.AnyEvent] = []
@@ -122,19 +130,14 @@ def acknowledged(
             slave = live_slave(state, instruction.key) if instruction.slave is not None else None
             if task is None or (instruction.slave is None and task.applied) or (slave is not None and slave.applied):
                 continue
+            if answer.again or answer.needs_script:
+                continue
             if answer.ok and slave is not None:
                 events.append(ev.SlaveCommandApplied(*try_of(instruction.key), instruction.key[3], "run"))
             elif answer.ok:
                 events.append(ev.TaskStarted(*try_of(instruction.key), now, answer.confinement))
             else:
-                failures.append(
-                    Ended(
-                        *(instruction.key, answer.failed, 0, 0, answer.reason),
-                        start_time=now,
-                        end_time=now,
-                        host_faults=answer.host_faults,
-                    )
-                )
+                failures.append(_failure(instruction.key, answer, now))
         elif isinstance(instruction, Signal) and answer.ok:
             key, command = instruction.key, instruction.command
             if len(key) == SLAVE_KEY:
@@ -148,3 +151,12 @@ def acknowledged(
     if forgotten:
         events.append(ev.TriesForgotten(host, forgotten))
     return events, failures
+
+
+def _failure(key: TaskKey, answer: Acknowledgement, now: float) -> Ended:
+    """The end of a try that its host did not start, or of one that was over without a word of its end."""
+    if answer.over:
+        reason = "its host has had it, and does not know it any more"
+        return Ended(key, FAILED_LOST, 128 + 9, 9, reason, start_time=now, end_time=now)
+    failed, faults = answer.failed, answer.host_faults
+    return Ended(key, failed, reason=answer.reason, start_time=now, end_time=now, host_faults=faults)

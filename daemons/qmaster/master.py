@@ -7,7 +7,7 @@ queued transactions, and only then are answers given and events passed on. The a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -32,7 +32,7 @@ from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
 from daemons.qmaster.subordination import configured_hosts, subordination_changes, touched_hosts
 from daemons.qmaster.timers import clock_step, due
-from gridengine.delivery import Acknowledgement, Instruction, Report, Verdict
+from gridengine.delivery import Acknowledgement, Instruction, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
@@ -61,7 +61,8 @@ class Master:
     """State and spool of a cell.
 
     `subscribers` get (revision, events) of every transaction after it was committed, `post` the letters of it.
-    `committed` is the revision on disk; `state.revision` may be ahead of it until `flush()`.
+    `committed` is the revision on disk; `state.revision` may be ahead of it until `flush()`. `incarnation` grows with every
+    start on a spool.
     """
 
     def __init__(self, spool: Spool, accounting: Path, world: Callable[[], World]) -> None:
@@ -79,6 +80,7 @@ class Master:
         self._queued: list[Transaction] = []
         self._last_look = world()
         self._started = self._last_look.now
+        self.incarnation = spool.begin(int(self._started * 1000))
 
     # --- requests ----------------------------------------------------------------------------------------
 
@@ -96,7 +98,7 @@ class Master:
         self.record(outcome, DAEMON)
         return outcome.verdicts
 
-    def acknowledgements(self, host: str, sent: list[Instruction], answers: list[Acknowledgement]) -> None:
+    def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:
         """Take what a host answered to instructions."""
         events, failures = acknowledged(self.state, host, sent, answers, self.world().now)
         if events:
@@ -274,6 +276,11 @@ class Master:
         return changes
 
     # --- durability --------------------------------------------------------------------------------------
+
+    @property
+    def stamp(self) -> Stamp:
+        """The place of a word to a host that speaks of what is on disk now."""
+        return self.incarnation, self.committed
 
     @property
     def pending(self) -> bool:

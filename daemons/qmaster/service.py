@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from daemons.qmaster.correspondence import Correspondence
 from daemons.qmaster.decide.deletion_slices import slices
 from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.submission import next_job_id
@@ -82,7 +83,8 @@ class Service:
         self._shut_down = shut_down
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush)
-        self.dispatcher = Dispatcher(master, deliver, self.flush)
+        self._correspondence = Correspondence(master.incarnation)
+        self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
         self.event_clients = EventClients(master)
         self._sessions = Sessions("")
         self._gdi: GdiServer | None = None
@@ -349,8 +351,13 @@ class Service:
     # --- hosts -----------------------------------------------------------------------------------------------
 
     async def reports(self, host: str, data: bytes) -> bytes:
-        """Take a host's reports; the verdicts go back once they are on disk."""
-        reports = decode(data).reports
+        """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
+        batch = decode(data)
+        if batch.master[0] > self.master.incarnation:
+            self._outdated(host, batch.master[0])
+        if not self._correspondence.takes(host, batch):
+            return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
+        reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
         verdicts = self.master.reports(host, reports)
@@ -358,7 +365,17 @@ class Service:
         if returned:
             # it was given up and its load forgotten: configuring it again makes it tell everything
             self.dispatcher.reconnected(host)
-        return encode(Batch(verdicts=verdicts))
+        if self._correspondence.taken(host, batch):
+            self.dispatcher.wake(host)
+        return encode(Batch(verdicts=verdicts, master=self.master.stamp))
+
+    def _outdated(self, host: str, later: int) -> None:
+        """A host obeys a later qmaster: either that one has taken over, or this spool is of a time before it. The process
+        that is started in the place of this one comes after both.
+        """
+        _log.critical("host %s obeys a qmaster that began later than this one, which ends", host)
+        self.master.spool.remember("incarnation", str(later))
+        os._exit(1)
 
     def node_lost(self, host: str) -> None:
         """The node of a host is gone: do not wait for max_unheard."""

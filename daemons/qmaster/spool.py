@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,16 @@ class Spool:
             spool_file.remember(self._db, key, value)
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+
+    def begin(self, now_ms: int) -> int:
+        """The incarnation of a qmaster that starts now: higher than those of all before it on this spool.
+
+        On disk at the return; if that is full, the clock alone tells the incarnations apart.
+        """
+        incarnation = max(int(self.recall("incarnation") or 0) + 1, now_ms)
+        with suppress(apsw.FullError, apsw.IOError):
+            self.remember("incarnation", str(incarnation))
+        return incarnation
 
     def close(self) -> None:
         self._db.close()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from daemons.runtime.cell import read_cell
-from daemons.runtime.ray_session import NAMESPACE, actor_class, connect
+from daemons.runtime.ray_session import KEPT, actor_class, connect
 
 PINNED = {"qmaster": 0.001}
 """Amount of the head node's resource that each of its actors takes."""
@@ -24,14 +24,7 @@ def start_actors(head: str, session: str) -> None:
     connect(cell, head)
     import ray
 
-    options = {
-        "namespace": NAMESPACE,
-        "lifetime": "detached",
-        "max_restarts": -1,
-        "num_cpus": 0,
-        "resources": PINNED,
-        "get_if_exists": True,
-    }
+    options = {**KEPT, "resources": PINNED}
     actor_class("daemons.schedd.actor:ScheddActor").options(name="schedd", **options).remote()
     qmaster = actor_class("daemons.qmaster.actor:QmasterActor").options(name="qmaster", max_concurrency=1000, **options)
     actor = qmaster.remote(str(cell.root), cell.name, head, session)

@@ -10,8 +10,7 @@ How a short-lived process makes an actor that outlives it, pinned to a node, and
     import ray
     from daemons.qmaster.actor import QmasterActor        # a plain class with async methods
     actor = ray.remote(QmasterActor).options(
-        name="qmaster", namespace=NAMESPACE, lifetime="detached", get_if_exists=True, num_cpus=0,
-        resources={"qmaster": 0.001}, max_restarts=-1, max_task_retries=0, max_concurrency=1000,
+        **KEPT, name="qmaster", resources={"qmaster": 0.001}, max_concurrency=1000
     ).remote(*arguments)
     ray.get_actor("qmaster", namespace=NAMESPACE)
 """
@@ -27,6 +26,13 @@ from daemons.runtime.cell import Cell
 from daemons.runtime.ray_node import ray_environment
 
 NAMESPACE = "gridengine"
+KEPT: dict[str, Any] = {
+    **{"namespace": NAMESPACE, "lifetime": "detached", "get_if_exists": True, "num_cpus": 0},
+    "max_restarts": -1,
+    "max_task_retries": 0,
+}
+"""Options of every actor of a cell: Ray starts its process again for ever, and repeats no call to it. Whether a call that
+was lost had been carried out is for its caller to find out, who asks again only for what the state still wants."""
 
 
 def connect(cell: Cell, head: str) -> None:

@@ -170,13 +170,14 @@ class ExecHost:
     def deliver(self, *instructions: dict[str, Any]) -> list[dict[str, Any]]:
         """Have the execd actor carry out instructions; repeated until it is there, as the qmaster does."""
         answer: dict[str, Any] = {}
+        scripts = {each["job"]["id"]: _base64(each["text"]) for each in instructions if "text" in each}
 
         def delivered() -> bool:
             try:
-                answer.update(self.post("deliver", {"host": HOST, "instructions": instructions}))
+                answer.update(self.post("deliver", {"host": HOST, "instructions": instructions, "scripts": scripts}))
             except (OSError, ValueError):
                 return False
-            return answer["status"] == 0
+            return answer["status"] == 0 and not any(each.get("again") for each in answer["data"])
 
         eventually(f"the instructions are carried out ({answer})", delivered)
         acknowledgements: list[dict[str, Any]] = answer["data"]
@@ -202,7 +203,8 @@ class ExecHost:
             "granted": [["all.q@h1", 1]],
             "queue": QUEUE,
             "environment": {"GREETING": "hello"},
-            "script": _base64(script),
+            "script": True,
+            "text": script,
         }
 
     # --- reports --------------------------------------------------------------------------------------------------

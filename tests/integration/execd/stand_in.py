@@ -63,7 +63,7 @@ class Endpoint:
         said = await request.json()
         try:
             actor = ray.get_actor(f"execd-{said['host']}", namespace=NAMESPACE)
-            data = await actor.deliver.remote(json.dumps({"instructions": said["instructions"]}).encode())
+            data = await actor.deliver.remote(json.dumps({name: said[name] for name in ("instructions", "scripts")}).encode())
         except Exception as error:
             return web.json_response({"status": 1, "answers": [["error", repr(error)]], "data": None})
         return answer(json.loads(data).get("acknowledgements", []))

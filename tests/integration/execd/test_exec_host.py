@@ -73,7 +73,7 @@ def test_files_of_a_task_are_closed_to_others(host: ExecHost) -> None:
         for name in ("active_jobs/3.1", "active_jobs/3.1/config", "job_scripts/3")
     }
     host.deliver({"type": "signal", "key": [3, 1, 1], "command": "kill"})
-    assert modes == {"active_jobs/3.1": 0o755, "active_jobs/3.1/config": 0o600, "job_scripts/3": 0o500}
+    assert modes == {"active_jobs/3.1": 0o755, "active_jobs/3.1/config": 0o600, "job_scripts/3": 0o550}
     assert host.end_of(3)["exit_status"] == 137
 
 

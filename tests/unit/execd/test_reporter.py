@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
 from daemons.execd import reporter as module
 from daemons.execd.reporter import Reporter
+from daemons.execd.tries import Tries
 from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
 from gridengine.state.jobs import TaskKey
 
@@ -34,7 +36,7 @@ class Qmaster:
 
 
 def converse(
-    qmaster: Qmaster, tell: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
+    place: Path, qmaster: Qmaster, tell: Callable[[Reporter], None], monkeypatch: pytest.MonkeyPatch
 ) -> tuple[list[TaskKey], list[TaskKey]]:
     """Let a reporter talk to the qmaster until that has nothing more to say; who was acknowledged, and forgotten."""
     monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
@@ -44,7 +46,7 @@ def converse(
 
     async def run() -> None:
         full: Callable[[], list[Report]] = lambda: [Inventory([KEY])]  # noqa: E731
-        reporter = Reporter(qmaster.send, full, acknowledged.append, forgotten.extend, unknown.extend)
+        reporter = Reporter(qmaster.send, Tries(place / "tries", 1), full, acknowledged.extend, forgotten.extend, unknown.extend)
         tell(reporter)
         running = asyncio.ensure_future(reporter.run())
         await qmaster.over.wait()
@@ -61,28 +63,28 @@ def _tick() -> Awaitable[None]:
 
 
 @pytest.mark.statement("EX-9")
-def test_the_inventory_comes_first_and_reports_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_inventory_comes_first_and_reports_in_one_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     qmaster = Qmaster([Verdict(), Verdict(), Verdict()])
-    acknowledged, _ = converse(qmaster, lambda r: r.add(Started(KEY, 1.0), Ended(KEY, exit_status=3)), monkeypatch)
+    acknowledged, _ = converse(tmp_path, qmaster, lambda r: r.add(Started(KEY, 1.0), Ended(KEY, exit_status=3)), monkeypatch)
     assert [[type(report) for report in batch] for batch in qmaster.heard] == [[Inventory, Started, Ended]]
     assert acknowledged == [KEY]
 
 
 @pytest.mark.statement("EX-9")
-def test_nothing_is_lost_while_the_qmaster_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_lost_while_the_qmaster_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     qmaster = Qmaster(OSError("away"), OSError("away"), [Verdict(), Verdict()])
-    acknowledged, _ = converse(qmaster, lambda r: r.add(Load(1.0, {"cpu": "1"}), Ended(KEY)), monkeypatch)
+    acknowledged, _ = converse(tmp_path, qmaster, lambda r: r.add(Load(1.0, {"cpu": "1"}), Ended(KEY)), monkeypatch)
     assert [[type(report) for report in batch] for batch in qmaster.heard] == [[Inventory, Ended]] * 3
     assert acknowledged == [KEY]
 
 
-def test_an_end_that_was_not_taken_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_end_that_was_not_taken_is_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     qmaster = Qmaster([Verdict(), Verdict(ok=False)], [Verdict()])
-    acknowledged, _ = converse(qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
+    acknowledged, _ = converse(tmp_path, qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
     assert qmaster.heard[1] == [Ended(KEY)]
     assert acknowledged == [KEY]
 
 
-def test_tasks_that_nobody_knows_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    _, forgotten = converse(Qmaster([Verdict(forget=[KEY])]), lambda r: None, monkeypatch)
+def test_tasks_that_nobody_knows_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, forgotten = converse(tmp_path, Qmaster([Verdict(forget=[KEY])]), lambda r: None, monkeypatch)
     assert forgotten == [KEY]

@@ -3,37 +3,176 @@
 from __future__ import annotations
 
 import asyncio
-import json
+import os
+import pwd
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
+from daemons.execd import tasks as module
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import Site, prepare_spool
-from daemons.execd.tasks import Tasks
+from daemons.execd.tasks import NotNow, Tasks
+from daemons.execd.tries import Tries
+from gridengine.delivery import Acknowledgement, Forget, Start
+from gridengine.state.jobs import TaskKey
 from gridengine.topology import Topology
+from tests.unit.execd.instructions import configuration, start
+
+
+class Host:
+    """Tasks whose launcher notes what it is told; `script` gives instructions of it the script of their job."""
+
+    def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.site = Site("g1", "/opt/ge", "default", place / "spool")
+        prepare_spool(self.site.spool)
+        self._patch = monkeypatch
+        self.told: list[tuple[str, str]] = []
+        self.restart()
+
+    def restart(self) -> None:
+        """kill -9 of the actor."""
+        self.tries = Tries(self.site.spool / "tries", 1)
+        restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
+        self.tasks = Tasks(self.site, self.tries, lambda *_: None, restraints, lambda: None)
+        self.tasks.configuration = configuration()
+        self._patch.setattr(self.tasks.launcher, "start", self._started)
+        self._patch.setattr(self.tasks.launcher, "signal", self._signalled)
+
+    async def _started(self, directory: str, shepherd_cmd: str | None = None) -> None:
+        self.told.append((Path(directory).name, "start"))
+
+    async def _signalled(self, directory: str, command: str) -> bool:
+        self.told.append((Path(directory).name, command))
+        return False
+
+    async def start(self, instruction: Start, revision: int = 0, script: bytes | None = None) -> Acknowledgement:
+        return await self.tasks.start(instruction, (1, revision), script)
+
+    @property
+    def started(self) -> list[str]:
+        return [name for name, command in self.told if command == "start"]
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    return Host(tmp_path, monkeypatch)
+
+
+def mine(**changes: object) -> Start:
+    """A start of a job of whoever runs this."""
+    user = pwd.getpwuid(os.geteuid())
+    job = {"owner": user.pw_name, "binary": True, "script_file": "/bin/true", "cwd": "/"}
+    return start(job, submit_time=1.0, **changes)  # type: ignore[arg-type]
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scene())  # type: ignore[arg-type]
 
 
 @pytest.mark.statement("QF-34")
-def test_a_task_that_ends_while_others_are_told_does_not_stop_the_shutdown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site = Site("g1", "/opt/ge", "default", tmp_path / "spool")
-    prepare_spool(site.spool)
-    for job_id in (1, 2):
-        directory = site.active_jobs / f"{job_id}.1"
-        directory.mkdir()
-        (directory / "config").write_text(json.dumps({"job_id": job_id, "task_id": 1, "attempt": 1}))
-    tasks = Tasks(site, lambda *_: None, Restraints("default", Topology.of([(0, 0, 0)]), {0}), lambda: None)
-    told = []
+def test_a_task_that_ends_while_others_are_told_does_not_stop_the_shutdown(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scene() -> None:
+        for task_id in (1, 2):
+            await host.start(mine(task_id=task_id))
+        host.told.clear()
 
-    async def signal(directory: str, command: str) -> bool:
-        told.append((Path(directory).name, command))
-        for key in list(tasks.directories):
-            tasks.acknowledged(key)
-        return True
+        async def all_end(directory: str, command: str) -> bool:
+            host.told.append((Path(directory).name, command))
+            host.tasks.acknowledged(list(host.tasks.directories))
+            return True
 
-    monkeypatch.setattr(tasks.launcher, "signal", signal)
-    asyncio.run(tasks.end_all(5))
-    assert told == [("1.1", "shutdown")]
-    assert not tasks.directories
+        monkeypatch.setattr(host.tasks.launcher, "signal", all_end)
+        await host.tasks.end_all(5)
+
+    play(scene)
+    assert host.told == [("12.1", "shutdown")]
+    assert not host.tasks.directories
+
+
+@pytest.mark.statement("EX-9")
+@pytest.mark.parametrize("restarted", [False, True])
+def test_a_try_that_was_here_does_not_begin_again(host: Host, restarted: bool) -> None:
+    """The start that waited while the end of its try was handed over, and one that comes after a restart of the actor."""
+
+    async def scene() -> None:
+        assert (await host.start(mine())).ok and (await host.start(mine())).ok
+        host.tasks.acknowledged([mine().key])
+        if restarted:
+            host.restart()
+        assert await host.start(mine()) == Acknowledgement(False, over=True)
+
+    play(scene)
+    assert host.started == ["12.1", "12.1"], "the second of these found it there"
+    assert not any(host.site.active_jobs.iterdir())
+
+
+@pytest.mark.statement("EX-9")
+def test_a_try_that_was_forgotten_does_not_begin_again(host: Host) -> None:
+    async def scene() -> None:
+        await host.start(mine())
+        await host.tasks.forget(Forget(mine().key))
+        assert (await host.start(mine())).over
+
+    play(scene)
+
+
+def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
+    async def scene() -> None:
+        assert host.tries.obey((1, 5))
+        with pytest.raises(NotNow):
+            await host.start(mine(), revision=4)
+        assert (await host.start(mine(), revision=5)).ok
+
+    play(scene)
+
+
+def test_a_task_that_the_launcher_refuses_has_not_begun(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(directory: str, shepherd_cmd: str | None = None) -> None:
+        raise ValueError("can't fork a shepherd")
+
+    async def scene() -> None:
+        with monkeypatch.context() as full:
+            full.setattr(host.tasks.launcher, "start", refuse)
+            assert (await host.start(mine())).failed
+        assert (await host.start(mine())).ok, "the same try, when the answer was lost"
+
+    play(scene)
+
+
+@pytest.mark.statement("QC-21")
+def test_a_script_comes_once_for_all_tasks_of_a_job(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of(task_id: int) -> Start:
+        instruction = mine(task_id=task_id, script=True)
+        instruction.job.binary = False
+        return instruction
+
+    async def scene() -> None:
+        assert await host.start(of(1)) == Acknowledgement(False, needs_script=True)
+        assert (await host.start(of(1), script=b"true\n")).ok and (await host.start(of(2))).ok
+        host.tasks.acknowledged([of(1).key, of(2).key])
+        assert (await host.start(of(3))).ok, "it is kept for a moment"
+        monkeypatch.setattr(module, "_SCRIPT_KEPT_S", 0)
+        host.tasks.acknowledged([of(3).key])
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    script = host.site.job_scripts / "12"
+    play(scene)
+    assert not script.exists()
+    assert host.started == ["12.1", "12.2", "12.3"]
+
+
+def test_what_was_prepared_in_vain_leaves_nothing_behind(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong with one instruction: its cores are free again."""
+    released: list[TaskKey] = []
+    monkeypatch.setattr(module.active_jobs, "create", lambda *_: 1 // 0)
+    monkeypatch.setattr(host.tasks._restraints, "release", released.append)
+
+    async def scene() -> None:
+        with pytest.raises(ZeroDivisionError):
+            await host.start(mine())
+
+    play(scene)
+    assert released == [mine().key] and not host.tasks.directories

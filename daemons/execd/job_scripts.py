@@ -1,0 +1,77 @@
+"""The scripts of jobs on this host: `job_scripts/JOB`, one for all tasks of a job.
+
+Owns these files. Under root they are root's, readable for the group of the job's owner alone, so that no job can change what
+its later tasks run, nor have the daemon read what it made of its script. What the daemon has written itself and nobody has
+touched since is trusted by its status alone. Blocking file work, all of it short. Called by `tasks`.
+Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from daemons.execd.environment import Account
+
+_MODE = 0o550
+
+
+class JobScripts:
+    """`directory`: where they are."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._written: dict[int, tuple[int, ...]] = {}
+
+    def has(self, job_id: int) -> bool:
+        """Whether the job's script is here, as it was written in the life of this process."""
+        written = self._written.get(job_id)
+        return written is not None and _mark(self._path(job_id)) == written
+
+    def write(self, job_id: int, script: bytes, account: Account) -> None:
+        """Put a script in its place, by rename: a shell that runs goes on reading what it began. Raises OSError."""
+        path = self._path(job_id)
+        temporary = path.with_name(f".{path.name}")
+        write_new(temporary, script, _MODE)
+        if os.geteuid() == 0:
+            os.chown(temporary, 0, account.gid)
+        temporary.rename(path)
+        mark = _mark(path)
+        if mark is not None:
+            self._written[job_id] = mark
+
+    def remove(self, job_id: int) -> None:
+        """The job has no more tasks here."""
+        self._written.pop(job_id, None)
+        self._path(job_id).unlink(missing_ok=True)
+
+    def keep_only(self, jobs: set[int]) -> None:
+        """Remove the scripts of all other jobs, and what was not written to its end."""
+        for path in self._directory.iterdir():
+            if not path.name.isdecimal() or int(path.name) not in jobs:
+                path.unlink(missing_ok=True)
+
+    def _path(self, job_id: int) -> Path:
+        return self._directory / str(job_id)
+
+
+def write_new(path: Path, data: bytes, mode: int) -> None:
+    """Write a file that is nobody else's, in place of what was there. Raises OSError."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        os.fchmod(descriptor, mode)
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)
+
+
+def _mark(path: Path) -> tuple[int, ...] | None:
+    """What changes whenever somebody touches the file; None when there is none."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mode, status.st_uid, status.st_ctime_ns

@@ -1,0 +1,165 @@
+"""The tries that this host has had, and how far it has followed its master: why no task begins a second time.
+
+Owns the file `tries` of the host's spool. In it are the last word of a master that was obeyed, and every try whose directory
+was removed, with the revision by which the master must know so. Words of masters are ordered by (incarnation, revision); one
+older than the last is refused. So a try may be struck off once a word of its revision or a later one has come: whatever
+asks for it was said before. The file is only appended to, and written anew when this process starts and when most of it is
+struck off. Must not know Ray. Called by `tasks`, `reporter` and the actor. Source: docs/architecture.md section 5, adr/0090.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gridengine.delivery import Batch, Report, Stamp
+from gridengine.state.jobs import TaskKey
+
+_log = logging.getLogger(__name__)
+
+#: lines struck off that the file may hold before it is written anew
+_WASTE = 2000
+_MASTER, _LIFE, _TRY = "master", "life", "try"
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone:
+    """A try that is over. `submitted`: epoch seconds, tells its job from another of the same number; `revision`: by which
+    the master knows."""
+
+    submitted: float
+    revision: int
+
+
+class Tries:
+    """What the file says, and what has come since. `now_ms`: by the clock of the host; every object is a life of it.
+
+    `master`: the last word that was obeyed.
+    """
+
+    def __init__(self, path: Path, now_ms: int) -> None:
+        self._path = path
+        self.master: Stamp = (0, 0)
+        self._heard = 0  # highest revision in any word of the master: what it said, it knows
+        self._gone: dict[TaskKey, _Gone] = {}
+        self._unwritten: list[str] = []
+        self._lines = 0
+        before = self._read()
+        self._life, self._number = max(before + 1, now_ms), 0
+        self._write_anew()
+
+    # --- words of the master --------------------------------------------------------------------------------------
+
+    def obey(self, stamp: Stamp) -> bool:
+        """Whether a word of the master may be followed: none that is later was. Strikes off what nobody can ask for now."""
+        if not self.is_current(stamp):
+            return False
+        newer = stamp[0] > self.master[0]
+        self.master = stamp
+        self._heard = stamp[1] if newer else max(self._heard, stamp[1])
+        for key in [key for key, gone in self._gone.items() if gone.revision <= stamp[1]]:
+            del self._gone[key]
+        if newer:
+            self._append([json.dumps([_MASTER, *stamp])])
+        elif self._lines > len(self._gone) + _WASTE:
+            self._write_anew()
+        return True
+
+    def is_current(self, stamp: Stamp) -> bool:
+        """Whether no later word has been obeyed."""
+        return stamp >= self.master
+
+    # --- reports --------------------------------------------------------------------------------------------------
+
+    def letter(self, reports: list[Report]) -> Batch:
+        """Reports as they are sent: in the order of their numbers, to the master that this host obeys."""
+        self._number += 1
+        return Batch(reports=reports, master=self.master, host=(self._life, self._number))
+
+    def hear(self, answer: Batch, settling: bool) -> bool:
+        """Whether the answer to reports counts. `settling`: they held an inventory, before which nothing was to be said."""
+        if answer.master[0] < self.master[0]:
+            return False
+        if settling or answer.master[0] > self.master[0]:
+            self.obey(max(self.master, answer.master))
+        if answer.host[0] > self._life:
+            self._life = answer.host[0] + 1  # the disk, or the clock, was set back
+        self._heard = max(self._heard, answer.master[1])
+        return not answer.refused
+
+    # --- tries ----------------------------------------------------------------------------------------------------
+
+    def had(self, key: TaskKey, submitted: float) -> bool:
+        """Whether this try has been here, and is over."""
+        gone = self._gone.get(key)
+        return gone is not None and gone.submitted == submitted
+
+    def add(self, submitted: Mapping[TaskKey, float]) -> None:
+        """Note tries that are over, each with the submit time of its job; to be called before their directories go."""
+        for key, time in submitted.items():
+            self._gone[key] = _Gone(time, self._heard)
+        self._append([self._line(key) for key in submitted])
+
+    # --- the file -------------------------------------------------------------------------------------------------
+
+    def _line(self, key: TaskKey) -> str:
+        gone = self._gone[key]
+        return json.dumps([_TRY, list(key), gone.submitted, gone.revision])
+
+    def _append(self, lines: list[str]) -> None:
+        """Add lines durably; those that a full disk does not take are known in memory, and go before the next ones."""
+        self._unwritten += lines
+        data = "".join(f"{line}\n" for line in self._unwritten).encode()
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                if os.write(descriptor, data) < len(data):
+                    raise OSError("the disk is full")
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            _log.error("cannot write %s: %s", self._path, error)
+            self._unwritten.insert(0, "")  # ends a line of which half was written
+            return
+        self._lines += len(self._unwritten)
+        self._unwritten.clear()
+
+    def _write_anew(self) -> None:
+        lines = [json.dumps([_MASTER, *self.master]), json.dumps([_LIFE, self._life]), *map(self._line, self._gone)]
+        temporary = self._path.with_suffix(".new")
+        try:
+            with temporary.open("w") as file:
+                file.writelines(f"{line}\n" for line in lines)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(self._path)
+        except OSError as error:  # a full disk: the old file says enough
+            _log.error("cannot write %s: %s", temporary, error)
+            return
+        self._lines = len(lines)
+
+    def _read(self) -> int:
+        """Take the file over; the last life of the host. A line that a crash has torn was not relied on."""
+        life = 0
+        try:
+            text = self._path.read_text(errors="replace")
+        except FileNotFoundError:
+            return 0
+        for line in text.splitlines():
+            try:
+                kind, *values = json.loads(line)
+                if kind == _MASTER:
+                    self.master = max(self.master, (int(values[0]), int(values[1])))
+                elif kind == _LIFE:
+                    life = int(values[0])
+                elif kind == _TRY:
+                    self._gone[tuple(values[0])] = _Gone(float(values[1]), int(values[2]))
+            except (ValueError, TypeError, IndexError):
+                continue
+        self._heard = self.master[1]
+        return life

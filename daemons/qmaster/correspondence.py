@@ -1,0 +1,37 @@
+"""The order of what exec hosts report in this life of the qmaster, and which of them have said what they have.
+
+Owns that order: reports that come twice, late, or were meant for an earlier qmaster are refused, so that no old inventory
+takes a running task for lost. All of it is memory of this process; a host that is refused begins anew with its inventory.
+Called by the service. Source: docs/architecture.md section 5, adr/0090.
+"""
+
+from __future__ import annotations
+
+from gridengine.delivery import Batch, Inventory, Stamp
+
+
+class Correspondence:
+    """`incarnation`: that of this qmaster. `inventoried`: hosts whose inventory is on disk, with all that follows of it."""
+
+    def __init__(self, incarnation: int) -> None:
+        self._incarnation = incarnation
+        self._last: dict[str, Stamp] = {}
+        self.inventoried: set[str] = set()
+
+    def takes(self, host: str, reports: Batch) -> bool:
+        """Whether a batch of reports is the next of its host, meant for this qmaster."""
+        if reports.master[0] != self._incarnation or reports.host <= self.last(host):
+            return False
+        self._last[host] = reports.host
+        return True
+
+    def last(self, host: str) -> Stamp:
+        """The place of the last reports that were taken of a host."""
+        return self._last.get(host, (0, 0))
+
+    def taken(self, host: str, reports: Batch) -> bool:
+        """Note that a batch is on disk; whether it is the host's first inventory."""
+        first = host not in self.inventoried and any(isinstance(report, Inventory) for report in reports.reports)
+        if first:
+            self.inventoried.add(host)
+        return first

@@ -1,0 +1,56 @@
+"""Scripts of jobs on a host: whose they are, and that nothing of a job's making is read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from daemons.execd.job_scripts import JobScripts
+from tests.unit.execd.instructions import ALICE
+
+
+@pytest.mark.statement("QC-21")
+def test_a_script_is_the_daemons_and_closed_to_its_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "chown", lambda path, uid, gid: given.append((uid, gid)))
+    scripts = JobScripts(tmp_path)
+    scripts.write(12, b"true\n", ALICE)
+    assert stat.S_IMODE((tmp_path / "12").stat().st_mode) == 0o550
+    assert given == [(0, ALICE.gid)]
+    assert scripts.has(12)
+
+
+@pytest.mark.parametrize("how", ["grown", "replaced", "opened", "gone"])
+def test_what_was_touched_is_not_trusted_and_never_read(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripts = JobScripts(tmp_path)
+    scripts.write(12, b"true\n", ALICE)
+    path = tmp_path / "12"
+    if how == "grown":
+        path.chmod(0o750)
+        os.truncate(path, 3 * 2**30)
+    elif how == "replaced":
+        path.unlink()
+        path.write_bytes(b"evil\n")
+    elif how == "opened":
+        path.chmod(0o777)
+    else:
+        path.unlink()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("a script was read"))
+    assert not scripts.has(12)
+    scripts.write(12, b"true\n", ALICE)
+    assert scripts.has(12)
+    monkeypatch.undo()
+    assert path.read_bytes() == b"true\n"
+
+
+def test_scripts_without_tasks_go_at_the_start(tmp_path: Path) -> None:
+    for name in ("12", "13", ".14"):
+        (tmp_path / name).write_bytes(b"")
+    scripts = JobScripts(tmp_path)
+    scripts.keep_only({13})
+    assert [path.name for path in tmp_path.iterdir()] == ["13"]
+    assert not scripts.has(13), "nobody knows who has written it"

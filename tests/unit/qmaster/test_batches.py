@@ -1,0 +1,235 @@
+"""What goes to a host in one call, what its answer does, and the order of reports."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from daemons.qmaster import batches as module
+from daemons.qmaster import payloads
+from daemons.qmaster.batches import Batches
+from daemons.qmaster.correspondence import Correspondence
+from daemons.qmaster.dispatch import Dispatcher
+from daemons.qmaster.payloads import Payloads
+from daemons.qmaster.service import Service
+from daemons.qmaster.spool import Payload
+from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Start, Started, Verdict, decode, encode
+from gridengine.state.jobs import TaskKey
+from tests.harness import Cell
+
+HOST = "h1"
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Cell:
+    return Cell(tmp_path, hosts=1, slots=50)
+
+
+@pytest.fixture
+def batches(one: Cell) -> Batches:
+    """Of a host that has been configured."""
+    made = Batches(one.master, {HOST})
+    made.answered(HOST, Batch(instructions=[Configure(one.state.configuration(HOST))]), [Acknowledgement()])
+    return made
+
+
+def placed(cell: Cell, tasks: str = "1-3", **fields: object) -> int:
+    job = cell.submit(tasks=tasks, **fields)  # type: ignore[arg-type]
+    cell.place()
+    return job
+
+
+def starts(batch: Batch) -> list[TaskKey]:
+    return [instruction.key for instruction in batch.instructions if isinstance(instruction, Start)]
+
+
+@pytest.mark.statement("EX-9")
+def test_no_task_is_started_before_the_host_has_said_what_it_has(one: Cell) -> None:
+    placed(one)
+    inventoried: set[str] = set()
+    batches = Batches(one.master, inventoried)
+    assert [type(each) for each in batches.compose(HOST).instructions] == [Configure]
+    inventoried.add(HOST)
+    assert len(starts(batches.compose(HOST))) == 3
+
+
+def test_a_script_is_sent_once_to_a_host(one: Cell, batches: Batches) -> None:
+    job = placed(one, "1-50", binary=False, script="true\n", script_file="x.sh")
+    first = batches.compose(HOST)
+    assert (len(starts(first)), first.scripts) == (50, {job: b"true\n"})
+    answers = [Acknowledgement(), *(Acknowledgement(False, again=True) for _ in range(49))]
+    batches.answered(HOST, first, answers)
+    second = batches.compose(HOST)
+    assert (len(starts(second)), second.scripts) == (49, {})
+    batches.answered(HOST, second, [Acknowledgement(False, needs_script=True), *answers[2:]])
+    assert batches.compose(HOST).scripts == {job: b"true\n"}, "the host says that it has not got it"
+
+
+def test_a_batch_is_limited_in_bytes_but_never_empty(one: Cell, batches: Batches, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BYTES", 25_000)
+    placed(one, "1-9", environment={"X": "x" * 9000})
+    placed(one, "1", binary=False, script="#" * 30_000, script_file="x.sh", priority=-1)
+    sizes = []
+    while (batch := batches.compose(HOST)).instructions:
+        sizes.append(len(starts(batch)))
+        batches.answered(HOST, batch, [Acknowledgement()] * len(batch.instructions))
+    assert sizes == [2, 2, 2, 2, 1, 1]
+
+
+def test_payloads_are_kept_within_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payloads, "CACHE_BYTES", 100)
+    read: list[int] = []
+
+    def from_spool(job_id: int) -> Payload:
+        read.append(job_id)
+        return Payload(b"x" * (1000 if job_id == 9 else 40), {})
+
+    cache = Payloads(from_spool)
+    for job_id in (1, 2, 1, 3, 1, 2, 9, 9, 1):
+        cache(job_id)
+    assert read == [1, 2, 3, 2, 9, 1], "the least used goes first; a single large one is kept for its turn"
+    cache.forget(1)
+    cache(1)
+    assert read[-1] == 1 and len(read) == 7
+
+
+@pytest.mark.statement("EX-9")
+@pytest.mark.parametrize(("rerun", "left"), [(False, None), (True, "pending")])
+def test_a_try_that_is_over_without_a_word_of_its_end_is_lost(
+    one: Cell, batches: Batches, rerun: bool, left: str | None
+) -> None:
+    job = placed(one, "1", rerun=rerun)
+    batches.answered(HOST, batches.compose(HOST), [Acknowledgement(False, over=True)])
+    one.master.flush()
+    task = one.state.task(job, 1)
+    assert (task.status if task else None) == left
+    assert [record[11] for record in one.records(job)] == ["21"]
+
+
+def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:
+    job = placed(one)
+    batch = batches.compose(HOST)
+    answers = [Acknowledgement(False, 1, "broken"), Acknowledgement(False, again=True), Acknowledgement()]
+    batches.answered(HOST, batch, answers)
+    tasks = one.state.jobs[job].tasks
+    assert [(tasks[number].status, tasks[number].error) for number in (1, 2, 3)] == [
+        ("pending", "broken"),
+        ("transferring", ""),
+        ("running", ""),
+    ]
+    assert starts(batches.compose(HOST)) == [(job, 2, 1)]
+
+
+# --- the order of words ----------------------------------------------------------------------------------
+
+
+@pytest.mark.statement("SP-3")
+def test_every_start_of_the_master_is_a_later_one(one: Cell) -> None:
+    before = one.master.stamp
+    one.set_clock(-10_000)
+    one.restart()
+    assert one.master.stamp > before
+
+
+@pytest.mark.statement("SP-3")
+def test_a_host_is_told_only_what_is_on_disk(one: Cell) -> None:
+    """What a crash of the qmaster would undo is written before a host hears of it."""
+    told: list[int] = []
+
+    async def call(host: str, data: bytes) -> bytes:
+        batch = decode(data)
+        told.append(batch.master[1])
+        assert one.master.committed == one.state.revision == batch.master[1]
+        return encode(Batch(acknowledgements=[Acknowledgement() for _ in batch.instructions]))
+
+    async def scene() -> None:
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        one.submit()
+        one.undecided("submit", {"binary": True, "script_file": "x"})
+        assert one.master.pending
+        await dispatcher._deliver(HOST)
+
+    asyncio.run(scene())
+    assert told
+
+
+def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
+    answers = [Batch(refused=True, master=(one.master.incarnation, 99)), Batch(refused=True, master=(2**60, 1))]
+
+    async def call(host: str, data: bytes) -> bytes:
+        return encode(answers.pop(0))
+
+    async def scene() -> None:
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        assert await dispatcher._deliver(HOST), "the host has heard more meanwhile"
+        with pytest.raises(LookupError, match="later qmaster"):
+            await dispatcher._deliver(HOST)
+
+    asyncio.run(scene())
+
+
+def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
+    reports = [Inventory([], "boot1")] if inventory else [Started((1, 1, 1), 1.0)]
+    return Batch(reports=list(reports), master=(master, 0), host=(life, number))
+
+
+@pytest.mark.statement("EX-9")
+def test_reports_that_are_late_doubled_or_for_another_master_are_refused() -> None:
+    correspondence = Correspondence(7)
+    assert not correspondence.takes(HOST, letter(6, 1)), "written to an earlier qmaster"
+    assert correspondence.takes(HOST, letter(7, 1))
+    assert not correspondence.takes(HOST, letter(7, 1)) and correspondence.takes(HOST, letter(7, 3))
+    assert not correspondence.takes(HOST, letter(7, 2))
+    assert correspondence.takes(HOST, letter(7, 1, life=2)) and not correspondence.takes(HOST, letter(7, 9, life=1))
+    assert correspondence.last(HOST) == (2, 1)
+    assert correspondence.takes("h2", letter(7, 1))
+
+
+def test_a_host_may_be_sent_tasks_from_its_first_inventory_on() -> None:
+    correspondence = Correspondence(7)
+    assert not correspondence.taken(HOST, letter(7, 1, inventory=False)) and not correspondence.inventoried
+    assert correspondence.taken(HOST, letter(7, 2)) and correspondence.inventoried == {HOST}
+    assert not correspondence.taken(HOST, letter(7, 3)), "already known"
+
+
+@pytest.fixture
+def serve(one: Cell) -> Callable[[Batch], Batch]:
+    """The answer of the service to a host's reports."""
+
+    async def nothing(*_: object) -> object:
+        raise AssertionError("no call is made here")
+
+    async def answer(reports: Batch) -> Batch:
+        service = Service(one.master, nothing, nothing, nothing, dict, nothing)  # type: ignore[arg-type]
+        service.dispatcher._stopped = True
+        return decode(await service.reports(HOST, encode(reports)))
+
+    return lambda reports: asyncio.run(answer(reports))
+
+
+def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Batch], Batch]) -> None:
+    own = one.master.incarnation
+    answer = serve(letter(own, 1))
+    assert answer.verdicts == [Verdict()] and answer.master == (own, one.state.revision)
+    refused = serve(letter(own - 1, 2))
+    assert refused.refused and refused.verdicts == [] and refused.master[0] == own
+
+
+def test_a_qmaster_that_hears_of_a_later_one_makes_way(
+    one: Cell, serve: Callable[[Batch], Batch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(Exception):
+        pass
+
+    def end(status: int) -> None:
+        raise Ended
+
+    later = one.master.incarnation + 1000
+    monkeypatch.setattr("daemons.qmaster.service.os._exit", end)
+    with pytest.raises(Ended):
+        serve(letter(later, 1))
+    one.restart()
+    assert one.master.incarnation > later, "the process in its place comes after both"
