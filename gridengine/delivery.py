@@ -58,11 +58,11 @@ class Start(Struct, tag="start", omit_defaults=True):
 
 class Signal(Struct, tag="signal", omit_defaults=True):
     """Carry out a command on a running task: `run` resumes it, `suspend` stops it, `kill` ends it, `migrate` saves and
-    ends it so that it can go on elsewhere (CK-4).
+    ends it so that it can go on elsewhere (CK-4). `end` is `kill`, but ends what runs after the job, too.
     """
 
     key: TaskKey
-    command: Literal["run", "suspend", "migrate", "kill"]
+    command: Literal["run", "suspend", "migrate", "kill", "end"]
 
 
 class Renice(Struct, tag="renice"):

@@ -36,6 +36,7 @@ class TaskConfig:
     `method_environment`: the whole environment of methods that run as another user, but for what is that user's.
     `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
+    `method_timeout_s`: how long a method that is waited for may take, and after the job the client of its session.
     `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
     `processors`: those that the task is bound to, [] for all of them.
     `ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
@@ -107,6 +108,7 @@ class TaskConfig:
     ckpt_pid: int = 0
     notify_s: Number | None = None
     queue_notify_s: Number = 60
+    method_timeout_s: Number | None = None
     notify_kill: str = "SIGUSR2"
     notify_susp: str = "SIGUSR1"
     variables: dict[str, str] = field(default_factory=dict)

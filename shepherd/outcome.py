@@ -38,7 +38,8 @@ _BY_SIGNAL = range(129, 129 + 64)  # exit statuses of a shell whose child a sign
 class Ended:
     """How a process ended. `exit_status` by the shell's convention: 128 + `signal` when one ended it.
 
-    `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`).
+    `setup_failed`: not 0 when the program was never reached, with its `reason` and `fault` (`faults`). `reason` also says
+    why the shepherd ended it.
     """
 
     exit_status: int = 0
@@ -89,7 +90,7 @@ class Outcome:
         if ended.setup_failed:
             self.fail(name, ended.setup_failed, ended.reason, ended.fault)
         elif ended.exit_status:
-            reason = f"{name} ended with exit status {ended.exit_status}"
+            reason = ended.reason or f"{name} ended with exit status {ended.exit_status}"
             fault = JOB if as_owner and ended.exit_status in _BY_SIGNAL else BY_CODE
             self.fail(name, self._special.get(ended.exit_status, IN[name]), reason, fault)
 

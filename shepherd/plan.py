@@ -58,7 +58,7 @@ class Run:
     """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
 
     `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot even
-    be tried. `before`/`within`: codes of sge_status(5).
+    be tried. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it is waited for.
     """
 
     name: str
@@ -72,6 +72,7 @@ class Run:
     limits: list[ResourceLimit] = field(default_factory=list)
     error: str | None = None
     awaits_client: bool = False  # at a port, to become the daemon that lets it in
+    timeout_s: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +165,11 @@ def _method_run(
     command = CommandLine(words[0], words)
     codes = BEFORE.get(name, 0), IN.get(name, 0)
     if method.user is not None and method.user != config.owner:
-        return Run(name, command, output, *codes, _environment_of_others(config), needs, method.user)
-    return Run(name, command, output, *codes, safe_start(config.environment), needs, limits=method_limits(_job_limits(config)))
+        environment, limits, user = _environment_of_others(config), [], method.user
+    else:
+        environment, limits, user = safe_start(config.environment), method_limits(_job_limits(config)), None
+    timeout_s = config.method_timeout_s
+    return Run(name, command, output, *codes, environment, needs, user, limits=limits, timeout_s=timeout_s)
 
 
 def _environment_of_others(config: TaskConfig) -> dict[str, str]:

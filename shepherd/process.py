@@ -120,7 +120,7 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
             if is_job and around.session is not None:
                 files = around.session.enter()
             else:
-                files = open_files(run.output, environment, script)
+                files = open_files(run.output, environment, script, is_job)
         become(target, around.containment.gid if is_job or as_owner else None)
     except OpenError as error:
         raise SetupError(OPENING_OUTPUT, str(error)) from error

@@ -25,6 +25,7 @@ COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
 BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2}
 _ENDING_COMMANDS = ("terminate", "kill")
+_END = "end"  # of an operator: as `terminate`, but of a method after the job, too
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 _LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
 _PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
@@ -59,6 +60,8 @@ class TaskRun:
         self._commands_read = 0
         self._job_over = False
         self._session: session.Session | None = None
+        self._until: float | None = None  # when what is waited for has taken too long
+        self._late = ""
 
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
@@ -162,9 +165,10 @@ class TaskRun:
             self._not_job.add(self._started.pid)
             if self._control.suspended:
                 self._signal(signal.SIGSTOP)
+        self._until, self._late = None if step.timeout_s is None else time.monotonic() + step.timeout_s, ""
         while self._current_status is None:
             self._wait()
-        self._current = None
+        self._current = self._until = None
         self._ended(step, self._how_ended(self._current_status))
 
     def _start(self, step: plan.Run) -> process.Started | None:
@@ -195,6 +199,7 @@ class TaskRun:
         setup_failed, reason, fault = self._started.setup_failure()
         self._started = None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        reason = reason or self._late
         return Ended(128 + number if number else os.WEXITSTATUS(status), number, setup_failed, reason, fault)
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
@@ -227,7 +232,7 @@ class TaskRun:
 
     def _wait(self) -> None:
         """Sleep until a child ends, a command comes or a deadline is reached, and deal with it."""
-        deadlines = [at for at in (self._control.deadline(), self._usage.deadline()) if at is not None]
+        deadlines = [at for at in (self._control.deadline(), self._usage.deadline(), self._until) if at is not None]
         deadline = min(deadlines, default=None)
         if deadline is None:
             received: signal.struct_siginfo | None = signal.sigwaitinfo(_WAITED_FOR)
@@ -242,6 +247,19 @@ class TaskRun:
             if self._usage.due(time.monotonic()):
                 self._measure()
             self._act(self._control.due(time.monotonic()))
+        if self._until is not None and time.monotonic() >= self._until:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """What is waited for has taken too long: the job's slots are not its own for ever."""
+        self._until = None
+        if self._current is not None:
+            self._late = task_files.stamped(f"{self._current.name} took longer than {self._current.timeout_s} s")
+            self._trace(self._late)
+            self._kill()
+        elif self._session is not None:
+            self._trace("the client of the session does not take the end of its job")
+            self._session.kill()
 
     def _reap(self) -> bool:
         """Collect all ended children; what a process of the job used is added up. False: no child is left, ended or not."""
@@ -266,6 +284,8 @@ class TaskRun:
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
         for command in commands:
+            if command == _END:
+                command = "kill" if self._job_over else "terminate"
             if self._job_over and self._session is not None and command in _ENDING_COMMANDS:
                 self._session.kill()  # it is being closed, and the client takes its time
             if self._job_over and command not in _AFTER_JOB_COMMANDS:
@@ -286,7 +306,7 @@ class TaskRun:
         self._trace(f"session is process {self._session.pid}")
 
     def _close_session(self) -> None:
-        """A client that is connected gets the rest of the output and the outcome, however long it takes."""
+        """A client that is connected gets the rest of the output and the outcome, as long as the job could have run."""
         if self._session is None:
             return
         self._job_over = True
@@ -294,9 +314,19 @@ class TaskRun:
         self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.why)
         if self._config.slave and self._control.why:
             self._session.kill()  # its client is of the same job, and ends with it
+        self._until = self._end_of_session()
         while not self._session.over:
             self._wait()
-        self._session = None
+        self._session = self._until = None
+
+    def _end_of_session(self) -> float | None:
+        """Until when a client may take the end of its job, by the monotonic clock. The owner can stop its process."""
+        now, config = time.monotonic(), self._config
+        ends = [] if config.method_timeout_s is None else [now + config.method_timeout_s]
+        h_rt = config.limits.get("h_rt")
+        if h_rt is not None:
+            ends.append(max(now, self._since + h_rt) + config.session_grace_s)
+        return min(ends, default=None)
 
     def _session_ended(self, status: int) -> None:
         assert self._session is not None

@@ -143,6 +143,18 @@ class HostConfiguration:
             return None
         return self.load_report_time_s if text == "PER_LOAD_REPORT" else max(1.0, _seconds(text, 1.0))
 
+    @property
+    def method_timeout_s(self) -> float | None:
+        """Seconds that a method may take, None for any time.
+
+        Deviation: execd_params METHOD_TIMEOUT is ours; a job's owner can stop what runs as him, and with it hold slots.
+        """
+        try:
+            seconds = parse_time(self.execd_params.get("METHOD_TIMEOUT", "1:0:0"))
+        except SyntaxFault:
+            seconds = 3600.0
+        return None if seconds == INFINITY else seconds
+
 
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
     """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""

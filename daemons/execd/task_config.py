@@ -217,6 +217,7 @@ def _rules(configuration: HostConfiguration) -> dict[str, Value]:
     for key, parameter in (("notify_kill", "NOTIFY_KILL"), ("notify_susp", "NOTIFY_SUSP")):
         if parameter in configuration.execd_params:
             result[key] = configuration.execd_params[parameter]
+    result["method_timeout_s"] = configuration.method_timeout_s
     if configuration.pdc_interval_s is not None:
         result["pdc_interval_s"] = configuration.pdc_interval_s
     return result

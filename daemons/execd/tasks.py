@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 #: what a shepherd is told for a command of the qmaster
-_SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate"}
+_SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate", "end": "end"}
 #: how long a shepherd may take to write its usage file, seconds
 _USAGE_WAIT_S = 0.5
 #: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt

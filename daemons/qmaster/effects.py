@@ -58,7 +58,8 @@ def slave_effects(
             continue
         key = (job.id, task.id, task.attempt, slave.number)
         master = "kill" if task.master_end is not None else wanted(state, job, task)
-        wish = "run" if master == "migrate" else master
+        # it is neither saved, nor does anything run after it
+        wish = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
             if not inventoried:
                 continue

@@ -223,7 +223,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.status = "pending"
     task.granted = []
     task.pe = task.applied = task.deleted_by = ""
-    task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = False
+    task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = task.ended_by_operator = False
     task.error, task.mishap = event.error, event.mishap
     task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
     task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
@@ -251,7 +251,12 @@ def _task_error_cleared(state: State, event: ev.TaskErrorCleared) -> None:
 
 
 def _task_deletion_requested(state: State, event: ev.TaskDeletionRequested) -> None:
-    state.jobs[event.job_id].tasks[event.task_id].deleted_by = event.by
+    task = state.jobs[event.job_id].tasks[event.task_id]
+    task.deleted_by = task.deleted_by or event.by
+    if event.by_operator:
+        task.ended_by_operator = True
+        if task.applied == "end":
+            task.applied = "kill"  # it is said again
 
 
 def _task_rescheduling_requested(state: State, event: ev.TaskReschedulingRequested) -> None:

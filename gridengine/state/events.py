@@ -185,11 +185,15 @@ class TaskErrorCleared(Event, frozen=True, tag=True):
 
 
 class TaskDeletionRequested(Event, frozen=True, tag=True):
-    """A task at a host shall be killed; it is gone when the host reports its end (`qdel` without `-f`)."""
+    """A task at a host shall be killed; it is gone when the host reports its end (`qdel` without `-f`).
+
+    `by_operator`: also what runs after the job, as often as it is said.
+    """
 
     job_id: int
     task_id: int
     by: str
+    by_operator: bool = False
 
 
 class TaskReschedulingRequested(Event, frozen=True, tag=True):

@@ -86,8 +86,8 @@ class Task(Struct, omit_defaults=True):
     `error`: why it is in error state, "" if it is not. `mishap`: why its last try came to nothing, until the next begins.
     `requeued_at`: end of its last try, `short_tries`: how many in a row ended so within SHORT_TRY_S.
     `cleared`: its usage when -clearusage last set that of its owner to zero.
-    `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`); what is wanted follows from
-    the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
+    `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`, `end`); what is wanted follows
+    from the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
     `slaves`: its slave tasks by number, `slaves_begun` in all, `slave_usage`: what those that ended used; `master_end`: the
     end of its master, which waits for theirs. `nice`: see `gridengine.state.niceness`, since `nice_time` (epoch s).
     """
@@ -98,11 +98,12 @@ class Task(Struct, omit_defaults=True):
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
-    applied: Literal["", "run", "suspend", "migrate", "kill"] = ""
+    applied: Literal["", "run", "suspend", "migrate", "kill", "end"] = ""
     suspended: bool = False
     threshold_suspended: bool = False
     subordinated: bool = False
     deleted_by: str = ""
+    ended_by_operator: bool = False
     rescheduling: bool = False
     restarts: int = 0
     error: str = ""

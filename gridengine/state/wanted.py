@@ -13,11 +13,13 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
 
-def wanted(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill"]:
-    """`kill` wins over `suspend` wins over `run`. A task is suspended as long as one cause is left:
-    by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one of its instances
-    (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
+def wanted(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
+    """`end`, an operator's deletion, wins over `kill` wins over `suspend` wins over `run`. A task is suspended as long as
+    one cause is left: by the user (QM-7), by a suspend threshold (QC-8), by slot-wise subordination (SU-7), or through one
+    of its instances (QI-6, QI-7, QI-8). A job that is checkpointed on suspension migrates instead (CK-4, CK-5).
     """
+    if task.ended_by_operator:
+        return "end"
     if task.deleted_by or task.rescheduling:
         return "kill"
     if task.suspended or task.threshold_suspended or task.subordinated or suspending_instances(state, task):

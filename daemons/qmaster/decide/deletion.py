@@ -129,8 +129,11 @@ def _delete_at_host(
         record = killed_record(state, job, task, world.now, FAILED_FORCED)
         decision.accounting.append((job.id, task.id, record))
         decision.answer.info(f"{caller.user} forced the deletion of {what}")
-    elif task.deleted_by:
+        return
+    operator = is_operator(state, caller, world.admin_user)
+    if not task.deleted_by or operator:
+        decision.events.append(TaskDeletionRequested(job.id, task.id, caller.user, operator))
+    if task.deleted_by:
         decision.answer.info(f"{what.replace('job-array task', 'job')} is already in deletion")
     else:
-        decision.events.append(TaskDeletionRequested(job.id, task.id, caller.user))
         decision.answer.info(f"{caller.user} has registered the {what} for deletion")

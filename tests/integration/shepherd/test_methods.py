@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import pwd
 
 import pytest
 
 from shepherd.methods import SAFE_PATH
-from tests.integration.shepherd.cell import Cell
+from tests.integration.shepherd.cell import Cell, wait_for
 
 RECORD = """#!/bin/sh
 echo "$@ stat=$SGE_JOBEXIT_STAT" >>$HOME/order
@@ -159,3 +160,60 @@ def test_pe_methods_write_into_files_of_their_own(cell: Cell) -> None:
     assert (cell.home / "j.po1").read_text() == "up\ndown\n"
     assert (cell.home / "j.pe1").exists()
     assert task.stdout == ""
+
+
+@pytest.mark.statement("EX-1", "EX-3")
+@pytest.mark.parametrize(("name", "failed"), [("prolog", 8), ("epilog", 15)])
+@pytest.mark.parametrize("hangs", ["exec sleep 1000", "kill -STOP $$"])
+def test_a_method_is_not_waited_for_for_ever(cell: Cell, name: str, failed: int, hangs: str) -> None:
+    """How the job ended stays, and a method that its owner can stop says nothing about the queue."""
+    method = cell.file("method", f"#!/bin/sh\n{hangs}\n")
+    end = cell.run("exit 3\n", method_timeout_s=0.5, **{name: str(method)}).exit
+    assert (end["failed"], end["method"], end["fault"]) == (failed, name, "job")
+    assert f"{name} took longer than 0.5 s" in end["reason"]
+    assert end["exit_status"] == (3 if name == "epilog" else 0)
+
+
+@pytest.mark.statement("EX-1")
+def test_an_operator_ends_the_epilog_and_a_user_does_not(cell: Cell) -> None:
+    method = cell.file("method", "#!/bin/sh\necho up >>$HOME/epilog\nexec sleep 1000\n")
+    task = cell.task("exit 3\n", epilog=str(method), environment={"HOME": str(cell.home), "PATH": "/usr/bin:/bin"})
+    task.start()
+    wait_for((cell.home / "epilog").exists, "the epilog")
+    task.command("terminate")
+    wait_for(lambda: "command terminate left alone" in task.trace, "the command")
+    task.command("end")
+    end = task.wait()
+    assert (end["failed"], end["exit_status"]) == (100, 3)
+
+
+@pytest.mark.statement("EX-1")
+def test_an_operators_deletion_of_a_running_job_leaves_its_epilog_alone(cell: Cell) -> None:
+    method = cell.file("method", "#!/bin/sh\necho down >>$HOME/epilog\n")
+    environment = {"HOME": str(cell.home), "PATH": "/usr/bin:/bin"}
+    task = cell.task("echo up; exec sleep 1000\n", epilog=str(method), environment=environment)
+    task.start()
+    task.wait_output("up")
+    task.command("end")
+    end = task.wait()
+    assert (end["failed"], end["exit_status"]) == (100, 137)
+    assert (cell.home / "epilog").read_text() == "down\n"
+
+
+@pytest.mark.statement("SO-12", "EX-1")
+@pytest.mark.parametrize("read", [True, False])
+def test_no_pipe_of_the_users_holds_a_method_up(cell: Cell, read: bool) -> None:
+    pipe = cell.home / "pipe"
+    os.mkfifo(pipe)
+    os.chown(pipe, cell.user.pw_uid, cell.user.pw_gid)
+    reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK) if read else None
+    task = cell.task("echo job\n", stdout=str(pipe), merge=True, prolog="/bin/echo prolog", epilog="/bin/echo epilog")
+    task.start()
+    if reader is None:
+        task.job_pid()
+        task.command("kill")  # the job itself waits for a reader, as it would in a shell
+    end = task.wait()
+    assert (end["exit_status"], "epilog ended with 0" in task.trace) == (0 if read else 137, True)
+    if reader is not None:
+        assert os.read(reader, 100) == b"job\n"
+        os.close(reader)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from gridengine import session
 from tests.integration.cells import PATIENCE_S
-from tests.integration.shepherd.cell import Cell, Task, wait_for
+from tests.integration.shepherd.cell import Cell, Task, alive, wait_for
 
 
 def interactive(cell: Cell, command: str, **config: Any) -> Task:
@@ -148,3 +150,18 @@ def test_a_configured_daemon_sends_everybody_else_away(cell: Cell) -> None:
     task.command("kill")
     assert outcome(connection, received=1)[1]["exit_status"] == 137
     task.wait()
+
+
+@pytest.mark.statement("RL-2", "IA-6")
+@pytest.mark.parametrize("config", [{"limits": {"h_rt": 1}, "session_grace_s": 1}, {"method_timeout_s": 1}])
+def test_a_session_that_its_owner_has_stopped_does_not_keep_the_slot(cell: Cell, config: dict[str, Any]) -> None:
+    task = interactive(cell, "sleep 1000", **config)
+    connection, _ = greet(task)
+    session_pid = int(task.trace.partition("session is process ")[2].split()[0])
+    os.kill(session_pid, signal.SIGSTOP)
+    if "limits" not in config:
+        os.kill(task.job_pid(), signal.SIGKILL)
+    end = task.wait()
+    assert (end["exit_status"], "does not take the end of its job" in task.trace) == (137, True)
+    assert not alive(session_pid)
+    connection.close()

@@ -122,3 +122,21 @@ def test_others_are_served_between_the_slices(cell: Cell) -> None:
     answer = asyncio.run(both())
     assert (answer.status, len(answer.answers), len(cell.state.jobs)) == (0, 3 * SLICE, 0)
     assert 0 < min(filter(None, seen)) < 3 * SLICE
+
+
+@pytest.mark.statement("SO-46", "EX-1")
+def test_an_operators_deletion_ends_also_what_runs_after_the_job_and_that_as_often_as_it_is_said(cell: Cell) -> None:
+    job, _ = running(cell)
+
+    def told() -> list[str]:
+        cell.signals.clear()
+        cell.deliver()
+        return [command for _, key, command in cell.signals if key[0] == job]
+
+    cell.ask("delete_jobs", targets=[str(job)])
+    assert told() == ["kill"]
+    assert "already in deletion" in cell.ask("delete_jobs", targets=[str(job)]).answers[0][1] and told() == []
+    for _ in range(2):
+        assert "already in deletion" in cell.admin("delete_jobs", targets=[str(job)]).answers[0][1]
+        assert (told(), told()) == (["end"], [])
+    assert cell.state.jobs[job].tasks[1].deleted_by == "alice"
