@@ -40,7 +40,7 @@ def submit_interactive(command: str, kind: str, job: Job) -> "tuple[int, str] | 
     if job.settings.get("verify"):
         from clients.render.job_detail import would_be_job
 
-        sys.stdout.write(would_be_job(request))
+        program.show([would_be_job(request)])
         return 0
     answer = gdi.call("submit", request)
     if answer.data is None:

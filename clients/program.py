@@ -13,8 +13,8 @@ from gridengine.options.option import Option, OptionError, options_of, read_opti
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TextIO
 
     Command = Callable[[list[str]], int]
 
@@ -93,15 +93,26 @@ def callers_environment() -> "Mapping[str, str]":
     return {**environment, "LC_CTYPE": given[0].partition("=")[2]} if given else environment
 
 
+def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
+    """Write pieces of a text for people, with their line ends, to stdout: nothing that a user wrote steers the terminal."""
+    to = file or sys.stdout
+    for text in lines:
+        if not text.replace("\n", "").isprintable():
+            from clients.render.printable import printable_lines
+
+            text = printable_lines(text)
+        to.write(text)
+
+
 def complain(text: str) -> None:
     """A line on stderr."""
-    print(text, file=sys.stderr)
+    show([f"{text}\n"], sys.stderr)
 
 
 def show_answers(answer: gdi.Answer) -> int:
     """Print the texts of an answer, info to stdout and the others to stderr; the exit status."""
     for level, text in answer.answers:
-        print(text, file=sys.stdout if level == "info" else sys.stderr)
+        show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
     return answer.status
 
 

@@ -55,7 +55,7 @@ def qacct(arguments: list[str]) -> int:
 
     if ignored:
         program.complain(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.")
-    sys.stdout.writelines(totals(records, fields))
+    program.show(totals(records, fields))
     return 0
 
 
@@ -111,7 +111,7 @@ def _show_records(fields: "Fields", records: "Records") -> int:
 
         program.print_json(json_records.accounting_records(records))
     else:
-        sys.stdout.writelines(full_record(record) for record in records)
+        program.show(full_record(record) for record in records)
     job = fields["job"]
     if not job:
         return 0

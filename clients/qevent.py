@@ -5,8 +5,9 @@ A stream that breaks is taken up again; what ended meanwhile is found by compari
 """
 
 import os
+import sys
 
-from clients import gdi, json_text, program
+from clients import gdi, program
 from gridengine.options.events import EVENT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -71,7 +72,11 @@ def event_line(record: "Record") -> str:
 
 def _print_all(as_json: bool) -> int:
     for record in _records([]):
-        print(json_text.encode(record).decode() if as_json else event_line(record), flush=True)
+        if as_json:
+            program.print_json(record)
+        else:
+            program.show([f"{event_line(record)}\n"])
+        sys.stdout.flush()
     return 0
 
 

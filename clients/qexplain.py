@@ -1,6 +1,5 @@
 """qexplain: why jobs are pending, what would let them start, and when they may. Beyond Grid Engine; see `qstat -j`."""
 
-import sys
 
 from clients import program
 from clients.render.printable import printable
@@ -27,7 +26,7 @@ def qexplain(arguments: list[str]) -> int:
 
         program.print_json(json_records.explanations(data))
     else:
-        sys.stdout.writelines(f"{line}\n" for job in printable(data["jobs"]) for line in explained(job))
+        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in explained(job))
     for target in data["unknown"]:
         program.complain(f'job "{target}" does not exist')
     return 1 if data["unknown"] else 0

@@ -59,7 +59,7 @@ def qhost(arguments: list[str]) -> int:
     from clients.render.hosts import host_table
 
     titled = bool(fields.get("resources"))
-    sys.stdout.writelines(host_table(data["hosts"], "no_binding" not in fields, queues, jobs, titled))
+    program.show(host_table(data["hosts"], "no_binding" not in fields, queues, jobs, titled))
     return 0
 
 

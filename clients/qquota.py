@@ -31,7 +31,10 @@ def qquota(arguments: list[str]) -> int:
         return 0
     from clients.render import quotas as render
 
-    sys.stdout.writelines(render.xml_rules(rows) if xml else render.table(rows))
+    if xml:
+        sys.stdout.writelines(render.xml_rules(rows))
+    else:
+        program.show(render.table(rows))
     return 0
 
 

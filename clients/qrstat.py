@@ -36,9 +36,9 @@ def qrstat(arguments: list[str]) -> int:
 
         program.print_json(json_records.reservations(data))
     elif detailed:
-        sys.stdout.writelines(render.details(printable(found)))
+        program.show(render.details(printable(found)))
     elif found:
-        sys.stdout.writelines(render.summary(printable(found), "explain" in fields))
+        program.show(render.summary(printable(found), "explain" in fields))
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following advance reservations do not exist:")

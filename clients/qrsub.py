@@ -46,7 +46,7 @@ def _list_windows(target: Submission) -> int:
 
     answer = gdi.call("reserve", target.request)
     found = (answer.data or {}).get("windows", [])
-    sys.stdout.writelines(windows(found) if found else ())
+    program.show(windows(found) if found else ())
     sys.stdout.flush()
     return program.show_answers(answer)
 

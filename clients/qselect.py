@@ -14,8 +14,7 @@ def qselect(arguments: list[str]) -> int:
     if "json" in fields:
         program.print_json({"queue_instances": [row["name"] for row in data["queues"]]})
         return 0 if data["queues"] else 1
-    for row in data["queues"]:
-        print(row["name"])
+    program.show(f"{row['name']}\n" for row in data["queues"])
     return 0 if data["queues"] else 1
 
 

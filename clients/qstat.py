@@ -74,20 +74,23 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     data, further = program.read_lines("job_list", body)
     if "queues" in fields and not data["queues"]:
         return 1
-    sys.stdout.writelines(_text(data, further, fields, full, "t" in group or "task_usage" in fields))
+    if "json" in fields:
+        from clients.render import json_status
+
+        sys.stdout.writelines(json_status.job_listing(data, further, full))
+        return 0
+    slot_lines = "t" in group or "task_usage" in fields
+    if "xml" in fields:
+        from clients.render.xml_jobs import job_list
+
+        sys.stdout.writelines(job_list(data, further, fields, full, slot_lines))
+        return 0
+    program.show(_text(data, further, fields, full, slot_lines))
     return 0
 
 
 def _text(data: "Fields", further: "Phases", fields: "Fields", full: bool, slot_lines: bool) -> "Iterator[str]":
-    """What the options ask for, in pieces."""
-    if "json" in fields:
-        from clients.render import json_status
-
-        return json_status.job_listing(data, further, full)
-    if "xml" in fields:
-        from clients.render.xml_jobs import job_list
-
-        return job_list(data, further, fields, full, slot_lines)
+    """What the options ask for as text, in pieces."""
     running = data["jobs"]["running"]
     if full or "requested" in fields:
         # all that stands in the lines of jobs themselves is a name
@@ -163,7 +166,7 @@ def _cluster_queues(fields: "Fields") -> int:
     from clients.render.instances import cluster_queue_format
 
     if data["cluster_queues"]:
-        sys.stdout.writelines(cluster_queue_format(data["cluster_queues"], "ext" in fields))
+        program.show(cluster_queue_format(data["cluster_queues"], "ext" in fields))
     return 0
 
 
@@ -184,9 +187,9 @@ def _job_details(fields: "Fields") -> int:
         sys.stdout.writelines(detailed_jobs(data))
         return 0
     if "reasons" in data:
-        sys.stdout.writelines(job_detail.pending_reasons(data["reasons"]))
+        program.show(job_detail.pending_reasons(data["reasons"]))
         return 0
-    sys.stdout.writelines(job_detail.job_details(data["jobs"], binding))
+    program.show(job_detail.job_details(data["jobs"], binding))
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following jobs do not exist: ")

@@ -33,7 +33,7 @@ def qsub(arguments: list[str]) -> int:
 def _verify(request: "dict[str, Any]") -> int:
     from clients.render.job_detail import would_be_job
 
-    sys.stdout.write(would_be_job(request))
+    program.show([would_be_job(request)])
     return 0
 
 
@@ -56,7 +56,7 @@ def _submitted(job: Job, data: "dict[str, Any]") -> int:
     if job.settings.get("terse"):
         print(label)
     else:
-        print(f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted')
+        program.show([f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted\n'])
     sync = bool(job.settings.get("sync"))
     immediate = bool(job.target.request.get("now"))
     if not (sync or immediate):

@@ -50,7 +50,7 @@ def _print(file: "TextIO", given: "dict[str, Any]", nodes: list[str], rows: "lis
         file.write("".join(name + column for name in fields) + given.get("lines", "\n") + between)
     printed, count = 1, given.get("count")
     while True:
-        file.writelines(_record(given, fields, column, nodes, rows))
+        program.show(_record(given, fields, column, nodes, rows), file)
         file.flush()
         if printed == count:
             return

@@ -58,7 +58,7 @@ def _ask(command: str, path: str, request: "dict[str, Any]") -> "dict[str, Any]"
     except (VerifierFault, SyntaxFault, OSError) as fault:
         raise program.Failure(f"Unable to run job: JSV {path}: {fault}\nExiting.", EXIT_REJECTED) from None
     for level, text in talk.logs:
-        print(text, file=sys.stdout if level == "info" else sys.stderr)
+        program.show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
     if talk.rejected:
         raise program.Failure(f"Unable to run job: {talk.message or 'rejected by JSV'}\nExiting.", EXIT_REJECTED)
     return outcome

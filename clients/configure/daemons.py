@@ -15,7 +15,7 @@ def list_event_clients(kind: str, values: list[str]) -> int:
         return 0
     print(f"{'ID':>8} {'NAME':<15} {'HOST':<25}\n{'-' * 50}")
     for client, name, host in clients:
-        print(f"{client:8} {name:<15} {host:<25}")
+        program.show([f"{client:8} {name:<15} {host:<25}\n"])
     return 0
 
 

@@ -12,7 +12,7 @@ def draw(kind: str, values: list[str]) -> int:
     answer = gdi.call("config_share_tree", {"paths": None})
     for path, name, shares in answer.data or ():
         depth = path.count("/") if path != "/" else 0
-        print(f"{'   ' * depth}{name}={shares}")
+        program.show([f"{'   ' * depth}{name}={shares}\n"])
     return program.show_answers(answer)
 
 
@@ -20,7 +20,7 @@ def show_nodes(kind: str, values: list[str]) -> int:
     """-sstnode, -rsstnode: paths of nodes and of all below them with their shares; unknown ones are reported."""
     answer = gdi.call("config_share_tree", {"paths": _items(values)})
     for path, _, shares in answer.data or ():
-        print(f"{path}={shares}")
+        program.show([f"{path}={shares}\n"])
     return program.show_answers(answer)
 
 

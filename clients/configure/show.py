@@ -43,7 +43,7 @@ def show(kind: str, values: list[str]) -> int:
     """Print objects, in the form of their files; the exit status."""
     names = [name for value in values for name in value.split(",") if name]
     if kind == "cluster_queue" and not names:
-        sys.stdout.write(object_text(kind, program.read("config_template", {"kind": kind})))
+        program.show([object_text(kind, program.read("config_template", {"kind": kind}))])
         return 0
     if kind == "cluster_queue":
         return _show_queues(names)
@@ -54,7 +54,7 @@ def show(kind: str, values: list[str]) -> int:
         names = ["global"]
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
     found: Shown = answer.data or []
-    sys.stdout.write(objects_text(kind, with_load(found) if kind == "exec_host" else found))
+    program.show([objects_text(kind, with_load(found) if kind == "exec_host" else found)])
     sys.stdout.flush()
     return status_of(kind, answer)
 
@@ -76,7 +76,7 @@ def _host_template() -> "dict[str, Any]":
 def _show_queues(expressions: list[str]) -> int:
     """Cluster queues, and resolved configurations of instances (QF-12)."""
     data = program.read("status", {"queue_configurations": {"queues": expressions}})["queue_configurations"]
-    sys.stdout.write(objects_text("cluster_queue", data["found"]))
+    program.show([objects_text("cluster_queue", data["found"])])
     sys.stdout.flush()
     for phrase in data["unknown"]:
         program.complain(f'No cluster queue or queue instance matches the phrase "{phrase}"')
@@ -133,7 +133,7 @@ def names_of(kind: str) -> list[str]:
 
 
 def _write_names(names: list[str]) -> None:
-    sys.stdout.write("".join(f"{name}\n" for name in names))
+    program.show(f"{name}\n" for name in names)
 
 
 def search(kind: str, values: list[str]) -> int:
@@ -156,7 +156,7 @@ def show_detached(kind: str, values: list[str]) -> int:
 def show_group_tree(kind: str, values: list[str]) -> int:
     """-shgrp_tree: the group, and indented what is in it."""
     members = group_members(values[0])
-    sys.stdout.writelines(_tree(values[0], members, ""))
+    program.show(_tree(values[0], members, ""))
     return 0
 
 

@@ -17,7 +17,8 @@ from tests.unit.clients.shell import Shell
     [
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x1b[2J\x7f\x9b", "\\x1b[2J\\x7f\\x9b"),
-        ("\u2028", "\\u2028"),
+        ("\u2028\x85\u202eabc\u2066\udc80", "\\u2028\\x85\\u202eabc\\u2066\\udc80"),
+        ("\U000e0001", "\\U000e0001"),
         ("Grün \\n", "Grün \\n"),
     ],
 )
@@ -54,3 +55,27 @@ def test_messages_and_values_of_hosts(shell: Shell, cell: Cell) -> None:
     for command in ("qhost -F arch", "qstat -F arch"):
         assert "lx\\nqueue\n" in shell(command).out
         ET.fromstring(shell(f"{command} -xml").out)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("qstat -u *", "qstat -f -u *", "qstat -r -u *", "qstat -ext -urg -u *", "qstat -g t -u *", "qstat -j 1"),
+        *("qhost -j", "qexplain 3", "qrstat", "qrstat -explain", "qrstat -ar 1"),
+        *("qacct -j 2", "qacct -A", "qresub 1"),
+    ],
+)
+def test_no_name_steers_the_terminal(shell: Shell, cell: Cell, command: str) -> None:
+    """Names that the gate would not let in, in whatever is printed, whoever looks."""
+    evil = "x\x9b2J\u202e\u2028\x1b[2J"
+    assert [shell(f"qsub -b y {more} sleep 9").status for more in ("", "", "-hold_jid 1")] == [0, 0, 0]
+    cell.cycle()
+    assert shell.as_root("qrsub -d 100").status == 0
+    for job in cell.state.jobs.values():
+        job.name, job.account = evil, evil
+    cell.state.reservations[1].name = evil
+    cell.end(2)
+    shown = shell.as_root(command)
+    text = shown.out + shown.err
+    assert "x\\x9b2J" in text
+    assert [line for line in text.split("\n") if not line.replace("\t", " ").isprintable()] == []
