@@ -9,6 +9,7 @@ import socket
 import ssl
 
 from clients import gdi
+from clients.addresses import host_addresses
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -80,18 +81,16 @@ def _line(connection: ssl.SSLSocket) -> bytes:
 
 
 def _address(host: str) -> str:
-    """A name or address of a host that this machine can resolve: its own, or an alias of it. Source: host_aliases(5)."""
-    names = [host]
+    """The address at which a host's daemons listen, by its name or an alias of it; the name when none resolves here.
+
+    Source: host_aliases(5).
+    """
+    aliases: list[str] = []
     try:
         with open(f"{gdi.common_directory()}/host_aliases") as file:
             for words in map(str.split, file):
                 if words[:1] == [host]:
-                    names += words[1:]
+                    aliases += words[1:]
     except OSError:
         pass
-    for name in names:
-        try:
-            return str(socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)[0][4][0])
-        except OSError:
-            continue
-    return host
+    return next(iter(host_addresses(host, aliases)), host)

@@ -19,7 +19,7 @@ from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
-from clients.admin.addresses import host_addresses
+from clients.addresses import host_addresses
 from clients.admin.cell import Cell, CellFiles, read_cell
 from clients.admin.certificate import belongs_together, validity
 from clients.admin.installation import Installation

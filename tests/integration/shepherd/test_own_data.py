@@ -44,7 +44,12 @@ def test_a_limit_beyond_what_the_kernel_takes_is_no_limit(user_cell: Cell, name:
 @pytest.mark.statement("EX-4", "RL-10")
 def test_no_more_processes_than_the_owner_may_have(root_cell: Cell) -> None:
     """What runs already counts: the program is not reached."""
+    other = root_cell.task("echo ready\nsleep 1000\n")
+    other.start()
+    other.wait_output("ready")
     end = root_cell.run("true\n", limits={"h_maxproc": 0}).exit
+    other.command("kill")
+    other.wait()
     assert (end["failed"], end["fault"]) == (27, "job"), end["reason"]
 
 

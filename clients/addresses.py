@@ -1,6 +1,6 @@
 """Addresses of hosts, as the daemons choose them: those of a host's name and of its aliases.
 
-Owns the resolving for the admin program. Called by `doctor` and by whoever makes certificates. Limits: IPv4, as Ray's nodes.
+Owns the resolving for clients. Called by `doctor`, for sessions, and by whoever makes certificates. Limits: IPv4, as Ray's nodes.
 """
 
 from __future__ import annotations
