@@ -2,6 +2,7 @@
 #
 #   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
 #   make test                  lint, types and all tests            make lint     the first two alone
+#   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
 #   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
@@ -13,7 +14,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit statements pages demo install cell cell-down bench clean
+.PHONY: help setup test lint types unit fuzz statements pages demo install cell cell-down bench clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -49,6 +50,9 @@ types: setup
 
 test: lint types
 	@$(BIN)/pytest
+
+fuzz: setup
+	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
 
 statements: setup
 	@$(BIN)/python tools/statements.py

@@ -125,7 +125,7 @@ def _equals(position: int, value: str) -> "Callable[[list[str]], bool]":
 
 def _job_test(job: str) -> "Callable[[list[str]], bool]":
     number, name = POSITION["job_number"], POSITION["job_name"]
-    ids = frozenset(part for part in job.split(",") if part.isdigit())
+    ids = frozenset(part for part in job.split(",") if part.isdecimal())
     if ids:
         return lambda record: record[number] in ids
     from gridengine.syntax.wildcard import compile_expression

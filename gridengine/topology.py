@@ -85,7 +85,7 @@ class BindingRequest:
         amount, *parts = parts or ["slots"]
         step, *parts = parts if strategy == "striding" else ["1", *parts]
         start = _core(parts[0]) if parts else None
-        return cls(kind, strategy, int(amount) if amount.isdigit() else None, int(step or 1), start)
+        return cls(kind, strategy, int(amount) if amount.isdecimal() else None, int(step or 1), start)
 
 
 def choose(request: BindingRequest, topology: Topology, used: Collection[Core], slots: int) -> tuple[Core, ...]:

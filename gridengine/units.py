@@ -55,7 +55,7 @@ def _constant(text: str, what: str) -> float:
         return based
     if _is_plain(text):
         return int(text)
-    value = None if text.isdigit() and text.startswith("0") else _decimal(text)
+    value = None if text.isdecimal() and text.startswith("0") else _decimal(text)
     if value is not None:
         return value
     if text.startswith("-") and _decimal(text[1:]) is not None:

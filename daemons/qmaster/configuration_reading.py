@@ -16,6 +16,7 @@ from daemons.qmaster.master import Master
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTree
+from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
@@ -43,7 +44,7 @@ _NOT_THERE = {
 
 def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
-    kind, names = body["kind"], body.get("names")
+    kind, names = _kind(body), body.get("names")
     objects = master.state.kind(kind)
     answer = Answer()
     found: list[Shown] = []
@@ -62,6 +63,13 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     return answer
 
 
+def _kind(body: Body) -> str:
+    """The kind of objects that is asked for. Raises SyntaxFault."""
+    if body["kind"] not in KINDS:
+        raise SyntaxFault(f'there is no kind of object "{body["kind"]}"')
+    return str(body["kind"])
+
+
 def _matching(objects: Iterable[str], name: str) -> list[str]:
     """The names that a pattern means; none for a plain name."""
     return sorted(filter(compile_expression(name), objects)) if is_pattern(name) else []
@@ -76,12 +84,12 @@ def _shown(state: State, kind: str, name: str) -> Shown:
 
 
 def config_list(master: Master, body: Body, caller: Caller) -> Answer:
-    return Answer(data=sorted(master.state.kind(body["kind"])))
+    return Answer(data=sorted(master.state.kind(_kind(body))))
 
 
 def config_template(master: Master, body: Body, caller: Caller) -> Answer:
     """The attributes that a new object begins with; `name`: its name, which matters for configurations of hosts."""
-    kind = body["kind"]
+    kind = _kind(body)
     model = KINDS[kind].template(body["name"]) if kind == "configuration" and body.get("name") else KINDS[kind].template()
     return Answer(data=model.attributes())
 

@@ -93,7 +93,7 @@ class EventClients:
             return f'denied: there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}'
         parameters = parse_parameters(self._master.state.configuration().get("qmaster_params", "none"))
         limit = parameters.get("MAX_DYN_EC", "")
-        if len(self.clients) >= (int(limit) if limit.isdigit() else DEFAULT_MAX_CLIENTS):
+        if len(self.clients) >= (int(limit) if limit.isdecimal() else DEFAULT_MAX_CLIENTS):
             return "denied: there are as many event clients as MAX_DYN_EC allows"
         if self._mirror is None:
             self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))

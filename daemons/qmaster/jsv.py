@@ -74,7 +74,7 @@ class ServerVerifier:
 
     def _parameter(self, name: str, default: float) -> float:
         text = parse_parameters(self._configuration().get("qmaster_params", "none")).get(name, "")
-        return float(text) if text.replace(".", "", 1).isdigit() else default
+        return float(text) if text.replace(".", "", 1).isdecimal() else default
 
     async def _verdict(self, body: dict[str, object], caller: Caller, job_id: int) -> Conversation:
         """Ask; a verifier that died or does not answer in time is started again, once."""

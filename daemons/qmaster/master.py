@@ -21,6 +21,7 @@ from daemons.qmaster.decide.reports import concluded, host_reports
 from daemons.qmaster.decide.rerun import tasks_of_lost_hosts
 from daemons.qmaster.decide.share_usage import usage_charges
 from daemons.qmaster.decide.slaves import ended_masters
+from daemons.qmaster.decide.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import acknowledged
 from daemons.qmaster.initial_states import execd_started
@@ -172,6 +173,8 @@ class Master:
         for job in reversed(self.state.finished):
             if job.id == job_id:
                 return not job.unsuccessful
+        if job_id > MAX_JOB_ID:
+            return None
         last = {fields[35]: fields for _, fields in self.spool.accounting([job_id])}
         return all(fields[11] == fields[12] == "0" for fields in last.values()) if last else None
 

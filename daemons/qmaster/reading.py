@@ -27,7 +27,7 @@ def accounting(master: Master, body: Body, caller: Caller) -> Answer:
     except SyntaxFault as fault:
         return Answer(1, [("error", str(fault))])
     parts = str(body.get("job", "")).split(",")
-    job_ids = [int(part) for part in parts] if all(part.isdigit() for part in parts) else None
+    job_ids = [int(part) for part in parts if len(part) < 10] if all(part.isdecimal() for part in parts) else None
     records = [fields for _, fields in master.spool.accounting(job_ids) if wanted(fields)]
     return Answer(data={"records": records})
 

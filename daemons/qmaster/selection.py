@@ -57,11 +57,11 @@ def select_jobs(
         selection.found.append(("", mine))
     for target in targets:
         head, dot, rest = target.partition(".")
-        if head.isdigit() and (not dot or rest[:1].isdigit()):
+        if head.isdecimal() and (not dot or rest[:1].isdecimal()):
             job = state.jobs.get(int(head))
             chosen = Ranges.parse(rest) if dot else everyone
             found = [Selected(job, chosen)] if job and (not wanted or user_matches(job.owner, wanted)) else []
-        elif target[:1].isdigit():
+        elif target[:1].isdecimal():
             raise SyntaxFault(f'"{target}" is not a job list')
         else:
             named = compile_expression(target)
@@ -122,9 +122,9 @@ def predecessors(state: State, requested: Iterable[str], owner: str) -> list[int
     """
     found: list[int] = []
     for item in requested:
-        if item.isdigit():
+        if item.isdecimal():
             candidates = [int(item)] if int(item) in state.jobs else []
-        elif item[:1].isdigit():
+        elif item[:1].isdecimal():
             raise ValueError(f'"{item}" is neither a job\'s number nor a name or pattern')
         else:
             named = compile_expression(item)

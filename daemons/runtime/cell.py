@@ -113,7 +113,7 @@ class Cell:
         unique = self.unique_name(host)
         aliases = (alias for alias, known in self.aliases.items() if known == unique)
         # an alias in digits and dots needs no resolver, whose silence costs 10 s
-        for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdigit()):
+        for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdecimal()):
             try:
                 found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
             except OSError:

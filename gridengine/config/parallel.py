@@ -33,14 +33,14 @@ def check_allocation_rule(text: str) -> str:
     """One of the three rules or a number of slots per host (PE-3..6). Also of -alloc (AR-126). Raises SyntaxFault."""
     if given(text) in _RULES:
         return text
-    if not text.isdigit():
+    if not text.isdecimal():
         raise SyntaxFault(f'"{text}" is neither a number of slots per host nor one of {", ".join(_RULES)}')
     return str(parse_number(text, 1, MAX_SLOTS))
 
 
 def _urgency_slots(text: str) -> str:
     """min, max, avg or a number (PE-11)."""
-    if given(text).isdigit():
+    if given(text).isdecimal():
         return str(parse_number(text, 0, MAX_SLOTS))
     return choice("min", "max", "avg")(text)
 

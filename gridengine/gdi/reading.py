@@ -14,6 +14,7 @@ from gridengine.gdi.bounds import (
     KB,
     MB,
     Count,
+    FewTargets,
     Items,
     JobNumber,
     Lines,
@@ -25,6 +26,7 @@ from gridengine.gdi.bounds import (
     Seconds,
     Targets,
     Text,
+    Users,
     check,
 )
 
@@ -42,7 +44,7 @@ class Select(TypedDict, total=False):
 
 
 class Jobs(TypedDict, total=False):
-    users: Patterns
+    users: Users
     states: Names
     select: Select
     single: bool
@@ -73,20 +75,20 @@ class Hosts(TypedDict, total=False):
 
 
 class JobDetail(TypedDict, total=False):
-    jobs: Targets
+    jobs: FewTargets
 
 
 class Explain(TypedDict):
-    jobs: Targets
+    jobs: FewTargets
 
 
 class Reservations(TypedDict, total=False):
     targets: Targets | None
-    users: Patterns
+    users: Users
 
 
 class Quotas(TypedDict, total=False):
-    users: Patterns
+    users: Users
     hosts: Patterns
     queues: Patterns
     pes: Patterns

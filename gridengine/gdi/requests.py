@@ -22,6 +22,8 @@ from gridengine.gdi.bounds import (
     Context,
     Count,
     Environment,
+    FewestTargets,
+    FewTargets,
     FieldsOf,
     Items,
     JobNumber,
@@ -39,6 +41,7 @@ from gridengine.gdi.bounds import (
     Seconds,
     Targets,
     TaskNumber,
+    Users,
     Value,
     Variables,
     check,
@@ -128,7 +131,7 @@ class DeleteJobs(Request):
 
     targets: Targets = field(default_factory=list)
     tasks: Pattern = ""
-    users: Patterns = field(default_factory=list)
+    users: Users = field(default_factory=list)
     force: bool = False
 
 
@@ -140,7 +143,7 @@ class ChangeStates(Request):
 
     action: Literal["disable", "enable", "suspend", "unsuspend", "clear", "reschedule"]
     what: Literal["job", "queue", "any"]
-    targets: Targets
+    targets: FewTargets
     tasks: Pattern = ""
     force: bool = False
 
@@ -148,8 +151,8 @@ class ChangeStates(Request):
 class HoldJobs(Request):
     """`hold_jobs` (qhold, qrls): `holds` letters u, o, s; `release` to take them off."""
 
-    targets: Targets = field(default_factory=list)
-    users: Patterns = field(default_factory=list)
+    targets: FewTargets = field(default_factory=list)
+    users: Users = field(default_factory=list)
     tasks: Pattern = ""
     holds: Name = "u"
     release: bool = False
@@ -169,9 +172,9 @@ class Changes(Submit):
 class AlterJobs(Request):
     """`alter_jobs` (qalter): `changes` are fields of `Changes` with the new values."""
 
-    targets: Targets
+    targets: FewestTargets
     changes: Annotated[dict[str, Any], FieldsOf(Changes)]
-    users: Patterns = field(default_factory=list)
+    users: Users = field(default_factory=list)
     tasks: Pattern = ""
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
@@ -179,7 +182,7 @@ class AlterJobs(Request):
 class ResubmitJobs(Request):
     """`resubmit_jobs` (qresub): copies of jobs, by number; `holds` as in `Submit`, the holds of the originals do not count."""
 
-    targets: Targets
+    targets: FewestTargets
     holds: Name = ""
 
 
@@ -226,7 +229,7 @@ class Reserve(Request):
 class AlterReservations(Request):
     """`alter_reservations` (qralter): `changes` are fields of `Reserve` with the new values."""
 
-    targets: Targets
+    targets: FewestTargets
     changes: Annotated[dict[str, Any], FieldsOf(Reserve)]
 
 
@@ -237,7 +240,7 @@ class DeleteReservations(Request):
     """
 
     targets: Targets = field(default_factory=list)
-    users: Patterns = field(default_factory=list)
+    users: Users = field(default_factory=list)
     force: bool = False
     series: bool = False
 
@@ -277,7 +280,7 @@ class ReplaceObjects(Request):
     """`config_replace` (qconf -Mrqs without a name): these objects instead of all of the kind; entries as in a file."""
 
     kind: Literal["resource_quota"]
-    objects: Annotated[list[Entries], Items(10_000, 4 * MB)]
+    objects: Annotated[list[Entries], Items(2000, 4 * MB)]
 
 
 class ObjectChange(Request):
@@ -295,7 +298,7 @@ class ChangeObjects(Request):
     `plan`: nothing changes; the answer says what would be refused and what would become of queue instances.
     """
 
-    changes: Annotated[list[ObjectChange], Items(100_000, 4 * MB)]
+    changes: Annotated[list[ObjectChange], Items(20_000, 4 * MB)]
     plan: bool = False
 
 

@@ -194,6 +194,6 @@ def _correct_groups(request: "Request", corrections: dict[str, str]) -> None:
         request["binding"] = binding_text(binding_parameters(request.get("binding", "")) | corrections)
     if any(name.startswith("CMDARG") for name in corrections):
         arguments = dict(enumerate(request.get("args", ())))
-        arguments |= {int(name[6:]): value for name, value in corrections.items() if name[6:].isdigit()}
+        arguments |= {int(name[6:]): value for name, value in corrections.items() if name[6:].isdecimal()}
         count = int(corrections.get("CMDARGS") or max([*arguments, -1]) + 1)
         request["args"] = [arguments.get(number, "") for number in range(count)]

@@ -306,7 +306,7 @@ def parallel_environment(target: Submission, field: str, values: Values) -> None
     """-pe name range (SO-28)."""
     if not values[0]:
         raise SyntaxFault("-pe: the name of a parallel environment must not be empty")
-    if not values[1].isdigit() or int(values[1]) == 0:
+    if not values[1].isdecimal() or int(values[1]) == 0:
         from gridengine.ranges import parse_slot_ranges
 
         parse_slot_ranges(values[1])
@@ -328,7 +328,7 @@ def tasks(target: Submission, field: str, values: Values) -> None:
         value = value.replace(":", "-", 1)
     if value == "0":
         raise SyntaxFault("0 is an invalid task id")
-    if not value.isdigit():
+    if not value.isdecimal():
         from gridengine.ranges import Ranges
 
         Ranges.parse(value)
@@ -367,8 +367,8 @@ def binding(target: Submission, field: str, values: Values) -> None:
     """-binding [env|pe|set] linear[:n[:s,c]] | striding:n:step[:s,c] | explicit:s,c:... (SO-6)."""
     instance = values[0] if len(values) > 1 else "set"
     strategy, *parts = values[-1].split(":")
-    socket_core = [all(x.isdigit() for x in part.split(",")) and part.count(",") == 1 for part in parts]
-    amount = [part.isdigit() and int(part) > 0 or part in ("", "slots") for part in parts]
+    socket_core = [all(x.isdecimal() for x in part.split(",")) and part.count(",") == 1 for part in parts]
+    amount = [part.isdecimal() and int(part) > 0 or part in ("", "slots") for part in parts]
     if not (
         (strategy == "linear" and all(amount[:1]) and len(parts) in (0, 1, 2) and all(socket_core[1:]))
         or (strategy == "striding" and len(parts) in (2, 3) and all(amount[:2]) and all(socket_core[2:]))

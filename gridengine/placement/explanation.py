@@ -266,14 +266,14 @@ def _offered(reasons: list[Reason], name: str) -> list[str]:
         if reason.code.endswith("_offers"):
             offered, _, value = reason.args[-1].partition("=")
             if offered.partition(":")[2] == name:
-                found.add(value.rstrip("0").rstrip(".") if value.replace(".", "", 1).isdigit() and "." in value else value)
+                found.add(value.rstrip("0").rstrip(".") if value.replace(".", "", 1).isdecimal() and "." in value else value)
     return sorted(found, key=lambda value: (_size(value), value), reverse=True)[:EXAMPLES]
 
 
 def _size(value: str) -> float:
     number = value.rstrip("KMGTkmgt")
     scale = 1024.0 ** (" KMGT".find(value[len(number) :].upper() or " "))
-    return float(number) * scale if number.replace(".", "", 1).isdigit() else 0.0
+    return float(number) * scale if number.replace(".", "", 1).isdecimal() else 0.0
 
 
 def _options(job: Job, changed: Job, given_up: list[tuple[str, str]]) -> str:

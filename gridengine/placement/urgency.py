@@ -45,7 +45,7 @@ def assumed_slots(state: State, request: Request) -> int:
         pairs = [(first, min(last, high)) for first, last in request.slot_ranges]
         count = sum(last - first + 1 for first, last in pairs)
         return sum((first + last) * (last - first + 1) // 2 for first, last in pairs) // count
-    return int(pe.urgency_slots) if pe.urgency_slots.isdigit() else low
+    return int(pe.urgency_slots) if pe.urgency_slots.isdecimal() else low
 
 
 def resource_urgency(state: State, request: Request, granted: int | None = None) -> float:

@@ -69,7 +69,7 @@ def requested_amount(entry: ComplexEntry, text: str) -> float:
     if not slash or not entry.is_consumable:
         value = typed_value(entry.type, text)
         return value if not isinstance(value, str) else 0.0
-    if not bottom.isdigit() or not int(bottom):
+    if not bottom.isdecimal() or not int(bottom):
         raise SyntaxFault(f'"{bottom}" is not a number of slots that share {top}')
     value = typed_value(entry.type, top)
     return value / int(bottom) if not isinstance(value, str) else 0.0

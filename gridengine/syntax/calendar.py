@@ -148,7 +148,7 @@ def _name_index(text: str, names: Sequence[str], what: str) -> int:
 
 def _day(tree: Tree[Token]) -> date:
     day, month, year = _words(tree)
-    number = _within(month, 1, 12, "month") if month.isdigit() else _name_index(month, _MONTHS, "month") + 1
+    number = _within(month, 1, 12, "month") if month.isdecimal() else _name_index(month, _MONTHS, "month") + 1
     try:
         return date(_within(year, 1970, 2037, "year"), number, _within(day, 1, 31, "day"))
     except SyntaxFault:

@@ -72,7 +72,7 @@ def _term(text: str, sign: float, prefix: str) -> Term:
     if not head or (star and not factor):
         raise SyntaxFault("a value is missing beside an operator")
     weight = sign * (_weight(factor) if star else 1.0)
-    if head[0].isdigit() or head[0] == ".":
+    if head[0].isdecimal() or head[0] == ".":
         if star and not _is_number(factor):
             raise SyntaxFault(f'"{factor}" stands as a factor, only numbers are allowed there')
         return Term("", weight * _weight(head), text)
@@ -93,6 +93,6 @@ def _is_number(text: str) -> bool:
 
 
 def _weight(text: str) -> float:
-    if not _is_number(text) or not (text[0].isdigit() or text[0] == "."):
+    if not _is_number(text) or not (text[0].isdecimal() or text[0] == "."):
         raise SyntaxFault(f'"{text}" stands as a factor, only numbers are allowed there')
     return parse_double(text)

@@ -81,6 +81,6 @@ def _definition(definition: str, text: str) -> Subordinate:
     rest = [field for field in rest if field]
     if len(rest) > 1 or (len(rest) == 1 and len(fields) == 3 and fields[2] not in ("sr", "lr")):
         raise SyntaxFault(f'"{text}": the action of "{queue}" must be sr or lr')
-    if rest and not rest[0].isdigit():
+    if rest and not rest[0].isdecimal():
         raise SyntaxFault(f'"{text}": "{rest[0]}" is neither a sequence number nor sr or lr')
     return Subordinate(queue, seq_no=parse_number(rest[0]) if rest else 0, action=action)

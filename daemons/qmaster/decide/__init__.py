@@ -30,6 +30,7 @@ from daemons.qmaster.decide import (
 )
 from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
+from gridengine.errors import SyntaxFault
 from gridengine.gdi import requests as rq
 from gridengine.state.state import State
 
@@ -61,4 +62,8 @@ def decide(state: State, name: str, request: rq.Request, caller: rq.Caller, worl
         return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')
     if isinstance(request, rq.ConfigureObject):
         return configuration.VERBS[name](state, request, caller, world)
-    return HANDLERS[type(request)](state, request, caller, world)
+    try:
+        return HANDLERS[type(request)](state, request, caller, world)
+    except SyntaxFault as fault:
+        # a pattern or a range somewhere in it: nothing was decided yet
+        return Decision().refuse(f"denied: {fault}")

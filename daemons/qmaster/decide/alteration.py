@@ -256,7 +256,7 @@ def _say_changes(
             continue
         decision.answer.info(f"modified {what} of job {job.id}")
         if name in _LISTS:
-            gone = [item for item in getattr(changes, name) if item.isdigit() and int(item) not in state.jobs]
+            gone = [item for item in getattr(changes, name) if item.isdecimal() and int(item) not in state.jobs]
             decision.answer.info(f"   blocking jobs: {_listed(fields[_LISTS[name]])}")
             decision.answer.info(f"   exited jobs:   {_listed(gone)}")
 

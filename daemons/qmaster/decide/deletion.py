@@ -63,7 +63,7 @@ def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task
 
 
 def _nothing(decision: Decision, target: str, caller: Caller, request: DeleteJobs) -> None:
-    if target.partition(".")[0].isdigit():
+    if target.partition(".")[0].isdecimal():
         decision.answer.error(f'denied: job "{target}" does not exist')
     elif target:
         decision.answer.error(f"The job {target} of user(s) {','.join(request.users or [caller.user])} does not exist")

@@ -34,7 +34,7 @@ def slices(state: State, request: DeleteJobs, caller: Caller) -> list[DeleteJobs
 def _targets(found: list[tuple[str, list[Selected]]]) -> Iterator[str]:
     """The words of the request, with those that mean several jobs replaced by the numbers of these."""
     for target, selected in found:
-        if target[:1].isdigit() or not selected:
+        if target[:1].isdecimal() or not selected:
             yield target
         else:
             yield from (str(one.job.id) for one in selected)

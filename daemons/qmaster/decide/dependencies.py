@@ -73,7 +73,7 @@ def _conditions(
 ) -> dict[int, str]:
     """Jobs that must end in one way; those that have ended already must have ended so."""
     for item in requested:
-        if item.isdigit() and int(item) not in state.jobs:
+        if item.isdecimal() and int(item) not in state.jobs:
             succeeded = outcome(int(item))
             if succeeded is None:
                 raise Refused(f"job rejected: -hold_jid_{how}: job {item} is not known, nor how it ended")

@@ -168,7 +168,7 @@ def check_host(state: State, world: World, name: str) -> None:
 
 def check_job_name(name: str) -> None:
     """SB-9: as `check_object_name`, and no leading digit. Raises Refused."""
-    if name[:1].isdigit():
+    if name[:1].isdecimal():
         raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
     check_object_name(name)
 
@@ -201,7 +201,7 @@ def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
         raise Refused(f"job rejected: you tried to submit a job with more than {most} tasks (max_aj_tasks)")
     first, _, rest = text.replace(" ", "").partition("-")
     last, _, step = rest.partition(":")
-    if first.isdigit() and last.isdigit():
+    if first.isdecimal() and last.isdecimal():
         return tasks, (int(first), int(last), int(step or 1))
     return tasks, (tasks.first, tasks.last, tasks.step)
 

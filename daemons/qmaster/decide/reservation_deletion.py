@@ -62,7 +62,7 @@ def _chosen(
 
 def selected_reservations(state: State, target: str, users: list[str], caller: str) -> list[AdvanceReservation]:
     """What a target means: an id of anybody's; a name or pattern only among one's own, unless users are named (AR-102)."""
-    if target.isdigit():
+    if target.isdecimal():
         one = state.reservations.get(int(target))
         return [one] if one is not None and (not users or user_matches(one.owner, users)) else []
     named = compile_expression(target) if target else lambda name: True

@@ -68,7 +68,7 @@ def _accept(state: State, job: Job, payload: Payload, decision: Decision, world:
 
 def _original(state: State, target: str, caller: Caller, world: World) -> Job:
     head, dot, _ = target.partition(".")
-    job = state.jobs.get(int(head)) if head.isdigit() else None
+    job = state.jobs.get(int(head)) if head.isdecimal() else None
     if job is None:
         raise Refused(f'job "{target}" does not exist')
     if dot:

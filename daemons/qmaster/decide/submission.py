@@ -7,7 +7,6 @@ places nothing: `-w e|v|p` ask `gridengine.placement.verify`.
 from __future__ import annotations
 
 import base64
-import binascii
 import posixpath
 
 from daemons.qmaster.decide.admission import (
@@ -135,7 +134,7 @@ def script_of(request: Submit) -> bytes | None:
     if request.script_encoding == "base64":
         try:
             script = base64.b64decode(request.script, validate=True)
-        except binascii.Error:
+        except ValueError:
             raise Refused("denied: the script arrived damaged") from None
     else:
         script = request.script.encode()

@@ -53,7 +53,7 @@ def job_detail(
     unknown: list[str] = []
     for target in body["jobs"]:
         head = target.partition(".")[0]
-        selected = select_jobs(state, [head if head.isdigit() else target]).found[0][1]
+        selected = select_jobs(state, [head if head.isdecimal() else target]).found[0][1]
         if not selected:
             unknown.append(target)
         for each in selected:
@@ -96,7 +96,7 @@ def _checkpoint(state: State, job: Job) -> tuple[str, int]:
     if not job.checkpoint:
         return job.checkpoint_when, 0
     environment = state.kind("checkpoint").get(job.checkpoint, {})
-    timed = job.checkpoint_when[:1].isdigit()
+    timed = job.checkpoint_when[:1].isdecimal()
     letters = environment.get("when", "") if timed or not job.checkpoint_when else job.checkpoint_when
     interval = int(parse_time(job.checkpoint_when)) if timed else 0
     return "".join(letter for letter in "nmsxr" if letter in letters), interval

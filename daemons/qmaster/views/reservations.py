@@ -40,7 +40,7 @@ def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> di
 
 def _meant(state: State, target: str, users: list[str]) -> set[int]:
     """The reservation of an id, or those of a name or pattern that belong to the users (anybody, if none are named)."""
-    if target.isdigit():
+    if target.isdecimal():
         return {int(target)} & state.reservations.keys()
     named = compile_expression(target)
     return {number for number, one in state.reservations.items() if named(one.name) and user_matches(one.owner, users)}

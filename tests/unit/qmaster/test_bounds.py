@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from gridengine.errors import SyntaxFault
 from gridengine.gdi import bounds
 from gridengine.gdi.reading import BODIES, decode_body
 from gridengine.gdi.requests import REQUESTS, Submit, decode_request
 from tests.harness import Cell
+from tests.unit.qmaster.asking import read
 
 KB = 1024
 JOB = {"binary": True, "script_file": "/bin/true"}
@@ -181,3 +183,45 @@ def test_an_ordinary_submission_passes() -> None:
     body = {**JOB, "name": "größer", "environment": environment, "args": ["a\nb", "\x1b"], "context": {"a": "x\ny"}}
     found = decode_request("submit", msgspec.json.encode(body))
     assert isinstance(found, Submit) and found.environment == environment
+
+
+# --- what random requests have found -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("digit", ["\u00b2", "\u0663", "1\u00b2", "9" * 1000])
+def test_what_looks_like_a_number_is_no_fault_of_the_program(cell: Cell, digit: str) -> None:
+    """A superscript two is a digit, but no number; and no job has a number of a thousand digits."""
+    for name in ("delete_jobs", "hold_jobs", "resubmit_jobs", "delete_reservations", "alter_reservations"):
+        changes = {"changes": {"account": "x"}} if name == "alter_reservations" else {}
+        assert cell.ask(name, targets=[digit], **changes).status
+    explained = read(cell, "explain_job", jobs=[digit])
+    assert explained.data == {"jobs": [], "unknown": [digit]} or explained.status
+    read(cell, "accounting", job=digit)
+    cell.ask("submit", **JOB, hold_jid=[digit], hold_jid_ok=[digit])
+    cell.cycle()
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("alter_reservations", {"targets": ["((a)"], "changes": {"account": "x"}}),
+        ("delete_reservations", {"targets": ["((a)"]}),
+        ("clean_queues", {"queues": ["((a)"]}),
+        ("submit", {**JOB, "hold_jid": ["((a)"]}),
+    ],
+)
+def test_an_expression_that_cannot_be_read_is_refused_wherever_it_is(cell: Cell, name: str, fields: dict[str, Any]) -> None:
+    cell.admin("config_add", kind="userset", name="arusers", attributes=[("name", "arusers", 1), ("entries", "root", 2)])
+    answer = cell.admin(name, **fields)
+    assert answer.status and answer.answers[0][0] == "error"
+
+
+@pytest.mark.parametrize("name", ["config_show", "config_list", "config_template"])
+def test_a_kind_of_object_that_there_is_not(cell: Cell, name: str) -> None:
+    with pytest.raises(SyntaxFault, match='there is no kind of object "nosuch"'):
+        read(cell, name, kind="nosuch")
+
+
+def test_a_script_that_is_no_base64(cell: Cell) -> None:
+    answer = cell.ask("submit", script="a=\u202e", script_encoding="base64", script_file="x")
+    assert answer.answers == [("error", "denied: the script arrived damaged")]

@@ -1,0 +1,195 @@
+"""A fuzzer of the whole qmaster in this process: random requests of users and administrators, on a cell that works meanwhile.
+
+Owns the play and what counts as a finding: an exception out of a request, of the scheduler, of time or of a host's report; a
+traceback in the log; a refusal without a reason; an answer that cannot be sent; a request that takes the event loop too long.
+Behind the requests stands the service of the qmaster itself, without its sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.service import Service
+from daemons.schedd.cycle import schedule
+from gridengine.config import KINDS
+from gridengine.delivery import Load
+from gridengine.gdi.requests import Answer, Caller
+from tests.fuzz.shapes import TYPES, Shapes
+from tests.harness import LOAD, MASTER, USERS, Cell
+
+WITHOUT = frozenset(("execd_hello", "shutdown"))
+"""Requests that end what is tried here."""
+ROUND = 1500
+"""Requests to one cell; the next gets a new one."""
+WORK_EVERY = 12
+"""Requests between two moments at which the cell schedules, delivers, ends tasks and lets time pass."""
+MOST_JOBS = 60
+MOST_BYTES, MOST_SUBMITTED = 2**20, 2**24
+"""Bodies that the server lets in."""
+
+
+@dataclass
+class Findings:
+    """What was found, by kind: how often, and the first example of each."""
+
+    slow_s: float
+    requests: int = 0
+    accepted: int = 0
+    slowest_s: float = 0.0
+    slowest: str = ""
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def add(self, kind: str, example: str) -> None:
+        self.counts[kind] += 1
+        self.examples.setdefault(kind, example)
+
+    def __str__(self) -> str:
+        lines = [f"{count} x {kind}\n{self.examples[kind]}" for kind, count in self.counts.most_common()]
+        return "\n\n".join(lines) or "nothing"
+
+
+class _Tracebacks(logging.Handler):
+    def __init__(self, findings: Findings) -> None:
+        super().__init__()
+        self._findings = findings
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info or "Traceback" in record.getMessage():
+            self._findings.add(f"a traceback in the log: {record.getMessage()[:80]}", logging.Formatter().format(record))
+
+
+class Fuzzer:
+    """Plays against cells in `directory`. `slow_s`: processor time that no request may take."""
+
+    def __init__(self, directory: Path, seed: int, slow_s: float) -> None:
+        self.findings = Findings(slow_s)
+        self.shapes = Shapes(seed, [name for name in TYPES if name not in WITHOUT])
+        self._directory = directory
+        self._rounds = 0
+        self._last = ""
+
+    def run(self, goes_on: Callable[[int], bool]) -> Findings:
+        """Play as long as `goes_on(requests so far)`."""
+        handler, root = _Tracebacks(self.findings), logging.getLogger("daemons")
+        propagates, root.propagate = root.propagate, False
+        root.addHandler(handler)
+        try:
+            asyncio.run(self._play(goes_on))
+        finally:
+            root.removeHandler(handler)
+            root.propagate = propagates
+        return self.findings
+
+    async def _play(self, goes_on: Callable[[int], bool]) -> None:
+        while goes_on(self.findings.requests):
+            cell = self._cell()
+            service = Service(cell.master, _none, _none, _none, dict, _none)
+            # the harness schedules and delivers, at moments that the seed says
+            cell.master.subscribers.remove(service.driver._committed)
+            cell.master.subscribers.remove(service.dispatcher._committed)
+            for number in range(ROUND):
+                if not goes_on(self.findings.requests):
+                    break
+                await self._ask(cell, service)
+                if number % WORK_EVERY == 0 and not self._works(cell):
+                    break
+            cell.master.spool.close()
+
+    def _cell(self) -> Cell:
+        self._rounds += 1
+        place = self._directory / str(self._rounds)
+        place.mkdir()
+        cell = Cell(place, hosts=3, slots=4)
+        cell.add("checkpoint", "ckpt")
+        cell.add("parallel_environment", "mpi", slots="9", allocation_rule="$fill_up")
+        cell.admin("config_add", kind="userset", name="arusers", attributes=_entries("userset", "arusers", entries="alice"))
+        cell.configure("scheduler", "", weight_tickets_functional="1000")
+        return cell
+
+    async def _ask(self, cell: Cell, service: Service) -> None:
+        name, body = self.shapes.request()
+        if len(body) > (MOST_SUBMITTED if name == "submit" else MOST_BYTES):
+            return
+        user = self.shapes.random.choice(("alice", "alice", "bob", "root"))
+        caller = Caller(user, USERS[user], "users", USERS[user], MASTER if user == "root" else "h1")
+        self._last = f"{user}: {name} {body[:2000]!r}"
+        self.findings.requests += 1
+        begun = time.thread_time()
+        try:
+            answer = await service.answer(name, body, caller)
+            data = msgspec.json.encode(answer)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
+            self._found("a request raised", error)
+            return
+        spent = time.thread_time() - begun
+        if spent > self.findings.slowest_s:
+            self.findings.slowest_s, self.findings.slowest = spent, self._last
+        if spent > self.findings.slow_s:
+            self.findings.add(f"a slow request: {name}", f"{spent * 1000:.0f} ms: {self._last}")
+        self._look_at(answer, data)
+
+    def _look_at(self, answer: Answer, data: bytes) -> None:
+        if b"internal error" in data:
+            self.findings.add("an internal error", self._last)
+        self.findings.accepted += not answer.status
+        if answer.status and not answer.answers and not answer.data:
+            self.findings.add("a refusal without a reason", self._last)
+
+    def _works(self, cell: Cell) -> bool:
+        """Let the cell do what it does between requests; whether it still can."""
+        try:
+            self._work(cell)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
+            self._found("the cell stopped working", error)
+            return False
+        return True
+
+    def _work(self, cell: Cell) -> None:
+        draw = self.shapes.random
+        assert cell.mirror.view is not None
+        orders = schedule(cell.mirror.view, cell.now)
+        for fault in orders.faults:
+            self.findings.add(f"a job cannot be scheduled: {fault.reason[:60]}", f"{fault} after {self._last}")
+        cell.master.orders(orders)
+        cell.master.flush()
+        cell.deliver()
+        for key in list(cell.running):
+            if draw.random() < 0.3 and len(key) == 3:
+                cell.end(key[0], key[1], exit_status=draw.choice((0, 1, 99, 100)))
+        cell.pass_time(draw.choice((1.0, 1.0, 40.0)))
+        for name in cell.names:
+            if draw.random() < 0.1:
+                cell.report(name, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+        if len(cell.state.jobs) > MOST_JOBS:
+            cell.admin("delete_jobs", users=["*"], force=True)
+        numbers = [str(number) for number in list(cell.state.jobs)[-8:]]
+        self.shapes.pools["targets"] = [*numbers, *numbers, "job*", "*"]
+        self.shapes.pools["jobs"] = self.shapes.pools["hold_jid"] = numbers
+        self.shapes.pools["job_id"] = [int(number) for number in numbers]
+        self.shapes.pools["ar"] = list(cell.state.reservations)[-3:]
+
+    def _found(self, what: str, error: Exception) -> None:
+        places = [place for place in traceback.extract_tb(error.__traceback__) if "/tests/" not in place.filename]
+        where = f"{Path(places[-1].filename).name}:{places[-1].name}" if places else "?"
+        text = "".join(traceback.format_exception(error))[-3000:]
+        self.findings.add(f"{what}: {type(error).__name__} in {where}", f"{self._last}\n{text}")
+
+
+def _entries(kind: str, name: str, **changes: str) -> list[tuple[str, str, int]]:
+    text = {**KINDS[kind].template(name).attributes(), **changes}
+    return [(attribute, value, 1) for attribute, value in text.items()]
+
+
+async def _none(*_arguments: object) -> Any:
+    raise AssertionError("nothing of this is asked here")
