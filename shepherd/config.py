@@ -37,7 +37,8 @@ class TaskConfig:
     `gid_range`: as in sge_conf(5), "65400-65500". Methods: a command line or None. `notify_s`: None unless the job
     asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's warning and the end (RL-3).
     `method_timeout_s`: how long a method that is waited for may take, and after the job the client of its session.
-    `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem.
+    `cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem;
+    `processes_by_cgroup`: one of them limits h_maxproc, to the processes of the task instead of all of its owner's.
     `processors`: those that the task is bound to, [] for all of them.
     `ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
     the checkpoint to start from, 0 for none.
@@ -114,6 +115,7 @@ class TaskConfig:
     variables: dict[str, str] = field(default_factory=dict)
     cgroups: list[str] = field(default_factory=list)
     memory_by_cgroup: bool = False
+    processes_by_cgroup: bool = False
     processors: list[int] = field(default_factory=list)
     gid_range: str | None = None
     min_uid: int = 0

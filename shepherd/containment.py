@@ -75,6 +75,14 @@ class Containment:
                 return
         raise FileNotFoundError(errno.ENOENT, "no cgroup has the memory controller")
 
+    def limit_processes(self, most: int) -> None:
+        """Let the kernel refuse more processes and threads than `most`, in all. Raises OSError."""
+        for cgroup in self.cgroups:
+            if (cgroup / "pids.max").exists():
+                _put(cgroup / "pids.max", str(most))
+                return
+        raise FileNotFoundError(errno.ENOENT, "no cgroup has the pids controller")
+
     def memory_bytes(self) -> int | None:
         """Memory that the processes have together now, file cache included; None without a memory controller."""
         for cgroup in self.cgroups:

@@ -26,6 +26,7 @@ class Contain:
     cgroups: list[str]
     gid_range: str | None
     memory: int | None = None  # bytes that the cgroup is limited to
+    processes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,9 @@ Step = Bind | Contain | MakeDirectory | OpenSession | Run | Sweep | CloseSession
 
 def plan(config: TaskConfig) -> list[Step]:
     """All steps of the task in their order. Never raises: what cannot be run is a `Run` with an `error`."""
-    by_cgroup = summed_limit(config, "h_vmem") if config.memory_by_cgroup else None
-    steps: list[Step] = [Contain(config.cgroups, config.gid_range, None if by_cgroup is None else int(by_cgroup))]
+    memory = summed_limit(config, "h_vmem") if config.memory_by_cgroup else None
+    processes = config.limits.get("h_maxproc", config.limits.get("s_maxproc")) if config.processes_by_cgroup else None
+    steps: list[Step] = [Contain(config.cgroups, config.gid_range, _whole(memory), _whole(processes))]
     if config.processors:
         steps.append(Bind(config.processors))
     if config.tmpdir is not None:
@@ -133,6 +135,10 @@ def plan(config: TaskConfig) -> list[Step]:
     if config.tmpdir is not None:
         steps.append(RemoveDirectory(config.tmpdir))
     return steps
+
+
+def _whole(number: Number | None) -> int | None:
+    return None if number is None else int(number)
 
 
 def control_method_step(config: TaskConfig, name: str, method: Method, variables: dict[str, str]) -> Run:
@@ -202,10 +208,10 @@ def _job_limits(config: TaskConfig) -> list[ResourceLimit]:
 
 
 def _of_processes(config: TaskConfig) -> dict[str, Number | None]:
-    """The limits that each process has: where a cgroup limits memory, address space is free (ADR 0070)."""
-    if not config.memory_by_cgroup:
-        return config.limits
-    return {name: value for name, value in config.limits.items() if name not in ("h_vmem", "s_vmem")}
+    """The limits that each process has: where a cgroup limits memory, address space is free (ADR 0070), and where it
+    limits processes, what else its owner runs does not count."""
+    by_cgroup = {"vmem": config.memory_by_cgroup, "maxproc": config.processes_by_cgroup}
+    return {name: value for name, value in config.limits.items() if not by_cgroup.get(name[2:], False)}
 
 
 def _restart_command_line(config: TaskConfig, text: str) -> CommandLine:

@@ -33,12 +33,16 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
     except OSError as error:
         reason = f"can't hold the job's processes together: {error.strerror}"
         raise Unprepared(BEFORE["job"], reason, fault_of(error)) from error
-    if step.memory is not None:
+    for what, limit, set_limit in (
+        ("memory", step.memory, held.limit_memory),
+        ("processes", step.processes, held.limit_processes),
+    ):
         try:
-            held.limit_memory(step.memory)
+            if limit is not None:
+                set_limit(limit)
         except OSError as error:
             held.release(directory)
-            raise Unprepared(BEFORE["job"], f"can't limit the memory of the job by a cgroup: {error.strerror}") from error
+            raise Unprepared(BEFORE["job"], f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
     return held
 
 

@@ -1,4 +1,4 @@
-"""Where this host lets the daemon make cgroups, and whether they limit memory (execd_params USE_CGROUPS).
+"""Where this host lets the daemon make cgroups, and whether they limit memory and processes (execd_params USE_CGROUPS).
 
 Owns looking at the kernel's hierarchies (v2, else v1) and making the cell's own directory in each, in which shepherds
 make one a task. Says why when there is none: jobs are then held by other means. Called by the execd actor.
@@ -13,18 +13,19 @@ from pathlib import Path
 
 MOUNT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
-_V1_CONTROLLERS = ("freezer", "cpuacct", "memory")
+_V1_CONTROLLERS = ("freezer", "cpuacct", "memory", "pids")
 
 
 @dataclass(frozen=True, slots=True)
 class HostCgroups:
     """`parents`: directories in which a task gets one of its own, of one hierarchy or several; () without cgroups.
 
-    `obstacle`: why memory is not limited by them, "" when it is.
+    `obstacle`: why memory is not limited by them, "" when it is. `limit_processes`: the number of processes is.
     """
 
     parents: tuple[str, ...] = ()
     obstacle: str = ""
+    limit_processes: bool = False
 
     @property
     def limit_memory(self) -> bool:
@@ -46,23 +47,26 @@ def find_cgroups(cell: str, mount: Path = MOUNT, own: Path = _OWN) -> HostCgroup
 
 def _unified(mount: Path, own: str, name: str) -> HostCgroups:
     """Below the own cgroup, which a service manager may have delegated; else, for memory, at the top as 8.1.9 does."""
-    usable = []
+    usable: list[HostCgroups] = []
     for base in dict.fromkeys((mount / own.strip("/"), mount)):
         parent = _make(base, name)
         if parent is None or not (parent / "cgroup.kill").exists():
             continue
-        if _enable_memory(base) and _enable_memory(parent):
-            return HostCgroups((str(parent),))
-        usable.append(str(parent))
-    return HostCgroups(tuple(usable[:1]), f"no memory controller for {usable[0]}" if usable else "")
+        memory, pids = (_enable(base, name) and _enable(parent, name) for name in ("memory", "pids"))
+        found = HostCgroups((str(parent),), "" if memory else f"no memory controller for {parent}", pids)
+        if found.limit_memory:
+            return found
+        usable.append(found)
+    return usable[0] if usable else HostCgroups()
 
 
-def _enable_memory(cgroup: Path) -> bool:
+def _enable(cgroup: Path, controller: str) -> bool:
     """Let the children of a v2 cgroup have the controller. Refused where processes live in the cgroup itself."""
+    control = cgroup / "cgroup.subtree_control"
     try:
-        if "memory" not in (cgroup / "cgroup.subtree_control").read_text().split():
-            (cgroup / "cgroup.subtree_control").write_text("+memory")
-        return "memory" in (cgroup / "cgroup.subtree_control").read_text().split()
+        if controller not in control.read_text().split():
+            control.write_text(f"+{controller}")
+        return controller in control.read_text().split()
     except OSError:
         return False
 
@@ -77,7 +81,8 @@ def _controllers(mount: Path, own: Path, name: str) -> HostCgroups:
             made[controller] = str(parent)
     if "freezer" not in made:
         return HostCgroups()
-    return HostCgroups(tuple(made.values()), "" if "memory" in made else f"{mount / 'memory'} cannot be written to")
+    obstacle = "" if "memory" in made else f"{mount / 'memory'} cannot be written to"
+    return HostCgroups(tuple(made.values()), obstacle, "pids" in made)
 
 
 def _make(base: Path, name: str) -> Path | None:

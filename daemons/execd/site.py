@@ -30,7 +30,10 @@ PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs."""
+    """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs.
+
+    `process_share`: of the host's process numbers, what one job, or one user, gets unless H_MAXPROC says otherwise.
+    """
 
     host: str
     root: str
@@ -39,6 +42,7 @@ class Site:
     inherited: Mapping[str, str] = field(default_factory=dict)
     binary_path: str = ""
     architecture: str = ARCHITECTURE
+    process_share: int | None = None
 
     @property
     def active_jobs(self) -> Path:
@@ -54,6 +58,17 @@ class Site:
     @property
     def messages(self) -> Path:
         return self.spool / "messages"
+
+
+def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
+    """A quarter of the processes and threads that this host can have at a time; None where the kernel does not tell.
+
+    Deviation: 8.1.9 leaves processes unlimited; one job can then take all of them, and no daemon starts another.
+    """
+    try:
+        return min(int((kernel / name).read_text()) for name in ("pid_max", "threads-max")) // 4
+    except (OSError, ValueError):
+        return None
 
 
 def task_directory(active_jobs: Path, key: TaskKey) -> Path:
@@ -102,9 +117,10 @@ def read_site(host: str, root: str, cell: str, spool: Path) -> Site:
     """Return the site with what the supervisor saved; without that, an empty inherited environment."""
     try:
         saved = json.loads((spool / _STATE).read_text(encoding="utf-8", errors="surrogateescape"))
-        return Site(host, root, cell, spool, dict(saved["environment"]), str(saved["binary_path"]))
+        environment, binary_path = dict(saved["environment"]), str(saved["binary_path"])
     except (OSError, ValueError, KeyError, TypeError):
-        return Site(host, root, cell, spool)
+        environment, binary_path = {}, ""
+    return Site(host, root, cell, spool, environment, binary_path, process_share=process_share())
 
 
 @dataclass(frozen=True, slots=True)

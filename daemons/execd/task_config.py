@@ -48,6 +48,8 @@ def task_config(
     files = redirected(files, staged)
     places = task_places(start, site, cwd, files)
     bounds = limits(start, configuration)
+    if site.process_share is not None and "s_maxproc" not in bounds:
+        bounds.setdefault("h_maxproc", site.process_share)
     result: dict[str, Value] = {
         "job_id": job.id,
         "task_id": start.key[1],
@@ -229,6 +231,7 @@ def _restrained(restraint: Restraint, limits: dict[str, float | None]) -> dict[s
     return {
         "cgroups": list(cgroups.parents),
         "memory_by_cgroup": cgroups.limit_memory and limits.get("h_vmem") is not None,
+        "processes_by_cgroup": cgroups.limit_processes,
         "processors": list(restraint.processors) if restraint.kind == "set" else [],
         "cores": list(restraint.cores),
         "confinement": msgspec.to_builtins(confinement(restraint, limits)),

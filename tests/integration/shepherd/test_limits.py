@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -236,3 +237,17 @@ def test_each_limit_exceeded(
     python = {"command": "/usr/bin/python3", "args": ["-S", "-c", program]}
     task = user_cell.run(**python, no_shell=True, limits=limits)
     assert (task.exit["failed"], task.exit["exit_status"]) == (failed, exit_status), task.stderr[-300:]
+
+
+@pytest.mark.statement("RL-10", "EX-6")
+def test_processes_beyond_the_limit_of_the_cgroup_are_refused(root_cell: Cell) -> None:
+    """However many its owner has elsewhere: those of the task count."""
+    if not cgroups().limit_processes:
+        pytest.skip("no pids controller")
+    fork = "for number in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 1000 & done; echo all\n"
+    config = {"use_cgroups": True, "processes_by_cgroup": True, "login_shells": []}
+    few = root_cell.run(fork, limits={"h_maxproc": 10}, **config)
+    assert "fork" in few.stderr and few.stdout == "" and few.exit["exit_status"] != 0
+    assert root_cell.run(fork, limits={"h_maxproc": 20}, **config).stdout == "all\n"
+    path = few.directory / "cgroup"
+    assert not any(Path(line).exists() for line in path.read_text().split())

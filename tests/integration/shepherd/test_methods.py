@@ -197,6 +197,7 @@ def test_an_operators_deletion_of_a_running_job_leaves_its_epilog_alone(cell: Ce
     task.command("end")
     end = task.wait()
     assert (end["failed"], end["exit_status"]) == (100, 137)
+    assert "the job was to be deleted" in end["reason"]
     assert (cell.home / "epilog").read_text() == "down\n"
 
 

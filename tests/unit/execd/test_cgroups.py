@@ -21,7 +21,7 @@ def hierarchy(path: Path, name: str, memory: bool | None = None) -> None:
         (directory / "cgroup.procs").touch()
         if memory is not None:
             (directory / "cgroup.kill").touch()
-            (directory / "cgroup.subtree_control").write_text("cpu memory" if memory else "cpu")
+            (directory / "cgroup.subtree_control").write_text("cpu memory pids" if memory else "cpu")
 
 
 def own(tmp_path: Path, text: str) -> Path:
@@ -35,7 +35,7 @@ def test_v2_below_the_own_cgroup(mount: Path, tmp_path: Path) -> None:
     hierarchy(mount, "none", memory=True)
     hierarchy(mount / "ge.service", "sge.default", memory=True)
     found = find_cgroups("default", mount, own(tmp_path, "0::/ge.service\n"))
-    assert found == HostCgroups((str(mount / "ge.service" / "sge.default"),))
+    assert found == HostCgroups((str(mount / "ge.service" / "sge.default"),), limit_processes=True)
     assert found.limit_memory
 
 
@@ -47,25 +47,25 @@ def test_v2_at_the_top_where_the_own_cgroup_holds_processes(mount: Path, tmp_pat
     control.unlink()
     control.mkdir()  # cannot be written to, for root either
     found = find_cgroups("default", mount, own(tmp_path, "0::/ge.service\n"))
-    assert found == HostCgroups((str(mount / "sge.default"),))
+    assert found == HostCgroups((str(mount / "sge.default"),), limit_processes=True)
 
 
 @pytest.mark.statement("EX-6")
 def test_v1_in_each_controller(mount: Path, tmp_path: Path) -> None:
-    for controller in ("freezer", "memory"):
+    for controller in ("freezer", "memory", "pids"):
         hierarchy(mount / controller / "box", "sge.default")
         (mount / controller / "cgroup.procs").touch()
-    text = "3:memory:/box\n2:cpu,cpuacct:/\n1:freezer:/box\n"
+    text = "4:pids:/box\n3:memory:/box\n2:cpu,cpuacct:/\n1:freezer:/box\n"
     found = find_cgroups("default", mount, own(tmp_path, text))
-    assert found.parents == tuple(str(mount / each / "box" / "sge.default") for each in ("freezer", "memory"))
-    assert found.limit_memory
+    assert found.parents == tuple(str(mount / each / "box" / "sge.default") for each in ("freezer", "memory", "pids"))
+    assert found.limit_memory and found.limit_processes
 
 
 @pytest.mark.statement("EX-6")
 def test_without_a_memory_controller_or_any_the_reason_is_said(mount: Path, tmp_path: Path) -> None:
     hierarchy(mount / "freezer", "sge.default")
     found = find_cgroups("default", mount, own(tmp_path, "1:freezer:/\n"))
-    assert found.parents and not found.limit_memory
+    assert found.parents and not found.limit_memory and not found.limit_processes
     assert found.obstacle == f"{mount / 'memory'} cannot be written to"
     nowhere = find_cgroups("default", tmp_path / "nothing", own(tmp_path, ""))
     assert nowhere == HostCgroups(obstacle=f"there are none at {tmp_path / 'nothing'}")

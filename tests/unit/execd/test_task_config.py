@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from daemons.execd.cgroups import HostCgroups
+from daemons.execd.restraints import Restraint
+from daemons.execd.site import process_share, read_site
 from daemons.execd.task_config import Value, pe_hostfile, task_config
 from gridengine.state.jobs import Grant
 from shepherd.config import parse_config
@@ -145,3 +150,31 @@ def test_processors_of_each_granted_queue() -> None:
 def test_limits_that_are_booked_once_a_job_are_not_multiplied() -> None:
     made = config({"hard": {"h_vmem": "2G"}}, granted=[Grant("all.q@g1", 4)], per_job_limits=["h_vmem"])
     assert (made["slots"], made["per_job_limits"]) == (4, ["h_vmem"])
+
+
+@pytest.mark.statement("RL-10")
+@pytest.mark.parametrize(
+    ("parameters", "hard", "soft"),
+    [("none", 8192, None), ("H_MAXPROC=50", 50, None), ("H_MAXPROC=infinity", None, None), ("S_MAXPROC=5", None, 5)],
+)
+def test_processes_are_limited_whatever_nobody_says(parameters: str, hard: int | None, soft: int | None) -> None:
+    site = dataclasses.replace(SITE, process_share=8192)
+    made = task_config(start(), site, configuration(execd_params=parameters), ALICE, lambda user: None)["limits"]
+    assert isinstance(made, dict)
+    assert (made.get("h_maxproc"), made.get("s_maxproc")) == (hard, soft)
+
+
+@pytest.mark.statement("RL-10")
+def test_the_share_of_a_job_in_the_process_numbers_of_its_host(tmp_path: Path) -> None:
+    (tmp_path / "pid_max").write_text("4194304\n")
+    assert process_share(tmp_path) is None
+    (tmp_path / "threads-max").write_text("200000\n")
+    assert process_share(tmp_path) == 50000
+    assert read_site("h", "/r", "c", tmp_path).process_share == process_share()
+
+
+@pytest.mark.statement("RL-10", "EX-6")
+def test_where_cgroups_count_processes_they_do() -> None:
+    restraint = Restraint(cgroups=HostCgroups(("/cg",), "no memory", True))
+    made = task_config(start(), SITE, configuration(), ALICE, lambda user: None, restraint)
+    assert (made["processes_by_cgroup"], made["memory_by_cgroup"]) == (True, False)

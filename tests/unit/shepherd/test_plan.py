@@ -137,6 +137,16 @@ def test_files() -> None:
     assert run(config(pe_stop="/s", **both), "pe_stop").output == Output("/dev/null", "/o", "/e", "j.o7", "j.e7")
 
 
+@pytest.mark.statement("RL-10", "EX-6")
+@pytest.mark.parametrize(
+    ("limits", "most"), [({"h_maxproc": 50}, 50), ({"s_maxproc": 5}, 5), ({"h_maxproc": None}, None), ({}, None)]
+)
+def test_where_a_cgroup_limits_processes_those_of_the_job_alone_count(limits: dict[str, int | None], most: int | None) -> None:
+    found = config(limits=limits, processes_by_cgroup=True, cgroups=["/cg"])
+    assert plan(found)[0] == Contain(["/cg"], None, None, most)
+    assert run(found).limits == []
+
+
 @pytest.mark.statement("QC-25", "EX-20")
 def test_a_method_of_another_user_has_nothing_of_the_jobs_environment() -> None:
     environments = {"environment": {"HOME": "/home/alice", "TAR_OPTIONS": "x"}, "method_environment": {"JOB_ID": "7"}}
