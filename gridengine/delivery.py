@@ -173,11 +173,32 @@ class Checkpointed(Struct, tag="checkpointed"):
     pid: int
 
 
-class Inventory(Struct, tag="inventory"):
-    """Every task that has a directory on the host; sent after any restart of the execd or the qmaster."""
+class Origin(Struct, omit_defaults=True):
+    """Whose a task on a host is, as its start said: by that a master knows it again, or adopts it.
+
+    `submit_time`: of its job, as it was first; `time`: of its dispatch. `owner` "": not known (a start by an earlier version).
+    """
+
+    owner: str = ""
+    submit_time: float = 0.0
+    time: float = 0.0
+    granted: list[Grant] = field(default_factory=list)
+    pe: str = ""
+
+    @classmethod
+    def of(cls, start: Start) -> Origin:
+        return cls(start.job.owner, start.job.submitted, start.time, start.granted, start.pe_name)
+
+
+class Inventory(Struct, tag="inventory", omit_defaults=True):
+    """Every task that has a directory on the host; sent after any restart of the execd or the qmaster.
+
+    `origins`: of each task, in the same order; fewer when they are not known.
+    """
 
     keys: list[TaskKey]
     incarnation: str = ""
+    origins: list[Origin] = field(default_factory=list)
 
 
 Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inventory
@@ -186,11 +207,13 @@ Report = Started | Ended | Load | UsageReport | Checkpointed | HostFaults | Inve
 class Verdict(Struct, omit_defaults=True):
     """Answer to one report, in order. `forget`: tasks whose files (and processes) are to be removed now.
 
+    `strays`: tasks that this master does not know; the host keeps them, and their ends for a master that does.
     `unknown_hosts`: hosts of a load report that are no exec hosts.
     """
 
     ok: bool = True
     forget: list[TaskKey] = field(default_factory=list)
+    strays: list[TaskKey] = field(default_factory=list)
     unknown_hosts: list[str] = field(default_factory=list)
 
 

@@ -18,7 +18,7 @@ from daemons.qmaster.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.config import KINDS
-from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Renice, Start
+from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Origin, Renice, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
 from gridengine.state.events import AnyEvent, ObjectSet, encode_events
 from gridengine.state.jobs import TaskKey
@@ -185,7 +185,9 @@ class Cell:
         self.report(host, ended)
 
     def inventory(self, host: str) -> list[Any]:
-        return self.report(host, Inventory([key for key, where in self.running.items() if where == host]))
+        keys = [key for key, where in self.running.items() if where == host]
+        started = {start.key: Origin.of(start) for start in self.starts}
+        return self.report(host, Inventory(keys, "boot1", [started.get(key, Origin()) for key in keys]))
 
     # --- looking -------------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
+from clients import gdi
 from clients.addresses import host_addresses
 from clients.admin.cell import Cell, CellFiles, read_cell
 from clients.admin.certificate import belongs_together, validity
@@ -64,6 +65,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         *check_daemons(cell),
         *check_ports(cell),
         *check_qmaster(cell, installation),
+        *check_strays(cell),
     ]
 
 
@@ -245,6 +247,24 @@ def check_qmaster(cell: Cell, installation: Installation) -> Iterator[Finding]:
     else:
         said = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
         yield Finding(f"qconf -sss says: {said[0]}", "start the daemons: gridengine start")
+
+
+def check_strays(cell: Cell) -> Iterator[Finding]:
+    """The hosts have no task that the cell does not know. Says nothing where the qmaster cannot be asked."""
+    os.environ.update(cell.environment())
+    try:
+        answer = gdi.call("strays", {})
+    except gdi.Unreachable:
+        return
+    rows = answer.data["strays"] if answer.data else []
+    for host, job, task, owner, submitted in rows:
+        when = f", submitted {datetime.fromtimestamp(submitted):%Y-%m-%d %H:%M}," if submitted else ""
+        yield Finding(
+            f'host {host} has task {job}.{task} of user "{owner or "?"}"{when} which this cell does not know',
+            f"put back the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}",
+        )
+    if not rows:
+        yield Finding("hosts have no task that the cell does not know")
 
 
 def _connects(host: str, port: int) -> bool:

@@ -22,7 +22,7 @@ from daemons.execd.job_scripts import write_new
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import pe_hostfile, task_config
-from gridengine.delivery import Ended, Start
+from gridengine.delivery import Ended, Origin, Start
 from gridengine.reserved_usage import Allocation
 from gridengine.state.jobs import Confinement, TaskKey, Usage
 from gridengine.topology import Core
@@ -30,6 +30,7 @@ from gridengine.topology import Core
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
 _KEPT = "kept"
+_ORIGIN = "origin"
 
 
 class StartFault(Exception):
@@ -110,6 +111,7 @@ def create(
         _make_empty(draft)
         # the environment is in it: nobody else may read it
         write_new(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
+        write_new(draft / _ORIGIN, msgspec.json.encode(Origin.of(start)), 0o600)
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if directory.exists():
@@ -124,12 +126,13 @@ def create(
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A task's directory, the submit time of its job, and what the task has of the host."""
+    """A task's directory, the submit time of its job as it was at its start, what it has of the host, and whose it is."""
 
     directory: Path
     submitted: float
     cores: list[Core]
     confinement: Confinement | None
+    origin: Origin
 
 
 def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
@@ -149,8 +152,19 @@ def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
         key: TaskKey = (identity.job_id, identity.task_id, identity.attempt)
         if identity.slave:
             key = (*key, identity.slave)
-        found[key] = Found(directory, identity.submit_time, identity.cores, identity.confinement)
+        found[key] = Found(
+            *(directory, identity.submit_time, identity.cores, identity.confinement),
+            _read_origin(directory),
+        )
     return found
+
+
+def _read_origin(directory: Path) -> Origin:
+    """Whose the task is; empty where an earlier version started it."""
+    try:
+        return msgspec.json.decode((directory / _ORIGIN).read_bytes(), type=Origin)
+    except (OSError, msgspec.MsgspecError):
+        return Origin()
 
 
 def read_end(key: TaskKey, directory: Path) -> Ended | None:

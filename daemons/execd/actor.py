@@ -39,7 +39,6 @@ from gridengine.delivery import (
     Forget,
     HostFaults,
     Instruction,
-    Inventory,
     Renice,
     Report,
     Signal,
@@ -83,8 +82,8 @@ class ExecdActor:
         self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
         self._reporter = Reporter(
-            *(self._send, self._tries, self._everything),
-            *(self._tasks.acknowledged, self._forget, self._unknown_hosts),
+            *(self._send, self._tries, self._everything, self._tasks.acknowledged),
+            *(self._forget, self._tasks.keep_strays, self._unknown_hosts),
         )
         self._tasks.look_for_ends()
         self._configured = asyncio.Event()
@@ -189,8 +188,7 @@ class ExecdActor:
 
     def _everything(self) -> list[Report]:
         """What the other side must know after a restart of either."""
-        inventory = Inventory(sorted(self._tasks.directories), load.incarnation())
-        return [inventory, self._load.full(time.time()), HostFaults(self._health.faults)]
+        return [self._tasks.inventory(load.incarnation()), self._load.full(time.time()), HostFaults(self._health.faults)]
 
     def _forget(self, keys: list[TaskKey]) -> None:
         forgetting = asyncio.get_running_loop().create_task(self._tasks.forget_all(keys))

@@ -30,7 +30,7 @@ class Reporter:
     """Reports on their way. `send(data)` gives the verdicts' bytes or raises; `full()` makes what a (re)started side
     must hear first: the inventory and all load values. `tries` puts reports into their order and weighs the answers.
     `on_acknowledged(keys)`: the qmaster has the ends of these tasks; `on_forget(keys)`: tasks that are to go;
-    `on_unknown(hosts)`: load was reported of hosts that do not exist.
+    `on_strays(keys)`: tasks that the qmaster does not know; `on_unknown(hosts)`: load was reported of hosts that do not exist.
     """
 
     def __init__(
@@ -40,10 +40,12 @@ class Reporter:
         full: Callable[[], list[Report]],
         on_acknowledged: Callable[[list[TaskKey]], None],
         on_forget: Callable[[list[TaskKey]], None],
+        on_strays: Callable[[list[TaskKey]], None],
         on_unknown: Callable[[list[str]], None],
     ) -> None:
         self._send, self._tries, self._full = send, tries, full
-        self._on_acknowledged, self._on_forget, self._on_unknown = on_acknowledged, on_forget, on_unknown
+        self._on_acknowledged, self._on_forget = on_acknowledged, on_forget
+        self._on_strays, self._on_unknown = on_strays, on_unknown
         self._pending: list[Report] = []
         self._full_wanted = True  # this side has just started
         self._news = asyncio.Event()
@@ -107,11 +109,15 @@ class Reporter:
         for report, verdict in zip(batch, verdicts, strict=False):
             if not isinstance(report, Ended):
                 continue
+            if report.key in verdict.strays:
+                continue
             if verdict.ok:
                 acknowledged.append(report.key)
             else:
                 refused.append(report)
         self._on_acknowledged(acknowledged)
+        if strays := [key for verdict in (*on_first, *verdicts) for key in verdict.strays]:
+            self._on_strays(strays)
         forget = [key for verdict in (*on_first, *verdicts) for key in verdict.forget]
         if forget:
             self._on_forget(forget)

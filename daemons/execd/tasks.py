@@ -25,7 +25,19 @@ from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
 from daemons.execd.task_config import limits
 from daemons.execd.tries import Tries
-from gridengine.delivery import Acknowledgement, Checkpointed, Forget, Renice, Signal, Stamp, Start, Started, UsageReport
+from gridengine.delivery import (
+    Acknowledgement,
+    Checkpointed,
+    Forget,
+    Inventory,
+    Origin,
+    Renice,
+    Signal,
+    Stamp,
+    Start,
+    Started,
+    UsageReport,
+)
 from gridengine.reserved_usage import reserved
 from gridengine.state.jobs import TaskKey, Usage
 
@@ -66,6 +78,8 @@ class Tasks:
         for key, task in found.items():
             restraints.keep(key, task.cores)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
+        self._origins = {key: task.origin for key, task in found.items()}
+        self._strays: set[TaskKey] = set()  # the qmaster does not know them
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end
         self._usage: dict[TaskKey, Usage] = {}
@@ -89,6 +103,10 @@ class Tasks:
         key, configuration = start.key, self.configuration
         if configuration is None:
             raise NotNow("the host has no configuration yet")
+        if any(stray[:2] == key[:2] for stray in self._strays):
+            reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
+            _log.error("cannot start task %d.%d: %s", *key[:2], reason)
+            return Acknowledgement(False, active_jobs.FAILED_EARLY, reason)
         if key not in self.directories:
             await self._clear_earlier_attempts(key)
         if key not in self.directories:
@@ -134,6 +152,7 @@ class Tasks:
         self.directories[start.key] = directory
         self._submitted[start.key] = start.submit_time
         self._by_path[str(directory)] = start.key
+        self._origins[start.key] = Origin.of(start)
         limited = limits(start, configuration) if restraint.cgroups is not None else {}
         self._confinements[start.key] = confinement(restraint, limited)
         if restraint.cores:
@@ -222,6 +241,24 @@ class Tasks:
                     raise NotNow("the launcher of the host does not run") from None
                 await asyncio.sleep(_RETRY_S)
 
+    # --- what the qmaster knows of ---------------------------------------------------------------------------------
+
+    def inventory(self, incarnation: str) -> Inventory:
+        """All tasks here, and whose they are. The ends of strays are reported again: this qmaster may know them."""
+        again, self._strays = self._strays, set()
+        for key in sorted(again & self._ended):
+            self._ended.discard(key)
+            self._look_for_end(key)
+        keys = sorted(self.directories)
+        return Inventory(keys, incarnation, [self._origins.get(key, Origin()) for key in keys])
+
+    def keep_strays(self, keys: Iterable[TaskKey]) -> None:
+        """Tasks that the qmaster does not know: they go on, and their ends stay here until one does, or has them ended."""
+        for key in keys:
+            if key in self.directories and key not in self._strays:
+                self._strays.add(key)
+                _log.warning("the qmaster does not know task %d.%d; it is left alone", *key[:2])
+
     # --- ends -----------------------------------------------------------------------------------------------------
 
     def acknowledged(self, keys: Iterable[TaskKey]) -> None:
@@ -272,7 +309,8 @@ class Tasks:
         self._confinements.pop(key, None)
         directory = self.directories.pop(key)
         del self._by_path[str(directory)]
-        for known in (self._ended, self._forgotten, self._checkpointed):
+        self._origins.pop(key, None)
+        for known in (self._ended, self._forgotten, self._checkpointed, self._strays):
             known.discard(key)
         self._usage.pop(key, None)
         self._idle.pop(key, None)

@@ -64,6 +64,8 @@ class Dispatcher:
             return sorted(hosts_of(task)) if task is not None and task.host else []
         if isinstance(event, ev.TasksReprioritized):
             return sorted({task.host for job, number, _ in event.changes if (task := state.task(job, number)) is not None})
+        if isinstance(event, ev.StraysAbandoned):
+            return [event.host]
         if isinstance(event, ev.SlaveRequested):
             return [event.slave.host]
         if isinstance(event, ev.SlaveCommandApplied):

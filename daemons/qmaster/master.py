@@ -33,7 +33,7 @@ from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
 from daemons.qmaster.subordination import configured_hosts, subordination_changes, touched_hosts
 from daemons.qmaster.timers import clock_step, due
-from gridengine.delivery import Acknowledgement, Instruction, Report, Stamp, Verdict
+from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
@@ -44,7 +44,9 @@ from gridengine.state.events import (
     HostLost,
     ObjectRemoved,
     ObjectSet,
+    StraysFound,
 )
+from gridengine.state.jobs import TaskKey
 from gridengine.state.state import State
 from gridengine.state.volatile import carry_over
 
@@ -95,9 +97,30 @@ class Master:
 
     def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
         """Take a batch of reports of a host. The verdicts may be given once committed."""
-        outcome = host_reports(self.state, host, reports, self.world().now)
+        outcome = host_reports(self.state, host, reports, self.world().now, self._was_here)
+        for event in outcome.events:
+            if isinstance(event, StraysFound):
+                self._tell_of_strays(event)
         self.record(outcome, DAEMON)
         return outcome.verdicts
+
+    def _was_here(self, key: TaskKey, origin: Origin) -> bool:
+        """Whether the accounting index, with what waits to be written, has an end of this task."""
+        waiting = (fields for t in self._queued for job_id, _, fields in t.accounting if job_id == key[0])
+        return any(
+            fields[35] in ("0", str(key[1]))
+            and (not origin.owner or (fields[3], fields[8]) == (origin.owner, str(int(origin.submit_time))))
+            for fields in (*waiting, *(fields for _, fields in self.spool.accounting([key[0]])))
+        )
+
+    def _tell_of_strays(self, event: StraysFound) -> None:
+        known = self.state.hosts.get(event.host)
+        for stray in event.strays:
+            if known is None or stray not in known.strays:
+                _log.warning(
+                    'host %s has task %s of user "%s", which this cell does not know: it is left alone (qdel -f %d ends it)',
+                    *(event.host, ".".join(map(str, stray.key[:2])), stray.owner or "?", stray.key[0]),
+                )
 
     def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:
         """Take what a host answered to instructions."""

@@ -32,8 +32,16 @@ def accounting(master: Master, body: Body, caller: Caller) -> Answer:
     return Answer(data={"records": records})
 
 
+def strays(master: Master, body: Body, caller: Caller) -> Answer:
+    """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
+    hosts = sorted(master.state.hosts.items())
+    rows = [[name, *stray.key[:2], stray.owner, stray.submit_time] for name, host in hosts for stray in host.strays]
+    return Answer(data={"strays": rows})
+
+
 READERS: dict[str, Reader] = {
     **CONFIGURATION_READERS,
     "accounting": accounting,
+    "strays": strays,
     **VIEWS,
 }

@@ -229,7 +229,7 @@ def _task_requeued(state: State, event: ev.TaskRequeued) -> None:
     task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
     task.requeued_at = event.time
     if event.behind:
-        job.submit_time = event.time
+        job.first_submit_time, job.submit_time = job.submitted, event.time
     if event.restart and not event.error:
         task.restarts += 1
 

@@ -54,6 +54,21 @@ def _execd_started(state: State, event: ev.ExecdStarted) -> None:
     state.hosts.setdefault(event.host, Host(event.host)).execd = event.process
 
 
+def _strays_found(state: State, event: ev.StraysFound) -> None:
+    state.hosts.setdefault(event.host, Host(event.host)).strays = event.strays
+
+
+def _strays_abandoned(state: State, event: ev.StraysAbandoned) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.strays = [stray for stray in host.strays if stray.key not in event.keys]
+        host.abandoned += [key for key in event.keys if key not in host.abandoned]
+
+
+def _job_numbers_raised(state: State, event: ev.JobNumbersRaised) -> None:
+    state.next_job_id = max(state.next_job_id, event.next_job_id)
+
+
 def _host_lost(state: State, event: ev.HostLost) -> None:
     host = state.hosts.get(event.host)
     if host is not None:
@@ -72,6 +87,9 @@ HOST_HANDLERS: dict[type, Callable[[State, Any], None]] = {
     ev.HostHeard: _host_heard,
     ev.HostBooted: _host_booted,
     ev.ExecdStarted: _execd_started,
+    ev.StraysFound: _strays_found,
+    ev.StraysAbandoned: _strays_abandoned,
+    ev.JobNumbersRaised: _job_numbers_raised,
     ev.HostLost: _host_lost,
     ev.ClockStepped: _clock_stepped,
 }

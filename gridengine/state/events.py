@@ -274,6 +274,9 @@ class InstanceErrorsCleared(Event, frozen=True, tag=True):
 HostHeard = host_events.HostHeard
 HostBooted = host_events.HostBooted
 ExecdStarted = host_events.ExecdStarted
+StraysFound = host_events.StraysFound
+StraysAbandoned = host_events.StraysAbandoned
+JobNumbersRaised = host_events.JobNumbersRaised
 HostLost = host_events.HostLost
 ClockStepped = host_events.ClockStepped
 
@@ -380,6 +383,9 @@ AnyEvent = (
     | HostHeard
     | HostBooted
     | ExecdStarted
+    | StraysFound
+    | StraysAbandoned
+    | JobNumbersRaised
     | HostLost
     | ClockStepped
     | ReservationGranted

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from gridengine.state.event_base import Event
+from gridengine.state.hosts import Stray
+from gridengine.state.jobs import TaskKey
 
 
 class HostHeard(Event, frozen=True, tag=True):
@@ -33,6 +35,27 @@ class ExecdStarted(Event, frozen=True, tag=True):
 
     host: str
     process: str
+
+
+class StraysFound(Event, frozen=True, tag=True):
+    """All tasks of the host's last inventory that the cell does not know (ADR 93)."""
+
+    durable: ClassVar[bool] = False
+    host: str
+    strays: list[Stray]
+
+
+class StraysAbandoned(Event, frozen=True, tag=True):
+    """An operator ends these strays: the host is told to kill and forget them."""
+
+    host: str
+    keys: list[TaskKey]
+
+
+class JobNumbersRaised(Event, frozen=True, tag=True):
+    """The next job gets this number or a later one: those before it are in use on hosts."""
+
+    next_job_id: int
 
 
 class HostLost(Event, frozen=True, tag=True):

@@ -7,6 +7,14 @@ from msgspec import Struct, field
 from gridengine.config.hosts import STATIC_LOAD
 
 
+class Stray(Struct, omit_defaults=True):
+    """A task on a host that the cell does not know. `owner` "" and `submit_time` 0 (of its job, epoch s): not known."""
+
+    key: tuple[int, ...]
+    owner: str = ""
+    submit_time: float = 0.0
+
+
 class Host(Struct, omit_defaults=True):
     """Runtime state of an exec host; its configuration is the object of kind `exec_host`.
 
@@ -16,6 +24,7 @@ class Host(Struct, omit_defaults=True):
     `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
     `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
     `abandoned`: tasks and slave tasks whose tries are over, which the host has still to kill and forget (QF-14, TI-5).
+    `strays`: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93).
     `execd`: the process of sge_execd that last said hello (QC-38).
     """
 
@@ -28,6 +37,7 @@ class Host(Struct, omit_defaults=True):
     incarnation: str = ""
     execd: str = ""
     abandoned: list[tuple[int, ...]] = field(default_factory=list)
+    strays: list[Stray] = field(default_factory=list)
 
     def forget(self) -> None:
         """It is not up: of what it reported only that stays known which does not change (LS-8, QI-18; O)."""

@@ -155,6 +155,7 @@ class Job(Struct, omit_defaults=True):
     """A submitted job. Times are epoch seconds. Field names follow sge_submit(1) and `qstat -j`.
 
     `hard`/`soft`: resource requests by full complex name. `rerun`, `pty`: None when the user said nothing.
+    `submit_time` moves when a task is to wait behind others; then `first_submit_time` is what it was at first.
     `pending`: tasks that were never started. `holds`: tasks per hold type (`Hold` value as key).
     `task_range`: first, last and step as submitted; `array` holds the tasks that come of it.
     `ar`, `ar_time`: its advance reservation and when that was made, 0 without one.
@@ -172,6 +173,7 @@ class Job(Struct, omit_defaults=True):
     group: str
     gid: int
     submit_time: float
+    first_submit_time: float = 0.0
     submit_host: str = ""
     version: int = 0
     project: str = ""
@@ -236,6 +238,11 @@ class Job(Struct, omit_defaults=True):
     pending: Ranges = field(default_factory=Ranges)
     holds: dict[int, Ranges] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
+
+    @property
+    def submitted(self) -> float:
+        """When it was submitted, which tells it from other jobs that had or will have its number."""
+        return self.first_submit_time or self.submit_time
 
     @property
     def is_array(self) -> bool:

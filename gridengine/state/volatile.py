@@ -10,7 +10,7 @@ from msgspec import structs
 
 from gridengine.state.state import State
 
-_OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by")
+_OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "strays")
 
 
 def carry_over(old: State, new: State) -> None:

@@ -4,6 +4,7 @@ A name or pattern means the caller's own jobs, operator or not, unless -u names 
 A pending task goes at once; a task at a host is marked and goes when its host reports the end; `-f` of an operator removes
 it at once, and its host is told to kill and forget it. Owners, where ENABLE_FORCED_QDEL lets them, force only what a
 regular deletion cannot reach: tasks of a host that does not answer. ENABLE_FORCED_QDEL_IF_UNKNOWN does that without -f.
+An operator's `-f` of a number also ends strays, tasks of that number on hosts that this cell does not know (ADR 93).
 Source: qdel(1) -f, -u; sge_conf(5) qmaster_params.
 """
 
@@ -13,13 +14,14 @@ from collections.abc import Callable
 
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.rerun import qmaster_flags
+from daemons.qmaster.decide.strays import strays_of
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.ranges import Ranges
-from gridengine.state.events import PendingTasksDeleted, TaskDeletionRequested, TaskEnded
+from gridengine.state.events import PendingTasksDeleted, StraysAbandoned, TaskDeletionRequested, TaskEnded
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
@@ -42,7 +44,12 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     forced = _forced(state, request, operator)
     for target, found in selection:
         found = [selected for selected in found if _remaining(selected.job, gone)]
-        if not found:
+        strays = strays_of(state, target) if request.force and operator else {}
+        for host, keys in strays.items():
+            decision.events.append(StraysAbandoned(host, keys))
+            for key in keys:
+                decision.answer.info(f"{caller.user} forced the end of the stray task {key[0]}.{key[1]} on host {host}")
+        if not found and not strays:
             _nothing(decision, target, caller, request)
         for selected in found:
             if not may_control(selected.job, caller, operator):

@@ -7,17 +7,34 @@ Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, A
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from itertools import zip_longest
+
 import msgspec
 
 from daemons.qmaster.accounting import killed_record, record
 from daemons.qmaster.decide.failures import Fault, Then, judge
 from daemons.qmaster.decide.host_faults import fault_events
 from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
-from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, live_slave, lost_slave, slave_ended
+from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, lost_slave, slave_ended
+from daemons.qmaster.decide.strays import Standing, WasHere, adoption, standing, stray_events
 from daemons.qmaster.decision import Decision
-from gridengine.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Report, Started, UsageReport, Verdict
+from gridengine.delivery import (
+    Checkpointed,
+    Ended,
+    HostFaults,
+    Inventory,
+    Load,
+    Origin,
+    Report,
+    Started,
+    UsageReport,
+    Verdict,
+)
 from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.hosts import Stray
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
@@ -32,42 +49,52 @@ class Outcome(Decision):
     verdicts: list[Verdict] = []
 
 
-def host_reports(state: State, host: str, reports: list[Report], now: float) -> Outcome:
-    """The decision on one batch of reports. Reports about tasks that are unknown or over are answered `forget`."""
+def host_reports(state: State, host: str, reports: list[Report], now: float, was_here: WasHere) -> Outcome:
+    """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
+    this cell does not know `strays`."""
     outcome = Outcome(verdicts=[])
     ended: set[TaskKey] = set()
+    adopted: set[TaskKey] = set()
+    judged = partial(standing, state, host, was_here=was_here)
     for report in reports:
         verdict = Verdict()
         if isinstance(report, Load):
             _load(state, host, report, now, outcome)
             verdict.unknown_hosts = _load_of_others(state, host, report, now, outcome)
         elif isinstance(report, Started):
-            _started(state, report, outcome, verdict)
+            _started(state, report, judged(report.key, Origin()), outcome, verdict)
         elif isinstance(report, Ended):
-            if report.key in ended:
+            found = judged(report.key, Origin())
+            if report.key in adopted:
+                verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
+            elif found in (Standing.LATER, Standing.UNKNOWN):
+                verdict.strays.append(report.key)
+            elif report.key in ended:
                 pass
             elif len(report.key) == SLAVE_KEY:
                 slave_ended(state, report, outcome)
             else:
                 _ended(state, host, report, now, outcome)
-            ended.add(report.key)
-            verdict.forget.append(report.key)
+            if found in (Standing.LIVE, Standing.OVER):
+                ended.add(report.key)
+                verdict.forget.append(report.key)
         elif isinstance(report, UsageReport):
-            _usage(state, report, outcome, verdict)
+            _usage(report, judged(report.key, Origin()), outcome, verdict)
         elif isinstance(report, Checkpointed):
             _checkpointed(state, report.key, report.pid, outcome)
         elif isinstance(report, HostFaults):
             outcome.events += fault_events(state, host, report.faults)
         else:
-            _inventory(state, host, report, now, outcome, verdict, ended)
+            adopted |= _unknown_here(state, host, report, judged, now, outcome, verdict)
+            _inventory(state, host, report, now, outcome, ended)
         outcome.verdicts.append(verdict)
     return outcome
 
 
-def _usage(state: State, report: UsageReport, outcome: Outcome, verdict: Verdict) -> None:
+def _usage(report: UsageReport, found: Standing, outcome: Outcome, verdict: Verdict) -> None:
     used = report.usage
-    if not _known(state, report.key):
-        verdict.forget.append(report.key)
+    if found is not Standing.LIVE:
+        verdict.forget.extend([report.key] if found is Standing.OVER else [])
     elif len(report.key) < SLAVE_KEY:
         outcome.events.append(ev.TaskUsageReported(*try_of(report.key), used))
     else:
@@ -83,11 +110,6 @@ def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> Non
 def _live(state: State, key: TaskKey) -> Task | None:
     task = state.task(*try_of(key))
     return task if task is not None and task.status != "pending" else None
-
-
-def _known(state: State, key: TaskKey) -> bool:
-    """Whether a try, or a slave task, is at work as far as the state says."""
-    return (_live if len(key) < SLAVE_KEY else live_slave)(state, key) is not None
 
 
 def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -> None:
@@ -115,22 +137,45 @@ def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Ou
     return unknown
 
 
-def _started(state: State, report: Started, outcome: Outcome, verdict: Verdict) -> None:
-    if len(report.key) == SLAVE_KEY:
-        if live_slave(state, report.key) is None:
-            verdict.forget.append(report.key)
-        return
-    task = _live(state, report.key)
-    if task is None:
+def _started(state: State, report: Started, found: Standing, outcome: Outcome, verdict: Verdict) -> None:
+    if found is Standing.OVER:
         verdict.forget.append(report.key)
-    elif task.status == "transferring":
+    task = _live(state, report.key) if found is Standing.LIVE and len(report.key) < SLAVE_KEY else None
+    if task is not None and task.status == "transferring":
         outcome.events.append(ev.TaskStarted(*try_of(report.key), report.time, report.confinement))
 
 
+def _unknown_here(
+    state: State,
+    host: str,
+    report: Inventory,
+    judged: Callable[[TaskKey, Origin], Standing],
+    now: float,
+    outcome: Outcome,
+    verdict: Verdict,
+) -> set[TaskKey]:
+    """Tasks that the host knows and the state does not are forgotten, adopted (those are returned), or kept as strays."""
+    strays: list[Stray] = []
+    adopted: set[TaskKey] = set()
+    for key, origin in zip_longest(report.keys, report.origins[: len(report.keys)], fillvalue=Origin()):
+        assert not isinstance(key, Origin)
+        found = judged(key, origin)
+        if found is Standing.OVER:
+            verdict.forget.append(key)
+        elif found is Standing.LATER and (events := adoption(state, key, origin, now)):
+            outcome.events += events
+            adopted.add(key)
+        elif found is not Standing.LIVE:
+            verdict.strays.append(key)
+            strays.append(Stray(key, origin.owner, origin.submit_time))
+    outcome.events += stray_events(state, host, strays)
+    return adopted
+
+
 def _inventory(
-    state: State, host: str, report: Inventory, now: float, outcome: Outcome, verdict: Verdict, ended: set[TaskKey]
+    state: State, host: str, report: Inventory, now: float, outcome: Outcome, ended: set[TaskKey]
 ) -> None:
-    """Tasks that the host knows and the state does not are forgotten; the other way round they are lost.
+    """Tasks that the state knows and the host does not are lost.
 
     After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must
     not begin twice.
@@ -140,7 +185,6 @@ def _inventory(
     booted = known is not None and known.incarnation != report.incarnation
     if booted:
         outcome.events.append(ev.HostBooted(host, report.incarnation))
-    verdict.forget.extend(key for key in report.keys if not _known(state, key))
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]

@@ -121,3 +121,23 @@ def test_a_master_whose_name_does_not_resolve_is_found(cell, monkeypatch):
 def test_a_full_disk_is_found(cell, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: shutil._ntuple_diskusage(1, 1, 1024))
     assert "0 MB left" in wrong(doctor.check_spool(cell))[0]
+
+
+def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
+    rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
+    monkeypatch.setattr(doctor.gdi, "call", lambda name, body: doctor.gdi.Answer(0, [], {name: rows}))
+    assert wrong(doctor.check_strays(cell)) == [
+        'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
+        'host h2 has task 78.2 of user "?" which this cell does not know',
+    ]
+    assert "qdel -f 77.1" in next(iter(doctor.check_strays(cell))).mend
+    rows.clear()
+    assert wrong(doctor.check_strays(cell)) == []
+
+
+def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkeypatch):
+    def silent(name, body):
+        raise doctor.gdi.Unreachable("no qmaster")
+
+    monkeypatch.setattr(doctor.gdi, "call", silent)
+    assert not list(doctor.check_strays(cell))

@@ -42,11 +42,13 @@ def converse(
     monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
     acknowledged: list[TaskKey] = []
     forgotten: list[TaskKey] = []
+    strays: list[TaskKey] = []
     unknown: list[str] = []
 
     async def run() -> None:
         full: Callable[[], list[Report]] = lambda: [Inventory([KEY])]  # noqa: E731
-        reporter = Reporter(qmaster.send, Tries(place / "tries", 1), full, acknowledged.extend, forgotten.extend, unknown.extend)
+        tries = Tries(place / "tries", 1)
+        reporter = Reporter(qmaster.send, tries, full, acknowledged.extend, forgotten.extend, strays.extend, unknown.extend)
         tell(reporter)
         running = asyncio.ensure_future(reporter.run())
         await qmaster.over.wait()
@@ -85,6 +87,14 @@ def test_an_end_that_was_not_taken_is_repeated(tmp_path: Path, monkeypatch: pyte
     assert acknowledged == [KEY]
 
 
-def test_tasks_that_nobody_knows_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_that_are_over_are_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, forgotten = converse(tmp_path, Qmaster([Verdict(forget=[KEY])]), lambda r: None, monkeypatch)
     assert forgotten == [KEY]
+
+
+def test_the_end_of_a_task_that_the_qmaster_does_not_know_is_kept_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qmaster = Qmaster([Verdict(strays=[KEY]), Verdict(strays=[KEY])])
+    acknowledged, forgotten = converse(tmp_path, qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
+    assert (acknowledged, forgotten, len(qmaster.heard)) == ([], [], 1)

@@ -52,11 +52,11 @@ def test_what_is_ended_by_force_is_killed_on_its_host_at_once(cell: Cell, how: s
 
 
 @pytest.mark.statement("EX-9")
-def test_a_host_that_measures_what_nobody_knows_is_told_to_forget_it(cell: Cell) -> None:
+def test_a_host_that_measures_what_is_over_is_told_to_forget_it(cell: Cell) -> None:
     job, host = running(cell)
     assert cell.report(host, UsageReport((job, 1, 1), Usage(1.0)))[0].forget == []
-    assert cell.report(host, UsageReport((job, 1, 2), Usage(1.0)))[0].forget == [(job, 1, 2)]
-    assert cell.report(host, UsageReport((job, 1, 1, 7), Usage(1.0)))[0].forget == [(job, 1, 1, 7)]
+    assert cell.report(host, UsageReport((job, 1, 0), Usage(1.0)))[0].forget == [(job, 1, 0)]
+    assert cell.report(host, UsageReport((job, 1, 0, 7), Usage(1.0)))[0].forget == [(job, 1, 0, 7)]
 
 
 @pytest.mark.statement("SO-48")

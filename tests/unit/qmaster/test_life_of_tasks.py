@@ -49,8 +49,11 @@ def test_the_end_of_a_task_counts_once(cell: Cell) -> None:
     assert len(cell.records(job)) == 1
 
 
-def test_started_report_of_an_unknown_task_is_answered_forget(cell: Cell) -> None:
-    assert cell.report("h1", Started((77, 1, 1), cell.now))[0].forget == [(77, 1, 1)]
+def test_started_report_of_a_task_that_is_over_is_answered_forget(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job)
+    assert cell.report("h1", Started((job, 1, 1), cell.now))[0].forget == [(job, 1, 1)]
 
 
 @pytest.mark.statement("SO-32", "EX-2")

@@ -1,0 +1,78 @@
+"""Tasks on a host that the qmaster does not know: they stay, and give way to nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from daemons.execd.restraints import Restraints
+from daemons.execd.site import Site, prepare_spool
+from daemons.execd.tasks import Tasks
+from daemons.execd.tries import Tries
+from gridengine.delivery import Ended, Origin, Report
+from gridengine.topology import Topology
+from tests.unit.execd.instructions import configuration, start
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    made = Site("g1", "/opt/ge", "default", tmp_path / "spool")
+    prepare_spool(made.spool)
+    return made
+
+
+def on_disk(site: Site, job_id: int, **end: object) -> None:
+    """The directory of a task of alice's, with what its shepherd wrote if it has ended."""
+    directory = site.active_jobs / f"{job_id}.1"
+    directory.mkdir()
+    (directory / "config").write_text(json.dumps({"job_id": job_id, "task_id": 1, "attempt": 1}))
+    (directory / "origin").write_bytes(msgspec.json.encode(Origin("alice", 5.0)))
+    if end:
+        (directory / "exit").write_text(json.dumps(end))
+
+
+def tasks_of(site: Site, reports: list[Report]) -> Tasks:
+    restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
+    tasks = Tasks(site, Tries(site.spool / "tries", 1), lambda *new: reports.extend(new), restraints, lambda: None)
+    tasks.configuration = configuration()
+    return tasks
+
+
+@pytest.mark.statement("EX-9")
+def test_the_end_of_a_stray_is_told_again_with_each_inventory(site: Site) -> None:
+    """The master that comes next may know it."""
+    on_disk(site, 12, exit_status=3, failed=0)
+    on_disk(site, 13)
+    reports: list[Report] = []
+    tasks = tasks_of(site, reports)
+    tasks.look_for_ends()
+    told = [Ended((12, 1, 1), exit_status=3)]
+    assert reports == told
+    inventory = tasks.inventory("boot1")
+    assert (inventory.keys, inventory.origins) == ([(12, 1, 1), (13, 1, 1)], [Origin("alice", 5.0)] * 2)
+    assert reports == told, "it is on its way already"
+    tasks.keep_strays([(12, 1, 1), (13, 1, 1)])
+    tasks.inventory("boot1")
+    assert reports == told * 2
+    assert set(tasks.directories) == {(12, 1, 1), (13, 1, 1)}
+
+
+def test_a_stray_does_not_give_way_to_a_task_of_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is the start of another one taken for its own, nor is it killed as an earlier try of that."""
+    on_disk(site, 12)
+    tasks = tasks_of(site, [])
+    tasks.keep_strays([(12, 1, 1)])
+
+    async def told(*_arguments: object) -> bool:
+        raise AssertionError("the launcher is not asked")
+
+    monkeypatch.setattr(tasks.launcher, "signal", told)
+    monkeypatch.setattr(tasks.launcher, "start", told)
+    for attempt in (1, 2):
+        answer = asyncio.run(tasks.start(msgspec.structs.replace(start(), key=(12, 1, attempt)), (1, 1)))
+        assert not answer.ok and "which the cell does not know" in answer.reason
+    assert set(tasks.directories) == {(12, 1, 1)}

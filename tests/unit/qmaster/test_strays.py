@@ -1,0 +1,190 @@
+"""What runs on a host and is not in the spool: kept as a stray, adopted, or forgotten, but never killed for not being known."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from daemons.qmaster.reading import READERS
+from gridengine.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
+from gridengine.gdi.requests import Caller
+from gridengine.state.hosts import Stray
+from gridengine.state.jobs import TaskKey, Usage
+from tests.harness import LOAD, Cell
+
+KEY: TaskKey = (77, 1, 1)
+ORIGIN = Origin("bob", 5.0)
+
+
+def tell(cell: Cell, key: TaskKey = KEY, origin: Origin = ORIGIN, host: str = "h1") -> tuple[list[TaskKey], list[TaskKey]]:
+    """The host's inventory has this one task; what is to be forgotten, and what is stray."""
+    verdict = cell.report(host, Inventory([key], "boot1", [origin]))[0]
+    return verdict.forget, verdict.strays
+
+
+def heard(cell: Cell) -> None:
+    """All hosts report after a start of the master."""
+    for name in cell.names:
+        cell.report(name, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+
+
+def start_one(cell: Cell, **fields: object) -> tuple[int, str]:
+    """A running job and its host."""
+    job = cell.submit(**fields)
+    cell.cycle()
+    return job, cell.running[(job, 1, 1)]
+
+
+def save(cell: Cell, copy: Path) -> Path:
+    """Copy the spool as it is now."""
+    cell.master.spool._db.execute("pragma wal_checkpoint(truncate)")
+    shutil.copy(cell.directory / "spool.db", copy)
+    return copy
+
+
+def restore(cell: Cell, copy: Path) -> None:
+    """The master ends, an earlier spool is put in the place of its own, and it starts again."""
+    cell.master.spool.close()
+    shutil.copy(copy, cell.directory / "spool.db")
+    cell.restart()
+    heard(cell)
+
+
+@pytest.mark.statement("EX-9")
+def test_what_the_cell_does_not_know_is_left_alone_and_told_once(cell: Cell, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        assert tell(cell) == ([], [KEY])
+    assert caplog.text.count('host h1 has task 77.1 of user "bob", which this cell does not know') == 1
+    assert cell.state.hosts["h1"].strays == [Stray(KEY, "bob", 5.0)]
+    listed = READERS["strays"](cell.master, {}, Caller("alice", 1001, "users", 100, "h1"))
+    assert listed.data == {"strays": [["h1", 77, 1, "bob", 5.0]]}
+    assert cell.submit() == 78, "no new job gets its number"
+    cell.report("h1", Inventory([], "boot1"))
+    assert not cell.state.hosts["h1"].strays
+
+
+def test_job_numbers_stay_above_those_of_strays_after_a_restart(cell: Cell) -> None:
+    tell(cell)
+    cell.restart()
+    assert cell.state.next_job_id == 78
+
+
+@pytest.mark.statement("EX-9")
+def test_no_report_of_a_stray_ends_it_or_loses_its_end(cell: Cell) -> None:
+    tell(cell)
+    verdicts = cell.report("h1", Started(KEY, 1.0), UsageReport(KEY, Usage(1.0)), UsageReport((*KEY, 1), Usage(1.0)), Ended(KEY))
+    assert [verdict.forget for verdict in verdicts] == [[], [], [], []]
+    assert verdicts[3].strays == [KEY]
+
+
+def test_a_master_that_knows_nothing_kills_nothing(cell: Cell, tmp_path: Path) -> None:
+    """After `start --fresh` all hosts still have the tasks of the spool that is lost."""
+    jobs = [start_one(cell) for _ in range(3)]
+    fresh = Cell(tmp_path / "fresh")
+    fresh.running, fresh.starts = dict(cell.running), cell.starts
+    for name in fresh.names:
+        assert not fresh.inventory(name)[0].forget
+    fresh.deliver()
+    assert set(fresh.running) == {(job, 1, 1) for job, _ in jobs}
+    assert fresh.submit() == max(job for job, _ in jobs) + 1
+
+
+@pytest.mark.statement("SO-48")
+def test_an_operator_ends_strays_by_force(cell: Cell) -> None:
+    cell.running[KEY] = "h1"
+    tell(cell)
+    assert cell.ask("delete_jobs", "alice", targets=["77"]).status == 1
+    assert cell.ask("delete_jobs", "alice", targets=["77"], force=True).status == 1
+    assert cell.admin("delete_jobs", targets=["77"]).answers == [("error", 'denied: job "77" does not exist')]
+    assert cell.admin("delete_jobs", targets=["77.2"], force=True).status == 1
+    answer = cell.admin("delete_jobs", targets=["77"], force=True)
+    assert answer.answers == [("info", "root forced the end of the stray task 77.1 on host h1")]
+    cell.restart()
+    cell.deliver()
+    assert KEY not in cell.running
+    assert not cell.state.hosts["h1"].abandoned and not cell.state.hosts["h1"].strays
+
+
+def test_a_stray_that_is_to_end_is_forgotten_by_a_host_that_comes_back(cell: Cell) -> None:
+    tell(cell)
+    cell.admin("delete_jobs", targets=["77.1"], force=True)
+    assert tell(cell) == ([KEY], [])
+
+
+@pytest.mark.statement("EX-9")
+def test_a_restored_master_adopts_what_began_after_its_spool_was_saved(cell: Cell, tmp_path: Path) -> None:
+    job = cell.submit()
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    host, before = cell.running[(job, 1, 1)], cell.placed(job)
+    restore(cell, copy)
+    verdict = cell.inventory(host)[0]
+    assert (verdict.forget, verdict.strays) == ([], [])
+    assert cell.placed(job) == before
+    assert cell.state.slots_used(before[0][0]) == 1
+    cell.cycle()
+    assert [start.key for start in cell.starts] == [(job, 1, 1)], "it is not started again"
+    cell.end(job, exit_status=3)
+    assert [fields[12] for fields in cell.records(job)] == ["3"]
+
+
+def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cell: Cell, tmp_path: Path) -> None:
+    job = cell.submit()
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    key, ended = (job, 1, 1), Ended((job, 1, 1), exit_status=3, end_time=cell.now)
+    host = cell.running[key]
+    restore(cell, copy)
+    inventory = Inventory([key], "boot1", [Origin.of(cell.starts[0])])
+    assert not cell.report(host, inventory, ended)[1].ok
+    assert cell.report(host, ended)[0].forget == [key]
+    assert [fields[12] for fields in cell.records(job)] == ["3"]
+
+
+def test_what_cannot_be_adopted_is_a_stray(cell: Cell) -> None:
+    """Its queue is gone, or the host runs a version that does not say which places a task has."""
+    job = cell.submit()
+    submitted = cell.state.jobs[job].submit_time
+    for origin in (Origin("alice", submitted), Origin()):
+        assert tell(cell, (job, 1, 1), origin) == ([], [(job, 1, 1)])
+        assert cell.state.hosts["h1"].strays
+
+
+@pytest.mark.parametrize("other", ["owner", "time", "host"])
+def test_numbers_alone_do_not_make_a_task_the_cells_own(cell: Cell, other: str) -> None:
+    """A job of an earlier life of the cell had the number that a running job has."""
+    job, host = start_one(cell)
+    mine = Origin.of(cell.starts[-1])
+    changes = {"owner": Origin("bob", mine.submit_time), "time": Origin("alice", 5.0), "host": mine}
+    where = next(name for name in cell.names if name != host) if other == "host" else host
+    assert tell(cell, (job, 1, 1), changes[other], where) == ([], [(job, 1, 1)])
+    assert tell(cell, (job, 1, 1), mine, host) == ([], [])
+
+
+def test_the_end_of_an_earlier_job_of_the_same_number_is_known(cell: Cell) -> None:
+    """It ended by force while its host was away; later another job got its number."""
+    job, host = start_one(cell)
+    mine = Origin.of(cell.starts[-1])
+    cell.admin("delete_jobs", targets=[str(job)], force=True)
+    cell.state.hosts[host].abandoned.clear()
+    assert tell(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
+    cell.state.next_job_id = job
+    assert cell.submit("bob") == job
+    assert tell(cell, (job, 1, 1), mine, host) == ([(job, 1, 1)], [])
+    assert tell(cell, (job, 1, 1), Origin("alice", 5.0), host) == ([], [(job, 1, 1)]), "but not one of the same owner before it"
+
+
+@pytest.mark.statement("QM-9")
+def test_a_job_that_was_put_behind_others_keeps_its_running_tasks(cell: Cell) -> None:
+    job = cell.submit(tasks="1-2", rerun=True)
+    cell.cycle()
+    cell.now += 100
+    cell.admin("change_states", action="reschedule", what="job", targets=[f"{job}.1"])
+    cell.deliver()
+    cell.end(job, 1, failed=25)
+    assert cell.state.jobs[job].submit_time > cell.state.jobs[job].submitted
+    host = cell.running[(job, 2, 1)]
+    verdict = cell.inventory(host)[0]
+    assert (verdict.forget, verdict.strays) == ([], [])
