@@ -40,8 +40,9 @@ class AccountingFile:
         if spool.recall(_NOTE):
             self._noted = self._row = self._last_row()
         else:  # of a new cell, or of a version without notes, which is believed to have written all
-            self._row = spool.last_accounting_row()
-            self._note()
+            self._row, self._noted = spool.last_accounting_row(), -1
+            with suppress(OSError, SpoolError):  # a full disk
+                self._note()
 
     def follow(self) -> None:
         """Append what the index has and the file does not, as far as the disk takes it."""
