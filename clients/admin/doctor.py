@@ -256,7 +256,10 @@ def check_strays(cell: Cell) -> Iterator[Finding]:
         answer = gdi.call("strays", {})
     except gdi.Unreachable:
         return
-    rows = answer.data["strays"] if answer.data else []
+    if answer.status:
+        yield Finding(f"the qmaster does not say which tasks are strays: {answer.answers[0][1]}", "look into its messages file")
+        return
+    rows = answer.data["strays"]
     for host, job, task, owner, submitted in rows:
         when = f", submitted {datetime.fromtimestamp(submitted):%Y-%m-%d %H:%M}," if submitted else ""
         yield Finding(

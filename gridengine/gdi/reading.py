@@ -183,6 +183,7 @@ BODIES: dict[str, Any] = {
     "config_share_tree": ConfigShareTree,
     "config_history": ConfigHistory,
     "share_usage": Nothing,
+    "strays": Nothing,
     "event_clients": Nothing,
     "events": Events,
     "wait": Wait,

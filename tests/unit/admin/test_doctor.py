@@ -133,6 +133,9 @@ def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
     assert "qdel -f 77.1" in next(iter(doctor.check_strays(cell))).mend
     rows.clear()
     assert wrong(doctor.check_strays(cell)) == []
+    refusal = doctor.gdi.Answer(1, [["error", "internal error"]], None)
+    monkeypatch.setattr(doctor.gdi, "call", lambda name, body: refusal)
+    assert wrong(doctor.check_strays(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
 
 
 def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkeypatch):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from daemons.qmaster.reading import READERS
 from gridengine.errors import SyntaxFault
 from gridengine.gdi import bounds
 from gridengine.gdi.reading import BODIES, decode_body
@@ -102,6 +103,10 @@ def test_a_question_out_of_bounds(name: str, body: dict[str, Any], text: str) ->
     with pytest.raises(msgspec.DecodeError) as found:
         decode_body(name, msgspec.json.encode(body))
     assert text in str(found.value)
+
+
+def test_every_request_that_is_read_has_bounds() -> None:
+    assert READERS.keys() <= BODIES.keys()
 
 
 @pytest.mark.parametrize("name", sorted({*REQUESTS, *BODIES}))
