@@ -8,13 +8,14 @@
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
+#   make torture MINUTES=10 SEED=1   kill processes of a cell at bad moments: every task must run once
 #   make clean                 remove what these targets have made in this directory
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements pages demo install cell cell-down bench clean
+.PHONY: help setup test lint types unit fuzz statements pages demo install cell cell-down bench torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -76,6 +77,9 @@ cell-down:
 bench: setup
 	@$(BIN)/python -m bench.placements
 	@$(BIN)/python bench/measure.py build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
+
+torture: setup
+	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -143,7 +143,9 @@ class ExecdActor:
             raise NotNow("the host's daemon is shutting down")
         match instruction:
             case Start():
-                await asyncio.wait_for(self._reporter.settled(), _CALL_S)
+                await self._tasks.make_way(instruction.key)
+                async with asyncio.timeout(_CALL_S):
+                    await self._reporter.settled()
                 return await self._start(instruction, batch)
             case Signal():
                 answer = await self._tasks.signal(instruction)

@@ -1,7 +1,7 @@
 """The scripts of jobs on this host: `job_scripts/JOB`, one for all tasks of a job.
 
-Owns these files. Under root they are root's, readable for the group of the job's owner alone, so that no job can change what
-its later tasks run, nor have the daemon read what it made of its script. What the daemon has written itself and nobody has
+Owns these files. Under root they are root's, readable for the group that the job runs with alone, so that no job can change
+what its later tasks run, nor have the daemon read what it made of its script. What the daemon has written itself and nobody has
 touched since is trusted by its status alone. Blocking file work, all of it short. Called by `tasks`.
 Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
 """
@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from daemons.execd.environment import Account
-
 _MODE = 0o550
+Mark = tuple[int, ...]
 
 
 class JobScripts:
@@ -21,24 +20,22 @@ class JobScripts:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._written: dict[int, tuple[int, ...]] = {}
+        self._written: dict[int, tuple[int, Mark]] = {}  # the group that it is for, and how it looked
 
-    def has(self, job_id: int) -> bool:
-        """Whether the job's script is here, as it was written in the life of this process."""
+    def has(self, job_id: int, gid: int) -> bool:
+        """Whether the job's script is here for this group, as it was written in the life of this process."""
         written = self._written.get(job_id)
-        return written is not None and _mark(self._path(job_id)) == written
+        return written is not None and written == (gid, _mark(self._path(job_id)))
 
-    def write(self, job_id: int, script: bytes, account: Account) -> None:
+    def write(self, job_id: int, script: bytes, gid: int) -> None:
         """Put a script in its place, by rename: a shell that runs goes on reading what it began. Raises OSError."""
         path = self._path(job_id)
         temporary = path.with_name(f".{path.name}")
         write_new(temporary, script, _MODE)
         if os.geteuid() == 0:
-            os.chown(temporary, 0, account.gid)
+            os.chown(temporary, 0, gid)
         temporary.rename(path)
-        mark = _mark(path)
-        if mark is not None:
-            self._written[job_id] = mark
+        self._written[job_id] = gid, _mark(path)
 
     def remove(self, job_id: int) -> None:
         """The job has no more tasks here."""
@@ -68,10 +65,10 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
         os.close(descriptor)
 
 
-def _mark(path: Path) -> tuple[int, ...] | None:
-    """What changes whenever somebody touches the file; None when there is none."""
+def _mark(path: Path) -> Mark:
+    """What changes whenever somebody touches the file; empty when there is none."""
     try:
         status = path.lstat()
     except OSError:
-        return None
+        return ()
     return status.st_dev, status.st_ino, status.st_size, status.st_mode, status.st_uid, status.st_ctime_ns

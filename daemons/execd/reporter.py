@@ -64,10 +64,11 @@ class Reporter:
         self._news.set()
 
     async def settled(self) -> None:
-        """Return when the qmaster has answered the inventory. A task begun while one is on its way would not be in it,
-        and the qmaster would take it for lost.
+        """Return at a moment when the qmaster has answered the inventory. A task begun while one is on its way would not be
+        in it, and the qmaster would take it for lost.
         """
-        await self._settled.wait()
+        while not self._settled.is_set():
+            await self._settled.wait()
 
     async def run(self) -> None:
         """Send for ever; what could not be delivered is repeated, after a while at intervals of 3 s."""

@@ -58,7 +58,7 @@ def task_config(
         "job_name": job.name,
         "owner": account.name,
         "uid": account.uid,
-        "gid": job.gid if configuration.execd_flag("USE_QSUB_GID") else account.gid,
+        "gid": gid_of(start, configuration, account),
         "group_name": account.group,
         "queue": start.granted[0].queue,
         "host": site.host,
@@ -87,6 +87,11 @@ def task_config(
         | (interactive_config(start, configuration, account) if job.kind != "batch" else {})
         | (slave_config(start, start.slave, account) if start.slave is not None else {})
     )
+
+
+def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> int:
+    """The group that the task runs with. Source: sge_conf(5) execd_params USE_QSUB_GID."""
+    return start.job.gid if configuration.execd_flag("USE_QSUB_GID") else account.gid
 
 
 def _staged(

@@ -23,7 +23,7 @@ from daemons.execd.job_scripts import JobScripts
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
-from daemons.execd.task_config import limits
+from daemons.execd.task_config import gid_of, limits
 from daemons.execd.tries import Tries
 from gridengine.delivery import (
     Acknowledgement,
@@ -108,18 +108,18 @@ class Tasks:
             _log.error("cannot start task %d.%d: %s", *key[:2], reason)
             return Acknowledgement(False, active_jobs.FAILED_EARLY, reason)
         if key not in self.directories:
-            await self._clear_earlier_attempts(key)
-        if key not in self.directories:
             # nothing may wait between these looks and the directory
             if not self._tries.is_current(stamp):
                 raise NotNow("the qmaster has said something later")
             if self._tries.had(key, start.submit_time):
                 return Acknowledgement(False, over=True)
-            if start.script and script is None and not self._scripts.has(start.job.id):
-                return Acknowledgement(False, needs_script=True)
             try:
-                self._prepare(start, script, configuration)
+                account = active_jobs.find_account(start.job.owner)
+                if not self._has_script(start, script, gid_of(start, configuration, account)):
+                    return Acknowledgement(False, needs_script=True)
+                self._prepare(start, configuration, account)
             except active_jobs.StartFault as fault:
+                self._let_script_go(start.job.id)
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
                 return Acknowledgement(False, fault.failed, str(fault))
         directory = str(self.directories[key])
@@ -135,16 +135,26 @@ class Tasks:
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
 
-    def _prepare(self, start: Start, script: bytes | None, configuration: HostConfiguration) -> None:
+    def _has_script(self, start: Start, script: bytes | None, gid: int) -> bool:
+        """Whether the job's script is in its place, or can be put there. Raises StartFault."""
+        if not start.script or self._scripts.has(start.job.id, gid):
+            return True
+        if script is None:
+            return False
+        try:
+            self._scripts.write(start.job.id, script, gid)
+        except OSError as error:
+            reason = f"cannot write the script of job {start.job.id}: {error}"
+            raise active_jobs.StartFault(active_jobs.FAILED_SPOOL, reason) from error
+        return True
+
+    def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
         """Give the task its directory and what it gets of the host. Raises StartFault."""
         wrapper = configuration.command("shepherd_cmd")
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.StartFault(active_jobs.FAILED_BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.give(start, configuration, self._site.host)
         try:
-            account = active_jobs.find_account(start.job.owner)
-            if start.script and script is not None and not self._scripts.has(start.job.id):
-                self._write_script(start.job.id, script, account)
             directory = active_jobs.create(start, self._site, configuration, restraint, account)
         except Exception:
             self._restraints.release(start.key)
@@ -158,14 +168,8 @@ class Tasks:
         if restraint.cores:
             self._cores_changed()
 
-    def _write_script(self, job_id: int, script: bytes, account: Account) -> None:
-        try:
-            self._scripts.write(job_id, script, account)
-        except OSError as error:
-            raise active_jobs.StartFault(active_jobs.FAILED_SPOOL, f"cannot write the script of job {job_id}: {error}") from error
-
-    async def _clear_earlier_attempts(self, key: TaskKey) -> None:
-        """Remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
+    async def make_way(self, key: TaskKey) -> None:
+        """Before a start: remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
         until = time.monotonic() + _PATIENCE_S
         for other in [other for other in self.directories if other[:2] == key[:2] and other[2] != key[2]]:
             await self._forget(other)
@@ -316,8 +320,12 @@ class Tasks:
         self._idle.pop(key, None)
         keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
         active_jobs.remove(directory, keep)
-        if not self._has_tasks(key[0]):
-            asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, key[0])
+        self._let_script_go(key[0])
+
+    def _let_script_go(self, job_id: int) -> None:
+        """Remove the script of a job that has no tasks here, unless one comes soon."""
+        if not self._has_tasks(job_id):
+            asyncio.get_running_loop().call_later(_SCRIPT_KEPT_S, self._drop_script, job_id)
 
     def _has_tasks(self, job_id: int) -> bool:
         return any(key[0] == job_id for key in self.directories)

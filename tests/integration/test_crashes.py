@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -11,19 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, eventually, kill_daemon
+from tests.integration.cells import DemoCell, eventually
+from tests.integration.kill_play import SLOTS, KillPlay
+from tests.integration.victims import VICTIMS, command_line, is_daemon, kill
 
-JOBS = 50
-VICTIMS = {
-    "qmaster actor": "ray::QmasterActor",
-    "schedd actor": "ray::ScheddActor",
-    "execd actor": "ray::ExecdActor",
-    "raylet of the master": "raylet",
-    "raylet of the exec host": "raylet",
-    "launcher": "sge_launcher",
-    "sge_execd": "execd/node1/execd.pid",
-    "sge_qmaster": "qmaster/qmaster.pid",
-}
+JOBS = SLOTS
 
 
 @pytest.fixture(scope="module")
@@ -34,26 +24,6 @@ def cell(launchers: Path) -> Iterator[DemoCell]:
         yield made
     finally:
         made.remove()
-
-
-def command_line(pid: int) -> str:
-    """Name and arguments of a process, "" when it is gone."""
-    try:
-        name = Path(f"/proc/{pid}/comm").read_text()
-        return name + Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
-
-
-def victim(cell: DemoCell, who: str) -> int:
-    """The process to kill, by the name of its program among the cell's processes."""
-    word = VICTIMS[who]
-    found = [pid for pid in cell.processes() if word in command_line(pid)]
-    if word == "raylet":
-        node = f"h-{cell.host}" if "exec" in who else "qmaster"
-        found = [pid for pid in found if "/raylet " in command_line(pid) and f"/{node}/" in command_line(pid)]
-    assert found, f"no process of the {who}"
-    return min(found)
 
 
 def start_jobs(cell: DemoCell, tag: str) -> list[str]:
@@ -87,7 +57,7 @@ def all_over(cell: DemoCell) -> bool:
 
 
 @pytest.mark.statement("EX-9", "SP-3")
-@pytest.mark.parametrize("who", list(VICTIMS))
+@pytest.mark.parametrize("who", [who for who in VICTIMS if who != "control store"])
 def test_jobs_survive_kill_9(cell: DemoCell, who: str) -> None:
     tag = who.replace(" ", "-")
     try:
@@ -98,12 +68,9 @@ def test_jobs_survive_kill_9(cell: DemoCell, who: str) -> None:
 
 def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
     jobs = start_jobs(cell, tag)
-    if VICTIMS[who].endswith(".pid"):
-        kill_daemon(cell.place / "spool" / VICTIMS[who])
-    else:
-        os.kill(victim(cell, who), signal.SIGKILL)
+    kill(cell, who)
     time.sleep(1.0)  # what still answers in the first moment may be about to go
-    if who.startswith("sge_"):
+    if is_daemon(who):
         cell.must("gridengine", "start", "--host-name", cell.host)
     late: list[str] = []
     eventually(f"commands answer after the {who} was killed", lambda: late.extend(late_job(cell).split()) or late)
@@ -119,6 +86,13 @@ def kill_while_jobs_run(cell: DemoCell, who: str, tag: str) -> None:
 
 def field(said: str, name: str) -> str:
     return next(line.split()[1] for line in said.splitlines() if line.startswith(f"{name} "))
+
+
+@pytest.mark.statement("EX-9", "SP-3", "QC-17")
+@pytest.mark.parametrize(("who", "moment", "seed"), [("control store", "submitted", 1), ("execd actor", "acknowledged", 2)])
+def test_what_dies_while_tasks_start_and_end_makes_none_run_twice(cell: DemoCell, who: str, moment: str, seed: int) -> None:
+    """`make torture` plays the other processes and moments, for as long as one likes."""
+    KillPlay(cell, seed).act(who, moment, rerun="n")
 
 
 @pytest.mark.statement("SP-3", "SP-4", "QI-13")
