@@ -116,7 +116,7 @@ async def serve(directory: Path, patterns: list[str]) -> None:
         return Answer()
 
     service = Service(cell.master, cycle, deliver, joined, dict, shut_down)
-    await service.start(directory / "run" / "gdi.sock", "master", "key")
+    await service.start(directory / "run" / "gdi.sock", "master", lambda _: "")
     watch = Loop()
     watcher = asyncio.create_task(watch.watch())
     common = directory / "default" / "common"

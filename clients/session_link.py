@@ -1,6 +1,6 @@
 """The connection of a client to the session of its job: TLS to the exec host, a greeting with the ticket.
 
-Owns where hosts are found and what is trusted: the cell's own certificate and nothing else. Called by `interactive`.
+Owns where hosts are found and what is trusted: the cell's own authority and nothing else. Called by `interactive`.
 Source: docs/interactive.md, adr/0060.
 """
 
@@ -37,7 +37,7 @@ def connect(place: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.S
     try:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        connection = _trusted().wrap_socket(plain)
+        connection = _trusted().wrap_socket(plain, server_hostname=place["host"])
         connection.settimeout(_ANSWER_S)
         line = json.dumps({"task": place["task"], "ticket": place["ticket"], **greeting}) + "\n"
         connection.sendall(line.encode())
@@ -56,11 +56,9 @@ def connect(place: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.S
 
 
 def _trusted() -> ssl.SSLContext:
-    """Whoever has the key of the cell's certificate is a host of the cell, whatever its name."""
+    """The cell's authority says who is which host of it, and nobody else does."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.check_hostname = False
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     certificate = f"{gdi.common_directory()}/tls.crt"
     try:
         context.load_verify_locations(certificate)

@@ -28,7 +28,7 @@ RUN_DIR_BYTES = 107 - len("/gateway.sock")
 
 _PATH = re.compile(r"/[A-Za-z0-9/._+@-]*")
 _CELL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
+HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
     aliases: dict[str, list[str]] = {}
     for text in texts:
         name, _, other = text.partition("=")
-        if not (_HOST_NAME.fullmatch(name) and _HOST_NAME.fullmatch(other)):
+        if not (HOST_NAME.fullmatch(name) and HOST_NAME.fullmatch(other)):
             raise Refusal(f'--alias "{text}": the form is NAME=OTHER, two host names')
         aliases.setdefault(name, []).append(other)
     return aliases
@@ -186,7 +186,7 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
 
 def _host(option: str, name: str, aliases: dict[str, list[str]]) -> str:
     """Return the name of a host that can be reached under it, as it was written."""
-    if not _HOST_NAME.fullmatch(name):
+    if not HOST_NAME.fullmatch(name):
         raise Refusal(f'{option} "{name}": that is no host name')
     if name not in aliases:
         try:

@@ -1,11 +1,14 @@
-"""The certificate of the GDI endpoint: made once for a cell, trusted by its hosts as the only authority.
+"""Certificates: the cell's own authority, and one for each host, which it signs.
 
-Owns making it and reading its dates. Called by `creation` and `doctor`. Neither sockets nor files.
+Owns making them and reading them. Called by `authority` and `doctor`. Neither sockets nor files.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -14,40 +17,81 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALIDITY = timedelta(days=3650)
 
-#: A name that the certificate of every cell carries, so that a client can check it wherever the qmaster runs.
-ENDPOINT_NAME = "gridengine-qmaster"
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A private key and the certificate for it, both as PEM."""
+
+    key: bytes
+    certificate: bytes
 
 
-def make_certificate(host_names: list[str], now: datetime) -> tuple[bytes, bytes]:
-    """Make a key and a self-signed certificate for `host_names` and ENDPOINT_NAME; return (key, certificate) as PEM.
-
-    It begins an hour before `now`, for hosts whose clocks differ, and lasts VALIDITY. It has what strict checking
-    of a chain asks for (key identifiers, usage), since Python 3.13 checks strictly by default.
-    """
+def make_authority(name: str, now: datetime) -> Signed:
+    """Make the authority of a cell: it signs certificates of hosts and serves nobody."""
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key()
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, ENDPOINT_NAME)])
-    names = dict.fromkeys([ENDPOINT_NAME, *host_names, "localhost"])
-    usage = x509.KeyUsage(True, False, False, False, False, True, False, False, False)
+    subject = _name(name[:64])
+    # key_cert_sign and crl_sign
+    usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     builder = (
-        x509.CertificateBuilder()
+        _begun(key, now)
         .subject_name(subject)
         .issuer_name(subject)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+    )
+    return Signed(_key_pem(key), _signed(builder, key))
+
+
+def make_certificate(authority: Signed, host: str, addresses: Iterable[str], now: datetime) -> Signed:
+    """Make the key and the certificate of a host, good for serving under `host` and `addresses` and for calling others.
+
+    `addresses`: IP addresses; Ray knows nodes by nothing else. Each host may be found at its own loopback.
+    """
+    key, signer = ec.generate_private_key(ec.SECP256R1()), x509.load_pem_x509_certificate(authority.certificate)
+    signing_key = serialization.load_pem_private_key(authority.key, password=None)
+    assert isinstance(signing_key, ec.EllipticCurvePrivateKey)
+    names: list[x509.GeneralName] = [x509.DNSName(name) for name in dict.fromkeys((host, "localhost"))]
+    names += [x509.IPAddress(ip_address(text)) for text in dict.fromkeys((*addresses, "127.0.0.1"))]
+    # digital_signature
+    usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
+    purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    builder = (
+        _begun(key, now)
+        .subject_name(_name(host[:64]))
+        .issuer_name(signer.subject)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(usage, critical=True)
+        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key()), critical=False)
+    )
+    return Signed(_key_pem(key), _signed(builder, signing_key))
+
+
+def _begun(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.CertificateBuilder:
+    """It begins an hour before `now`, for hosts whose clocks differ. Strict checking of a chain asks for key identifiers."""
+    public = key.public_key()
+    return (
+        x509.CertificateBuilder()
         .public_key(public)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
         .not_valid_after(now + VALIDITY)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name) for name in names]), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(public), critical=False)
     )
-    key_pem = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    return key_pem, builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+def _name(common_name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common_name)])
+
+
+def _signed(builder: x509.CertificateBuilder, key: ec.EllipticCurvePrivateKey) -> bytes:
+    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
 
 
 def validity(certificate_pem: bytes) -> tuple[datetime, datetime]:
@@ -56,10 +100,32 @@ def validity(certificate_pem: bytes) -> tuple[datetime, datetime]:
     return certificate.not_valid_before_utc, certificate.not_valid_after_utc
 
 
+def serial_number(certificate_pem: bytes) -> str:
+    """Return the serial number as people compare it, in hexadecimal digits. ValueError: it is no certificate."""
+    return f"{x509.load_pem_x509_certificate(certificate_pem).serial_number:x}"
+
+
+def names_of(certificate_pem: bytes) -> list[str]:
+    """Return the names and addresses that a host's certificate is good for. ValueError: it is none."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(name.value) for name in names]
+
+
 def belongs_together(key_pem: bytes, certificate_pem: bytes) -> bool:
     """Say whether the certificate was made for this key. ValueError: one of them is not in PEM form."""
     key = serialization.load_pem_private_key(key_pem, password=None)
     return key.public_key() == x509.load_pem_x509_certificate(certificate_pem).public_key()
+
+
+def is_signed_by(certificate_pem: bytes, authority_pem: bytes) -> bool:
+    """Say whether the authority has signed the certificate. ValueError: one of them is not in PEM form."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem)
+    try:
+        certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(authority_pem))
+    except Exception:  # noqa: BLE001 - another name, another key, another kind of key: all say no
+        return False
+    return True
 
 
 def utc_now() -> datetime:

@@ -7,16 +7,16 @@ in one step, so that a failure leaves nothing. Called by `program` and `demo`. M
 from __future__ import annotations
 
 import os
-import pwd
 import secrets
 import shutil
 import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from clients.admin.addresses import host_addresses
+from clients.admin.authority import Authority, give
 from clients.admin.cell import CellFiles
 from clients.admin.cell_plan import CellPlan
-from clients.admin.certificate import make_certificate
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
@@ -37,8 +37,9 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         raise Refusal(f"{spool} holds the spool of an earlier cell: remove it, or say --spool-dir for another place")
     before = os.umask(0o022)  # all users read a cell, also where an administrator's own files are nobody's business
     try:
-        _write_cell(plan, installation, now)
+        _write_cell(plan, installation)
         _make_spool_directories(plan)
+        _make_keys(plan, now)
         _provide_verifier_libraries(plan.files.root, installation.cluster_config / "jsv")
     except OSError as error:
         raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
@@ -46,21 +47,21 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         os.umask(before)
 
 
-def _write_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
+def _write_cell(plan: CellPlan, installation: Installation) -> None:
     plan.files.root.mkdir(parents=True, exist_ok=True)
     plan.files.directory.mkdir(exist_ok=True)
     draft = CellFiles(Path(tempfile.mkdtemp(prefix=".init-", dir=plan.files.directory)), "")
     try:
-        _write_common(draft, plan, installation, now)
+        _write_common(draft, plan, installation)
         for path in [draft.common, *draft.common.rglob("*")]:
-            _give(path, plan.admin_user)
-        _give(plan.files.directory, plan.admin_user)
+            give(path, plan.admin_user)
+        give(plan.files.directory, plan.admin_user)
         draft.common.rename(plan.files.common)
     finally:
         shutil.rmtree(draft.root)
 
 
-def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation, now: datetime) -> None:
+def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) -> None:
     draft.common.mkdir(mode=0o755)
     _write(draft.bootstrap, "".join(f"{key:<20} {value}\n" for key, value in plan.bootstrap.items()))
     _write(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
@@ -68,15 +69,7 @@ def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation, 
     _write(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
     _write(draft.common / "settings.sh", settings_sh(plan, installation.bin))
     _write(draft.common / "settings.csh", settings_csh(plan, installation.bin))
-    key, certificate = make_certificate([plan.master_host], now)
-    _write(draft.certificate, certificate.decode())
     draft.secrets.mkdir(mode=0o700)
-    for name, secret in [
-        ("ray_token", secrets.token_hex(32)),
-        ("gdi_key", secrets.token_hex(32)),
-        ("tls.key", key.decode()),
-    ]:
-        _write(draft.secrets / name, secret, 0o600)
     write_initial_config(draft.initial_config, plan, installation.cluster_config)
 
 
@@ -87,7 +80,15 @@ def _make_spool_directories(plan: CellPlan) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
         directory.mkdir(exist_ok=True)
         directory.chmod(mode)
-        _give(directory, plan.admin_user)
+        give(directory, plan.admin_user)
+
+
+def _make_keys(plan: CellPlan, now: datetime) -> None:
+    """Found the cell's authority and make the keys of all its hosts."""
+    authority = Authority(plan.files, Path(plan.bootstrap["qmaster_spool_dir"]), plan.admin_user)
+    authority.found(plan.master_host, host_addresses(plan.master_host, plan.aliases.get(plan.master_host, [])), now)
+    for host in plan.exec_hosts:
+        authority.add(host, host_addresses(host, plan.aliases.get(host, [])), now)
 
 
 def _provide_verifier_libraries(root: Path, source: Path) -> None:
@@ -105,12 +106,6 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
     with os.fdopen(descriptor, "w") as file:
         file.write(text)
         os.fchmod(descriptor, mode)
-
-
-def _give(path: Path, user: str) -> None:
-    entry = pwd.getpwnam(user)
-    if os.geteuid() == 0 and entry.pw_uid != 0:
-        os.chown(path, entry.pw_uid, entry.pw_gid)
 
 
 def settings_sh(plan: CellPlan, programs: Path) -> str:

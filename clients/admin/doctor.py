@@ -22,7 +22,7 @@ from pathlib import Path
 from clients import gdi
 from clients.addresses import host_addresses
 from clients.admin.cell import Cell, CellFiles, read_cell
-from clients.admin.certificate import belongs_together, validity
+from clients.admin.certificate import belongs_together, is_signed_by, validity
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_master_here, process_of
 from clients.admin.refusal import Refusal
@@ -128,38 +128,40 @@ def check_owners(cell: Cell) -> Iterator[Finding]:
 
 
 def check_secrets(cell: Cell, now: datetime) -> Iterator[Finding]:
-    """The secrets are secret and whole, and the certificate is valid now and belongs to the key."""
-    again = "make the cell again, or copy secrets and tls.crt together from the master host"
-    directory = cell.files.secrets
-    names = ("ray_token", "gdi_key", "tls.key")
-    try:
-        for path in (directory, *(directory / name for name in names)):
-            if path.stat().st_mode & 0o077:
-                yield Finding(f"{path} is open to other users", f"chmod go= {path} (and make the cell again)")
-            if path != directory and not path.read_bytes().strip():
-                yield Finding(f"{path} is empty", again)
-        key = (directory / "tls.key").read_bytes()
-    except PermissionError:
-        yield Finding(f"secrets are closed to you, as they should be (run the doctor as {cell.settings['admin_user']})")
-        key = b""
-    except OSError as error:
-        yield Finding(f"{error.filename}: {error.strerror}", again)
-        return
-    try:
-        certificate = cell.files.certificate.read_bytes()
-        begin, end = validity(certificate)
-        matching = not key or belongs_together(key, certificate)
-    except (OSError, ValueError) as error:
-        yield Finding(f"{cell.files.certificate}: {error}", again)
-        return
-    if not matching:
-        yield Finding(f"{cell.files.certificate} was not made for secrets/tls.key", again)
+    """The keys of this machine's hosts are secret and whole; their certificates are the authority's and valid now."""
+    master = cell.qmaster_spool_dir / "keys"
+    places = {master: f"remove {cell.qmaster_spool_dir}/authority, then gridengine start"} if is_master_here(cell) else {}
+    for path in sorted(cell.execd_spool_dir.glob("*/keys")):
+        places[path] = f"gridengine host add {path.parent.name} on the master host"
+    for directory, again in places.items():
+        try:
+            yield from _check_keys(directory, again, cell, now)
+        except PermissionError:
+            owner = cell.settings["admin_user"]
+            yield Finding(f"{directory} is closed to you, as it should be (run the doctor as {owner})")
+        except (OSError, ValueError) as error:
+            yield Finding(f"{directory}: {error}", again)
+
+
+def _check_keys(directory: Path, again: str, cell: Cell, now: datetime) -> Iterator[Finding]:
+    names = ("tls.key", "tls.crt") if directory.parent == cell.qmaster_spool_dir else ("tls.key", "tls.crt", "gdi_key")
+    for path in (directory, *(directory / name for name in names)):
+        if path.stat().st_mode & 0o077:
+            yield Finding(f"{path} is open to other users", f"chmod go= {path} ({again})")
+        if path != directory and not path.read_bytes().strip():
+            yield Finding(f"{path} is empty", again)
+    certificate = (directory / "tls.crt").read_bytes()
+    begin, end = validity(certificate)
+    if not belongs_together((directory / "tls.key").read_bytes(), certificate):
+        yield Finding(f"{directory}/tls.crt was not made for tls.key beside it", again)
+    if not is_signed_by(certificate, cell.files.certificate.read_bytes()):
+        yield Finding(f"{directory}/tls.crt is not of the authority {cell.files.certificate}", again)
     if now < begin:
         yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is to come", "set the clock")
     elif now > end - CERTIFICATE_WARNING:
-        yield Finding(f"the certificate ends at {end:%Y-%m-%d %H:%M} UTC", again)
+        yield Finding(f"the certificate {directory}/tls.crt ends at {end:%Y-%m-%d %H:%M} UTC", again)
     else:
-        yield Finding(f"the certificate is valid until {end:%Y-%m-%d}")
+        yield Finding(f"the certificate {directory}/tls.crt is valid until {end:%Y-%m-%d}")
 
 
 def check_names(cell: Cell) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ daemon. Called by `program`, `demo` and `doctor`. Source: docs/architecture.md s
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 from collections.abc import Iterable
@@ -80,11 +81,14 @@ def exec_hosts_to_start(cell: Cell, installation: Installation) -> list[str]:
     the cell knows it as an exec host. Refusal: the qmaster on this host cannot be asked.
     """
     host = this_host(cell)
-    if not is_master_here(cell):
-        return [host]
+    return [host] if not is_master_here(cell) or host in known_exec_hosts(cell, installation) else []
+
+
+def known_exec_hosts(cell: Cell, installation: Installation) -> list[str]:
+    """Return the exec hosts that the running qmaster knows."""
     environment = {**os.environ, **cell.environment()}
     asked = subprocess.run([installation.program("qconf"), "-sel"], env=environment, capture_output=True, text=True)
-    return [host] if host in asked.stdout.split() else []
+    return asked.stdout.split()
 
 
 def daemons_of_this_machine(cell: Cell) -> list[LocalDaemon]:
@@ -156,6 +160,20 @@ def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
         late = ", ".join(str(daemon) for daemon, process in living if process in alive)
         raise Refusal(f"{late}: still there {STOP_S:.0f} s after SIGTERM")
     return [daemon for daemon, _ in living]
+
+
+def renew(daemon: LocalDaemon) -> bool:
+    """Have a daemon that lives make itself anew without ending (SIGHUP). Refusal: it is somebody else's."""
+    process = process_of(daemon)
+    if process is None:
+        return False
+    try:
+        process.send_signal(signal.SIGHUP)
+    except psutil.AccessDenied as error:
+        raise Refusal(f"{daemon} runs as {process.username()}: you may not have it start anew") from error
+    except psutil.NoSuchProcess:
+        return False
+    return True
 
 
 def answers(path: Path) -> bool:

@@ -20,6 +20,7 @@ from clients.admin.config import config
 from clients.admin.creation import create_cell
 from clients.admin.demo import run_demo
 from clients.admin.doctor import examine
+from clients.admin.host import host, provide_authority, provide_hosts
 from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     LocalDaemon,
@@ -28,6 +29,7 @@ from clients.admin.local_daemons import (
     execd_of,
     is_ending,
     is_master_here,
+    known_exec_hosts,
     process_of,
     qmaster_of,
     start,
@@ -43,6 +45,7 @@ app = typer.Typer(
 )
 
 app.add_typer(config, name="config")
+app.add_typer(host, name="host")
 
 Root = Annotated[
     Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells, seen by all hosts.")
@@ -120,16 +123,21 @@ def start_command(
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
     if is_master_here(here):
+        founded = provide_authority(here, fresh)
         _start(qmaster_of(here), here, installation, progress, ["--fresh"] if fresh else [])
-    for host in host_name or exec_hosts_to_start(here, installation):
-        _start(execd_of(here, host), here, installation, progress)
+        if founded:
+            hosts = known_exec_hosts(here, installation)
+            provide_hosts(here, hosts)
+            typer.echo(f"made keys for exec hosts, each of which has to be started (again): {', '.join(hosts) or 'none'}")
+    for name in host_name or exec_hosts_to_start(here, installation):
+        _start(execd_of(here, name), here, installation, progress)
 
 
 @app.command("stop")
 def stop_command(root: Root = None, cell: CellName = "default", host_name: HostNames = None) -> None:
     """Stop the daemons of this machine. Running jobs go on, and are found again at the next start."""
     here = read_cell(cell_of_environment(root, cell))
-    wanted = [execd_of(here, host) for host in host_name] if host_name else daemons_of_this_machine(here)
+    wanted = [execd_of(here, name) for name in host_name] if host_name else daemons_of_this_machine(here)
     stopped = stop(wanted)
     for daemon in stopped:
         typer.echo(f"stopped {daemon}")

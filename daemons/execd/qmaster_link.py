@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.runtime import keys
 from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.keys import exec_host_keys
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
@@ -42,8 +42,9 @@ class QmasterLink:
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
-        self._key = keys.gdi_key(cell)
-        connector = aiohttp.TCPConnector(ssl=keys.client_context(cell), limit=0, keepalive_timeout=60)
+        keys = exec_host_keys(cell, host)
+        self._key = keys.gdi_key()
+        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=60)
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         self._address = ("", "", 0.0)
@@ -64,7 +65,9 @@ class QmasterLink:
             master, address = await self._locate()
             url = f"https://{address}:{self._cell.qmaster_port}{path}"
             timeout = aiohttp.ClientTimeout(total=total_s, connect=_CONNECT_S)
-            return await self._session.post(url, data=body, headers=self._headers(caller), timeout=timeout)
+            return await self._session.post(
+                url, data=body, headers=self._headers(caller), timeout=timeout, server_hostname=master
+            )
         except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
             self._address = ("", "", 0.0)
             raise NoQmaster(

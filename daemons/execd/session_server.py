@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 
 from daemons.execd.site import task_directory
-from daemons.runtime import keys
 from daemons.runtime.cell import Cell
+from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import is_ticket
 from gridengine import session
@@ -49,6 +49,7 @@ class SessionServer:
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
+        self._keys = exec_host_keys(cell, host)
         self._active_jobs = cell.execd_spool(host) / "active_jobs"
         self.port = 0
 
@@ -60,7 +61,7 @@ class SessionServer:
 
     async def _listen(self) -> asyncio.Server:
         """On this host's own address, at the port that it had before or the first that nobody has."""
-        address, tls = self._cell.address(self._host), keys.server_context(self._cell)
+        address, tls = self._cell.address(self._host), self._keys.server_context(callers_need_keys=False)
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:
             try:
@@ -87,7 +88,7 @@ class SessionServer:
             greeting = msgspec.json.decode(line, type=Greeting)
         except msgspec.DecodeError:
             return
-        if len(line) > _LINE_BYTES or not is_ticket(greeting.ticket, keys.gdi_key(self._cell), greeting.task):
+        if len(line) > _LINE_BYTES or not is_ticket(greeting.ticket, self._keys.gdi_key(), greeting.task):
             _log.warning("a client without a ticket for task %d.%d was refused", *greeting.task[:2])
             _refuse(writer, "denied: this is no ticket for the session")
             return

@@ -36,10 +36,11 @@ _LAUNCHER_STOP_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """The Ray cluster of the cell as the qmaster tells it; a new `session` is a new cluster."""
+    """The Ray cluster of the cell as the qmaster tells it; a new `session` is a new cluster, with another token."""
 
     session: str
     head: str
+    token: str
 
 
 class Supervisor:
@@ -134,7 +135,7 @@ class Supervisor:
             self._news.clear()
             await self._news.wait()
         cluster = self._cluster
-        node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head))
+        node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head), cluster.token)
         try:
             info = await node.start()
             if info.session != cluster.session:
@@ -186,9 +187,10 @@ class Supervisor:
             if said["status"] != 0:
                 reason = "; ".join(text for _, text in said["answers"]) or "the qmaster refused this host"
                 raise NoQmaster(reason, sent=True)
-            if refusal := belong(self._spool, str(said["data"].get("cell_id", ""))):
+            data = said["data"]
+            if refusal := belong(self._spool, str(data.get("cell_id", ""))):
                 raise NoQmaster(refusal, sent=True)
-            return Cluster(str(said["data"]["session"]), str(said["data"]["ray_address"]))
+            return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmaster(f"the qmaster's answer cannot be used: {error!r}", sent=True) from error
 

@@ -17,6 +17,7 @@ from daemons.qmaster.spool_file import SpoolError, make_closed
 from daemons.qmaster.supervisor import Supervisor
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.keys import master_keys
 from daemons.runtime.messages import open_messages
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
@@ -44,6 +45,7 @@ def start(
     try:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
         settle(cell, fresh, time.time())
+        master_keys(cell).require()
     except (DaemonFault, CellFault, SpoolError) as fault:
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -23,6 +24,7 @@ from ray._private.state import actors
 from daemons.qmaster.cell_identity import read_identity
 from daemons.qmaster.decision import World
 from daemons.qmaster.initial import load_initial_configuration
+from daemons.qmaster.known_hosts import KnownHosts
 from daemons.qmaster.master import Master
 from daemons.qmaster.names import HostNames
 from daemons.qmaster.placing import Waiting, unplaced
@@ -30,7 +32,7 @@ from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Spool
 from daemons.runtime.cell import read_cell
 from daemons.runtime.daemon import announce_end, die_with_parent
-from daemons.runtime.keys import gdi_key, server_context
+from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
 from gridengine.gdi.requests import Answer, Shutdown
@@ -54,6 +56,7 @@ class QmasterActor:
         self._ray_address = ray_address
         self._session_id = session
         self._cell_id = read_identity(self._cell).id
+        self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
         try:
@@ -91,8 +94,9 @@ class QmasterActor:
 
     async def _start(self) -> None:
         cell = self._cell
-        address, tls = cell.address(self._host), server_context(cell)
-        await self._service.start(cell.gdi_socket, self._host, gdi_key(cell), address, cell.qmaster_port, tls)
+        key_of = KnownHosts(known_hosts(cell)).key
+        address, tls = cell.address(self._host), master_keys(cell).server_context(callers_need_keys=True)
+        await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls)
         self._watch = self._loop.create_task(self._watch_nodes())
 
     # --- called by other actors ------------------------------------------------------------------------------
@@ -152,7 +156,12 @@ class QmasterActor:
             ).remote(host, str(self._cell.root), self._cell.name)
 
     def _session(self) -> dict[str, str]:
-        return {"session": self._session_id, "ray_address": self._ray_address, "cell_id": self._cell_id}
+        return {
+            "session": self._session_id,
+            "ray_address": self._ray_address,
+            "ray_token": self._ray_token,
+            "cell_id": self._cell_id,
+        }
 
     async def _watch_nodes(self) -> None:
         """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""

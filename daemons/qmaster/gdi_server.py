@@ -1,7 +1,7 @@
 """The GDI endpoint: HTTP on a Unix socket for this host and on TLS for the gateways of others.
 
 Owns the transport, the proof of who calls, and the shape of answers; what a request means is `service`'s. Identity:
-the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with the cell's key. Source: docs/gdi.md.
+the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with its host's key. Source: docs/gdi.md.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ssl import SSLContext
 import msgspec
 from aiohttp import web
 
+from daemons.qmaster.known_hosts import KeyOf
 from gridengine.gdi.requests import Answer, Caller
 
 MAX_BODY = 256 * 2**20
@@ -32,14 +33,15 @@ Streamer = Callable[[web.Request, bytes, Caller], Awaitable[web.StreamResponse]]
 class GdiServer:
     """Listens on the Unix socket and, when a TLS context is given, on a TCP port.
 
-    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer.
+    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer;
+    `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
     """
 
-    def __init__(self, handle: Handler, streams: dict[str, Streamer], host: str, key: str) -> None:
+    def __init__(self, handle: Handler, streams: dict[str, Streamer], host: str, key_of: KeyOf) -> None:
         self._handle = handle
         self._streams = streams
         self._host = host
-        self._key = key
+        self._key_of = key_of
         self._runner: web.AppRunner | None = None
 
     async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
@@ -62,7 +64,7 @@ class GdiServer:
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         caller = self._caller(request)
         if caller is None:
-            return _reply(Answer(1, [("error", "denied: the caller could not be identified")]))
+            return _reply(Answer(1, [("error", "denied: the caller's host has no keys of this cell, or old ones")]))
         name = request.match_info["name"]
         body = await request.read()
         try:
@@ -86,10 +88,11 @@ class GdiServer:
         return self._vouched(request)
 
     def _vouched(self, request: web.Request) -> Caller | None:
-        """A caller as another host's gateway vouches for him; the key must be the cell's."""
+        """A caller as another host's gateway vouches for him; the key must be that host's own."""
         headers = request.headers
         scheme, _, key = headers.get("Authorization", "").partition(" ")
-        if scheme != "Bearer" or not hmac.compare_digest(key.encode(), self._key.encode()):
+        wanted = self._key_of(headers.get("X-GE-Host", ""))
+        if scheme != "Bearer" or not wanted or not hmac.compare_digest(key.encode(), wanted.encode()):
             return None
         try:
             return Caller(

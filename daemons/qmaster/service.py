@@ -24,6 +24,7 @@ from daemons.qmaster.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.gdi_server import GdiServer, stream_line
 from daemons.qmaster.jsv import ServerVerifier
+from daemons.qmaster.known_hosts import KeyOf
 from daemons.qmaster.mail_sender import MailSender
 from daemons.qmaster.master import Master
 from daemons.qmaster.reading import READERS
@@ -86,15 +87,17 @@ class Service:
         self._correspondence = Correspondence(master.incarnation)
         self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
         self.event_clients = EventClients(master)
-        self._sessions = Sessions("")
+        self._sessions = Sessions(lambda _: "")
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._verifier = ServerVerifier(lambda: master.state.configuration())
         master.subscribers.append(self._committed)
 
-    async def start(self, socket: Path, host: str, key: str, address: str = "", port: int = 0, tls: Any = None) -> None:
-        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events, "job_list": self._job_list}, host, key)
-        self._sessions = Sessions(key)
+    async def start(
+        self, socket: Path, host: str, key_of: KeyOf, address: str = "", port: int = 0, tls: Any = None
+    ) -> None:
+        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events, "job_list": self._job_list}, host, key_of)
+        self._sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
         self.master.post = self._mail.send
@@ -218,6 +221,8 @@ class Service:
     async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
         if not (caller.daemon or caller.uid in (0, os.geteuid())):
             return Answer(1, [("error", "denied: only daemons may say hello")])
+        if caller.host != request.host:
+            return Answer(1, [("error", f'denied: "{caller.host}" may not say hello for host "{request.host}"')])
         if not self.master.state.has("exec_host", request.host):
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])

@@ -6,6 +6,7 @@ a session passes here. Called by the service. Source: docs/interactive.md; IA-10
 
 from __future__ import annotations
 
+from daemons.qmaster.known_hosts import KeyOf
 from daemons.runtime.tickets import session_ticket
 from gridengine.gdi.requests import Answer, Caller, OpenSession
 from gridengine.state.jobs import Job, Task
@@ -18,15 +19,18 @@ BUILTIN = "builtin"
 
 
 class Sessions:
-    """`key`: the cell's, which tickets are made with."""
+    """`key_of(host)`: the key of a host, which tickets for it are made with; "" for a host that is not believed."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
+    def __init__(self, key_of: KeyOf) -> None:
+        self._key_of = key_of
         self._ports: dict[str, int] = {}
 
     def heard(self, host: str, port: int) -> None:
         """A host's daemon lives and lets clients in at this port."""
         self._ports[host] = port
+
+    def _port(self, host: str) -> int:
+        return self._ports.get(host, 0) if self._key_of(host) else 0
 
     def open(self, state: State, request: OpenSession, caller: Caller) -> Answer:
         """The way to the session: `{"task", "host", "port", "ticket", "method", "command"}`.
@@ -51,8 +55,8 @@ class Sessions:
             data={
                 "task": key,
                 "host": task.host,
-                "port": self._ports.get(task.host, 0),
-                "ticket": session_ticket(self._key, key),
+                "port": self._port(task.host),
+                "ticket": session_ticket(self._key_of(task.host), key),
                 "method": method,
                 "command": state.configuration(caller.host).get(f"{method}_command", BUILTIN),
             }
@@ -67,12 +71,12 @@ class Sessions:
             outcome = {"exit_status": slave.exit_status, "failed": slave.failed, "reason": slave.reason}
             return Answer(1, [("error", f"task {slave.number} of job {job.id} is over")], outcome)
         key = (job.id, task.id, task.attempt, slave.number)
-        ticket = session_ticket(self._key, key)
+        ticket = session_ticket(self._key_of(slave.host), key)
         return Answer(
             data={
                 "task": key,
                 "host": slave.host,
-                "port": self._ports.get(slave.host, 0),
+                "port": self._port(slave.host),
                 "ticket": ticket,
                 # whatever is configured for sessions of users: what it starts could not be held together
                 "method": "rsh",

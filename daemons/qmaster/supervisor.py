@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 from collections.abc import Awaitable
 
 from daemons.qmaster.spool_file import SpoolError, make_whole
@@ -28,15 +29,17 @@ class Supervisor:
     def __init__(self, cell: Cell, host: str, startup: Startup) -> None:
         self._cell, self._host, self._startup = cell, host, startup
         self._ending = asyncio.Event()
+        self._node: RayNode | None = None
         self._served = False
 
     async def run(self, stop: asyncio.Event) -> int:
         """Serve until `stop` is set and return the exit code of the daemon."""
         self._ending = stop
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._renew)
         _log.info("starting up sge_qmaster on %s", self._host)
         pause = _FIRST_PAUSE_S
         while not self._ending.is_set():
-            node = RayNode(self._cell, head_spec(self._cell, self._host))
+            node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
             try:
                 await self._until_ending(self._live(node))
                 pause = _FIRST_PAUSE_S
@@ -58,6 +61,12 @@ class Supervisor:
         _log.info("sge_qmaster ends; running jobs go on")
         return 0
 
+    def _renew(self) -> None:
+        """Make the node anew, and with it the token that a revoked host still has. Source: docs/adr/0101."""
+        _log.warning("told to start the master's node anew")
+        if self._node is not None:
+            self._renewing = asyncio.ensure_future(self._node.stop())
+
     async def _live(self, node: RayNode) -> None:
         """Start node and actors and return when the node has ended."""
         info = await node.start()
@@ -76,7 +85,7 @@ class Supervisor:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
-            env=ray_environment(self._cell),
+            env=ray_environment(self._cell, head_spec(self._cell, self._host)),
         )
         try:
             _, said = await asyncio.wait_for(child.communicate(), ACTORS_S)

@@ -1,66 +1,115 @@
-"""The secrets of a cell: the key of the GDI's gateways, Ray's token, the TLS contexts of the GDI endpoint.
+"""The keys of a host: its certificate, the key with which it vouches for its users, and the TLS contexts made of them.
 
-Owns where they lie and how they are loaded; never logs them. Only the admin user of a host can read `secrets/`.
-Called by the qmaster's GDI server, the gateway and whoever starts a Ray node. Source: docs/architecture.md 3 and 4.
+Owns where they lie and how they are loaded; never logs them. The authority of the cell, which makes them, is
+`clients/admin/authority`; all hosts know its certificate, `common/tls.crt`. Called by the qmaster's GDI server, by
+sge_execd's gateway and session server, and by whoever starts a Ray node. Source: docs/adr/0101, docs/security.md.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import ssl
+from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellFault
 
 
-def gdi_key(cell: Cell) -> str:
-    """Return the key with which hosts vouch for their users. Raises CellFault."""
-    path = cell.secrets / "gdi_key"
-    try:
-        key = path.read_text().strip()
-    except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}") from error
-    if not key:
-        raise CellFault(f"{path} is empty")
-    return key
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of one daemon. `authority`: the certificate of whom it believes; `make`: the command that makes keys."""
+
+    directory: Path
+    authority: Path
+    make: str
+
+    @property
+    def certificate(self) -> Path:
+        return self.directory / "tls.crt"
+
+    @property
+    def key(self) -> Path:
+        return self.directory / "tls.key"
+
+    def gdi_key(self) -> str:
+        """Return the key with which an exec host vouches for its users. Raises CellFault."""
+        path = self.directory / "gdi_key"
+        try:
+            key = path.read_text().strip()
+        except OSError as error:
+            raise CellFault(f"cannot read {path}: {error.strerror} ({self.make})") from error
+        if not key:
+            raise CellFault(f"{path} is empty ({self.make})")
+        return key
+
+    def require(self) -> None:
+        """Raises CellFault when a file is missing or not readable."""
+        for path in (self.authority, self.certificate, self.key):
+            try:
+                path.read_bytes()
+            except OSError as error:
+                raise CellFault(f"cannot read {path}: {error.strerror} ({self.make})") from error
+
+    def server_context(self, callers_need_keys: bool) -> ssl.SSLContext:
+        """Return the TLS context of a server; `callers_need_keys`: hosts of the cell may connect and nobody else.
+
+        Raises CellFault.
+        """
+        context = self._context(ssl.PROTOCOL_TLS_SERVER)
+        if callers_need_keys:
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    def client_context(self) -> ssl.SSLContext:
+        """Return the TLS context of a caller, which shows its own certificate and checks the other's name.
+
+        Raises CellFault.
+        """
+        return self._context(ssl.PROTOCOL_TLS_CLIENT)
+
+    def _context(self, protocol: int) -> ssl.SSLContext:
+        self.require()
+        context = ssl.SSLContext(protocol)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        try:
+            context.load_cert_chain(self.certificate, self.key)
+            context.load_verify_locations(self.authority)
+        except (OSError, ssl.SSLError) as error:
+            raise CellFault(f"cannot use {self.certificate} and {self.key} with {self.authority}: {error}") from error
+        return context
 
 
-def ray_token(cell: Cell) -> Path:
-    """Return the file of Ray's token, which must exist: without it Ray would not ask for one. Raises CellFault."""
-    path = cell.secrets / "ray_token"
-    try:
-        empty = not path.read_bytes().strip()
-    except OSError as error:
-        raise CellFault(f"cannot read {path}: {error.strerror}") from error
-    if empty:
-        raise CellFault(f"{path} is empty")
-    return path
+def master_keys(cell: Cell) -> Keys:
+    """Return the keys of the master host."""
+    make = "gridengine start on the master host makes it"
+    return Keys(cell.qmaster_spool_dir / "keys", cell.common / "tls.crt", make)
 
 
-def server_context(cell: Cell) -> ssl.SSLContext:
-    """Return the TLS context of the GDI endpoint. Raises CellFault."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    certificate, key = cell.common / "tls.crt", cell.secrets / "tls.key"
-    try:
-        context.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as error:
-        raise CellFault(f"cannot use {certificate} with {key}: {error}") from error
-    return context
+def exec_host_keys(cell: Cell, host: str) -> Keys:
+    """Return the keys of an exec host, which lie on its own disk."""
+    make = f"gridengine host add {host} on the master host makes it"
+    return Keys(cell.execd_spool(host) / "keys", cell.common / "tls.crt", make)
 
 
-def client_context(cell: Cell) -> ssl.SSLContext:
-    """Return the TLS context of a gateway: it trusts the cell's own certificate and nothing else.
+def known_hosts(cell: Cell) -> Path:
+    """Return the directory, on the master host, of what the qmaster believes of hosts: HOST/gdi_key."""
+    return cell.qmaster_spool_dir / "authority" / "hosts"
 
-    The certificate is pinned, so the host's name in it is of no importance: the master may move (act_qmaster).
-    Raises CellFault.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.check_hostname = False
-    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    certificate = cell.common / "tls.crt"
-    try:
-        context.load_verify_locations(certificate)
-    except (OSError, ssl.SSLError) as error:
-        raise CellFault(f"cannot use {certificate}: {error}") from error
-    return context
+
+def take_keys(cell: Cell, host: str) -> None:
+    """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError."""
+    offered, own = cell.secrets / host, cell.execd_spool(host) / "keys"
+    if not offered.is_dir():
+        return
+    draft = own.with_name("keys.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    for path in offered.iterdir():
+        descriptor = os.open(draft / path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(path.read_bytes())
+            os.fsync(descriptor)
+    shutil.rmtree(own, ignore_errors=True)
+    draft.rename(own)
+    shutil.rmtree(offered)

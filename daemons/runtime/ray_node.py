@@ -10,14 +10,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import signal
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from daemons.runtime import keys
-from daemons.runtime.cell import LOOPBACK, Cell
+from daemons.runtime.cell import LOOPBACK, Cell, CellFault
 from daemons.runtime.daemon import module_command, module_environment
+from daemons.runtime.keys import Keys, exec_host_keys, master_keys
 from daemons.runtime.ports import PortBlock, claim_block
 
 #: seconds that a node may take to come up and to end
@@ -29,6 +30,7 @@ STOP_S = 10.0
 #: Its logs lie in the run directory, which is memory: each keeps two files of 20 MB at most.
 RAY_SETTINGS = {
     "RAY_AUTH_MODE": "token",
+    "RAY_USE_TLS": "1",
     "RAY_health_check_initial_delay_ms": "1000",
     "RAY_health_check_period_ms": "500",
     "RAY_health_check_timeout_ms": "1000",
@@ -56,15 +58,21 @@ class NodeSpec:
     """What to start. `port` is the head's; a worker node has `head` ("ADDRESS:PORT") instead.
 
     `directory` is private to the node and emptied at its start; Ray opens it and what is in it for everybody, so
-    its parent must be closed. `resources` are Ray's custom resources.
+    its parent must be closed. `resources` are Ray's custom resources; `keys`: of the host that the node is of.
     """
 
     name: str
     address: str
     directory: str
     resources: dict[str, float]
+    keys: Keys
     port: int = 0
     head: str = ""
+
+    @property
+    def token(self) -> Path:
+        """The file of the token that everything which joins the cluster must show; every head has another one."""
+        return Path(f"{self.directory}.token")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,42 +84,58 @@ class NodeInfo:
     node_id: str
 
 
-def ray_environment(cell: Cell, base: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return the environment of everything that uses Ray: settings, token, the way to our modules, no foreign RAY_*.
+def ray_environment(cell: Cell, spec: NodeSpec, base: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of everything that uses Ray on a node: settings, token, keys, the way to our modules, no
+    foreign RAY_*.
 
-    Raises CellFault without a token.
+    Raises CellFault without a token or keys: Ray would do without the one and not say what it lacks of the others.
     """
+    spec.keys.require()
+    try:
+        empty = not spec.token.read_bytes().strip()
+    except OSError as error:
+        raise CellFault(f"cannot read {spec.token}: {error.strerror}") from error
+    if empty:
+        raise CellFault(f"{spec.token} is empty")
     clean = {name: value for name, value in base.items() if not name.startswith("RAY_")}
-    token = {"RAY_AUTH_TOKEN_PATH": str(keys.ray_token(cell))}
-    return module_environment(clean) | RAY_SETTINGS | cell.environment() | token
+    proofs = {
+        "RAY_AUTH_TOKEN_PATH": str(spec.token),
+        "RAY_TLS_SERVER_CERT": str(spec.keys.certificate),
+        "RAY_TLS_SERVER_KEY": str(spec.keys.key),
+        "RAY_TLS_CA_CERT": str(spec.keys.authority),
+    }
+    return module_environment(clean) | RAY_SETTINGS | cell.environment() | proofs
 
 
 def head_spec(cell: Cell, name: str) -> NodeSpec:
     """Return the head node of the master host `name`. Raises CellFault, RayNodeFault (path of a socket too long)."""
-    return _spec(cell, name, "qmaster", {"qmaster": 1.0}, port=cell.ray_port)
+    return _spec(cell, name, "qmaster", {"qmaster": 1.0}, master_keys(cell), port=cell.ray_port)
 
 
 def worker_spec(cell: Cell, host: str, head: str) -> NodeSpec:
     """Return the worker node of an exec host. `head`: "ADDRESS:PORT" as the qmaster told."""
-    return _spec(cell, host, f"h-{host}", {f"host-{host}": 1.0}, head=head)
+    return _spec(cell, host, f"h-{host}", {f"host-{host}": 1.0}, exec_host_keys(cell, host), head=head)
 
 
 def _spec(
-    cell: Cell, name: str, directory: str, resources: dict[str, float], port: int = 0, head: str = ""
+    cell: Cell, name: str, directory: str, resources: dict[str, float], keys: Keys, port: int = 0, head: str = ""
 ) -> NodeSpec:
     path = str(cell.run_dir / "ray" / directory)
     if len(f"{path}/r".encode()) > _SOCKET_PATH_BYTES:
         raise RayNodeFault(f"{path}: too long for sockets in it ({_SOCKET_PATH_BYTES} bytes): choose a shorter run_dir")
     # a worker node is reached from outside unless the whole cell is on this machine
     address = LOOPBACK if head.startswith("127.") else cell.address(name)
-    return NodeSpec(name, address, path, resources, port, head)
+    return NodeSpec(name, address, path, resources, keys, port, head)
 
 
 class RayNode:
-    """One node, for a supervisor's event loop: `start`, then `wait` until it is gone, or `stop` it."""
+    """One node, for a supervisor's event loop: `start`, then `wait` until it is gone, or `stop` it.
 
-    def __init__(self, cell: Cell, spec: NodeSpec) -> None:
-        self._cell, self._spec = cell, spec
+    `token`: of the cluster that a worker node joins; a head makes a new one.
+    """
+
+    def __init__(self, cell: Cell, spec: NodeSpec, token: str = "") -> None:
+        self._cell, self._spec, self._token = cell, spec, token or secrets.token_hex(32)
         self._child: asyncio.subprocess.Process | None = None
         self._ports: PortBlock | None = None
 
@@ -120,6 +144,7 @@ class RayNode:
         directory = Path(self._spec.directory)
         _make_private(directory.parent)
         directory.mkdir(exist_ok=True)
+        _write_closed(self._spec.token, self._token)
         self._release_ports()
         self._ports = claim_block(self._cell, self._spec.address, directory.parent)
         log = directory / "node.log"
@@ -127,11 +152,11 @@ class RayNode:
             self._child = await asyncio.create_subprocess_exec(
                 *module_command("daemons.runtime.ray_process"),
                 str(os.getpid()),
-                json.dumps(asdict(self._spec) | asdict(self._ports)),
+                json.dumps(asdict(self._spec) | asdict(self._ports), default=str),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
-                env=ray_environment(self._cell),
+                env=ray_environment(self._cell, self._spec),
                 start_new_session=True,
                 cwd="/",
             )
@@ -188,3 +213,10 @@ def _make_private(directory: Path) -> None:
     if found.st_uid != os.geteuid() or directory.is_symlink():
         raise RayNodeFault(f"{directory} belongs to somebody else")
     directory.chmod(0o700)
+
+
+def _write_closed(path: Path, text: str) -> None:
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)

@@ -23,7 +23,7 @@ import os
 from typing import Any
 
 from daemons.runtime.cell import Cell
-from daemons.runtime.ray_node import ray_environment
+from daemons.runtime.ray_node import head_spec, ray_environment
 
 NAMESPACE = "gridengine"
 KEPT: dict[str, Any] = {
@@ -36,11 +36,12 @@ was lost had been carried out is for its caller to find out, who asks again only
 
 
 def connect(cell: Cell, head: str) -> None:
-    """Join the cluster whose head is at "ADDRESS:PORT", from a host that runs one of its nodes.
+    """Join the cluster whose head is at "ADDRESS:PORT", on the master host.
 
     Raises ConnectionError when the head does not answer, or refuses the token.
     """
-    os.environ.update({name: value for name, value in ray_environment(cell).items() if name.startswith("RAY_")})
+    environment = ray_environment(cell, head_spec(cell, cell.master_host()))
+    os.environ.update({name: value for name, value in environment.items() if name.startswith("RAY_")})
     import ray
     from ray._private import services
 

@@ -1,7 +1,7 @@
 """Tickets: who has one may connect to the streams of one attempt of one task, and nothing else.
 
-A ticket is a code over the task's key, made with the cell's key: the qmaster gives it to the job's owner alone, and any
-exec host can check it without having been told. It is worth something only as long as the attempt runs. Called by the
+A ticket is a code over the task's key, made with the key of the task's host: the qmaster gives it to the job's owner
+alone, and the host can check it without having been told. It is worth something only as long as the attempt runs. Called by the
 qmaster's service and the session server of sge_execd. Source: adr/0060; IA-10.
 """
 

@@ -26,7 +26,7 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
 
     around("mv qmaster real; mkdir qmaster; mount -t tmpfs -o size=6m,mode=755 tmpfs qmaster; cp -a real/. qmaster/")
     yield
-    around("rm real/*; cp -a qmaster/. real/; umount qmaster; rmdir qmaster; mv real qmaster")
+    around("rm -r real/*; cp -a qmaster/. real/; umount qmaster; rmdir qmaster; mv real qmaster")
 
 
 @pytest.mark.statement("SP-3", "SP-4")

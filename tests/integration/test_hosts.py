@@ -92,7 +92,7 @@ def test_users_are_who_their_hosts_say_they_are(testbed_cell: TestbedCell) -> No
     refused = testbed_cell.as_user("bob", "t2", "qdel", job)
     assert refused.returncode == 1 and "privileges" in refused.stderr
     assert testbed_cell.as_user("bob", "t2", "qconf", "-dq", "all.q").returncode == 1
-    key = testbed_cell.as_user("bob", "t2", "cat", "/opt/gridengine-test/cells/test/common/secrets/gdi_key")
+    key = testbed_cell.as_user("bob", "t2", "cat", "/var/spool/gridengine/test/execd/t2/keys/gdi_key")
     assert key.returncode != 0
     assert testbed_cell.as_user("alice", "t3", "qdel", job).returncode == 0
     eventually("it is gone", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, eventually, process_state
+from tests.integration.cells import DemoCell, eventually, process_state, run
 
 
 def submit(cell: DemoCell, *arguments: str) -> str:
@@ -265,17 +264,15 @@ def oom_score(pid: int) -> int:
 
 @pytest.mark.statement("SE-3")
 def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:
-    """The TLS port takes no request without the cell's key; the socket asks the kernel."""
+    """The TLS port takes no connection without a host's certificate, and no request without that host's key."""
     port = next(
         line.split()[1] for line in (demo_cell.common / "bootstrap").read_text().splitlines() if "qmaster_port" in line
     )
     headers = ("X-GE-User: root", "X-GE-Uid: 0", "X-GE-Group: root", "X-GE-Gid: 0", "X-GE-Host: node1")
     options = [word for header in (*headers, "Authorization: Bearer wrong") for word in ("-H", header)]
     url = f"https://127.0.0.1:{port}/v1/config_list"
-    done = subprocess.run(
-        ["curl", "-sk", "--noproxy", "*", "-X", "POST", *options, "-d", '{"kind": "manager"}', url],
-        capture_output=True,
-        text=True,
-        env=os.environ,
-    )
+    keys = demo_cell.place / "spool" / "execd" / "node1" / "keys"
+    command = ["curl", "-sk", "--noproxy", "*", "-X", "POST", *options, "-d", '{"kind": "manager"}', url]
+    assert (done := run(command)).returncode != 0 and done.stdout == ""
+    done = run([*command, "--cert", str(keys / "tls.crt"), "--key", str(keys / "tls.key")])
     assert '"status":1' in done.stdout and "denied" in done.stdout

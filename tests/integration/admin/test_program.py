@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 
 import pytest
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.usefixtures("launchers")
         ["stop"],
         ["status", "--root", "/nonexistent"],
         ["demo", "more"],
+        ["host", "add"],
+        ["host", "--root", "/nonexistent", "list"],
         ["upgrade-accounting", "/nonexistent", "/tmp/x"],
     ],
 )
@@ -54,6 +57,29 @@ def test_daemons_start_once_and_stop(new_cell):
     assert "no daemon" in cell.must("gridengine", "stop")
     done = cell.command("qstat")
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+
+
+def test_a_cell_of_an_earlier_version_gets_an_authority_and_keys_for_its_hosts(new_cell):
+    cell = new_cell
+    shutil.rmtree(cell.place / "spool" / "qmaster" / "authority")
+    shutil.rmtree(cell.common / "secrets" / cell.host)
+    for name in ("ray_token", "gdi_key", "tls.key"):
+        (cell.common / "secrets" / name).write_text("x")
+    cell.start()
+    assert [line.split()[0] for line in cell.must("gridengine", "host", "list").splitlines()] == [cell.host]
+    assert list((cell.common / "secrets").iterdir()) == []
+
+
+def test_hosts_without_keys_are_told_what_makes_them(new_cell):
+    cell = new_cell
+    assert f"made keys for host {cell.host}" in cell.must("gridengine", "host", "add", cell.host)
+    assert cell.must("gridengine", "host", "list").split()[-2:] == ["in", "common/secrets"]
+    shutil.rmtree(cell.common / "secrets" / cell.host)
+    done = cell.command("sge_execd", "--host-name", cell.host)
+    assert done.returncode == 1 and f"gridengine host add {cell.host}" in done.stderr
+    for arguments in (["revoke", "nosuch"], ["add", "no.such.host.invalid"], ["add", "../x"]):
+        done = cell.command("gridengine", "host", *arguments)
+        assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and done.stdout == ""
 
 
 def test_the_doctor_finds_the_daemons_and_a_taken_port(new_cell):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import secrets
 import shutil
 import signal
 import socket
@@ -20,7 +19,9 @@ from typing import Any
 
 import psutil
 
-from clients.admin.certificate import make_certificate, utc_now
+from clients.admin.authority import Authority
+from clients.admin.cell import CellFiles
+from clients.admin.certificate import utc_now
 from clients.admin.free_ports import free_ports, free_range
 from tests.integration.cells import PATIENCE_S, ROOT, eventually
 
@@ -68,10 +69,9 @@ class ExecHost:
         (common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
         (common / "act_qmaster").write_text("node0\n")
         (common / "host_aliases").write_text(f"node0 localhost {socket.gethostname()}\n{HOST} localhost\n")
-        key, certificate = make_certificate(["node0"], utc_now())
-        (common / "tls.crt").write_bytes(certificate)
-        for name, content in (("tls.key", key.decode()), ("gdi_key", "k" * 32), ("ray_token", secrets.token_hex(32))):
-            (common / "secrets" / name).write_text(content)
+        authority = Authority(CellFiles(self.place, "default"), self.place / "qmaster", USER)
+        authority.found("node0", [], utc_now())
+        authority.add(HOST, [], utc_now())
         self.environment = {**os.environ, "SGE_ROOT": str(self.place), "SGE_CELL": "default", "PYTHONPATH": str(ROOT)}
         self.master: subprocess.Popen[str] | None = None
         self.execd: subprocess.Popen[str] | None = None

@@ -14,9 +14,10 @@ from typing import Any
 
 from aiohttp import web
 
+from daemons.qmaster.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.daemon import die_with_parent
-from daemons.runtime.keys import gdi_key, server_context
+from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.ray_node import NodeInfo, RayNode, head_spec
 from daemons.runtime.ray_session import NAMESPACE, actor_class, connect
 
@@ -40,7 +41,7 @@ class Endpoint:
 
     def __init__(self, cell: Cell, info: NodeInfo) -> None:
         self._cell, self._info = cell, info
-        self._key = gdi_key(cell)
+        self._key_of = KnownHosts(known_hosts(cell)).key
 
     async def hello(self, request: web.Request) -> web.Response:
         said = await request.json()
@@ -55,7 +56,8 @@ class Endpoint:
                 num_cpus=0,
                 resources={f"host-{name}": 0.001},
             ).remote(name, str(self._cell.root), self._cell.name)
-        return answer({"session": self._info.session, "ray_address": self._info.head})
+        token = head_spec(self._cell, self._cell.master_host()).token.read_text()
+        return answer({"session": self._info.session, "ray_address": self._info.head, "ray_token": token})
 
     async def deliver(self, request: web.Request) -> web.Response:
         import ray
@@ -69,7 +71,7 @@ class Endpoint:
         return answer(json.loads(data).get("acknowledgements", []))
 
     async def whoami(self, request: web.Request) -> web.Response:
-        assert request.headers["Authorization"] == f"Bearer {self._key}"
+        assert request.headers["Authorization"] == f"Bearer {self._key_of(request.headers['X-GE-Host'])}"
         body = await request.read()
         said = {name: value for name, value in request.headers.items() if name.startswith("X-GE-")}
         return answer({**said, "bytes": len(body)})
@@ -117,7 +119,7 @@ async def serve(record: str) -> None:
         application.router.add_post(f"/v1/{path}", handler)
     runner = web.AppRunner(application)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", cell.qmaster_port, ssl_context=server_context(cell)).start()
+    await web.TCPSite(runner, "127.0.0.1", cell.qmaster_port, ssl_context=master_keys(cell).server_context(True)).start()
     print("ready", flush=True)
     await node.wait()
 

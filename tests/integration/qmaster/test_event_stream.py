@@ -50,7 +50,7 @@ class Running:
 
     async def _make(self, socket: Path) -> Service:
         service = Service(self.cell.master, _no_orders, _nothing, _nothing, dict, _refused)
-        await service.start(socket, "master", "")
+        await service.start(socket, "master", lambda _: "")
         return service
 
     def run(self, coroutine: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 
 from clients.admin.cell import CellFiles, read_cell
 from clients.admin.cell_plan import CellWishes, plan_cell
-from clients.admin.certificate import belongs_together, utc_now
+from clients.admin.certificate import belongs_together, is_signed_by, utc_now
 from clients.admin.creation import create_cell, settings_csh, settings_sh
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
@@ -77,7 +77,8 @@ def test_the_umask_of_the_administrator_closes_nothing_to_users(plan, installati
         os.umask(before)
     found = [plan.files.root, *plan.files.root.rglob("*"), Path(plan.bootstrap["execd_spool_dir"])]
     closed = {path.name for path in found if not path.stat().st_mode & 0o004}
-    assert closed == {"secrets", "ray_token", "gdi_key", "tls.key"}
+    assert closed == {"secrets", "h1", "h2", "tls.crt", "gdi_key", "tls.key"}
+    assert plan.files.certificate.stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.statement("JV-7")
@@ -90,20 +91,32 @@ def test_verifiers_find_their_libraries_below_the_root(plan, installation):
     assert {path.name for path in library.parent.iterdir()} == {"jsv_include.sh", "JSV.pm", "jsv_include.tcl", "jsv.py"}
 
 
-def test_secrets_are_closed_and_fit_the_certificate(plan, installation):
+def test_each_host_has_closed_keys_of_its_own(plan, installation):
     create_cell(plan, installation, utc_now())
-    secrets = plan.files.secrets
-    assert secrets.stat().st_mode & 0o777 == 0o700
-    assert {path.name for path in secrets.iterdir()} == {"ray_token", "gdi_key", "tls.key"}
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in secrets.iterdir())
-    assert (secrets / "ray_token").read_text() != (secrets / "gdi_key").read_text()
-    assert belongs_together((secrets / "tls.key").read_bytes(), plan.files.certificate.read_bytes())
+    masters, secrets = Path(plan.bootstrap["qmaster_spool_dir"]), plan.files.secrets
+    assert {path.name for path in secrets.iterdir()} == {"h1", "h2"}
+    for directory in (secrets, masters / "authority", masters / "keys", *secrets.iterdir()):
+        assert directory.stat().st_mode & 0o777 == 0o700
+    for directory in (masters / "keys", secrets / "h1", secrets / "h2"):
+        assert all(path.stat().st_mode & 0o777 == 0o600 for path in directory.iterdir())
+        certificate = (directory / "tls.crt").read_bytes()
+        assert belongs_together((directory / "tls.key").read_bytes(), certificate)
+        assert is_signed_by(certificate, plan.files.certificate.read_bytes())
+    assert (secrets / "h1" / "gdi_key").read_text() != (secrets / "h2" / "gdi_key").read_text()
     assert cell_modes(plan.files) == {0o644}
+
+
+def test_the_key_that_signs_stays_on_the_master_host(plan, installation):
+    create_cell(plan, installation, utc_now())
+    key = Path(plan.bootstrap["qmaster_spool_dir"]) / "authority" / "tls.key"
+    assert belongs_together(key.read_bytes(), plan.files.certificate.read_bytes())
+    shared = [path.read_bytes() for path in plan.files.root.rglob("*") if path.is_file()]
+    assert key.read_bytes() not in shared
 
 
 def cell_modes(files: CellFiles) -> set[int]:
     """Modes of the files that everybody reads."""
-    public = [path for path in files.common.rglob("*") if path.is_file() and path.parent != files.secrets]
+    public = [path for path in files.common.rglob("*") if path.is_file() and files.secrets not in path.parents]
     return {path.stat().st_mode & 0o777 for path in public}
 
 
@@ -134,10 +147,10 @@ def test_the_first_configuration_fits_the_hosts(plan, installation):
 
 def test_an_existing_cell_is_left_as_it_is(plan, installation):
     create_cell(plan, installation, utc_now())
-    before = (plan.files.secrets / "gdi_key").read_text()
+    before = plan.files.certificate.read_text()
     with pytest.raises(Refusal, match="holds a cell already"):
         create_cell(plan, installation, utc_now())
-    assert (plan.files.secrets / "gdi_key").read_text() == before
+    assert plan.files.certificate.read_text() == before
 
 
 def test_an_old_spool_is_not_taken_over(plan, installation):

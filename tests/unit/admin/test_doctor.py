@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from clients.admin import doctor
+from clients.admin.authority import Authority
 from clients.admin.cell import Cell, CellFiles
-from clients.admin.certificate import VALIDITY, make_certificate, utc_now
+from clients.admin.certificate import VALIDITY, make_authority, utc_now
 
 NOW = utc_now()
 
@@ -22,15 +23,13 @@ def cell(tmp_path: Path) -> Cell:
     """A sound cell of the current user whose daemons do not run."""
     files = CellFiles(tmp_path, "c")
     files.secrets.mkdir(parents=True, mode=0o700)
-    key, certificate = make_certificate(["localhost"], NOW)
-    files.certificate.write_bytes(certificate)
     files.bootstrap.write_text("admin_user x\n")
     files.act_qmaster.write_text("localhost\n")
-    for name, content in (("ray_token", b"t"), ("gdi_key", b"k"), ("tls.key", key)):
-        (files.secrets / name).write_bytes(content)
-        (files.secrets / name).chmod(0o600)
-    for directory in ("spool/qmaster", "spool/execd", "run"):
+    for directory in ("spool/qmaster", "spool/execd/h1", "run"):
         (tmp_path / directory).mkdir(parents=True)
+    authority = Authority(files, tmp_path / "spool/qmaster", pwd.getpwuid(os.geteuid()).pw_name)
+    authority.found("localhost", [], NOW)
+    authority.add("h1", [], NOW, tmp_path / "spool/execd/h1/keys")
     settings = {
         "admin_user": pwd.getpwuid(os.geteuid()).pw_name,
         "qmaster_spool_dir": str(tmp_path / "spool/qmaster"),
@@ -54,23 +53,30 @@ def test_a_sound_cell_has_no_findings(cell):
 
 
 def test_an_open_secret_is_found(cell):
-    (cell.files.secrets / "gdi_key").chmod(0o640)
+    (cell.execd_spool_dir / "h1/keys/gdi_key").chmod(0o640)
     assert "gdi_key is open to other users" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 
-@pytest.mark.parametrize("name", ["ray_token", "tls.key"])
-def test_a_missing_secret_is_found(cell, name):
-    (cell.files.secrets / name).unlink()
-    assert name in wrong(doctor.check_secrets(cell, NOW))[0]
+@pytest.mark.parametrize("name", ["tls.crt", "gdi_key", "tls.key"])
+def test_a_missing_secret_is_found_and_the_command_that_makes_it(cell, name):
+    (cell.execd_spool_dir / "h1/keys" / name).unlink()
+    (finding,) = (finding for finding in doctor.check_secrets(cell, NOW) if finding.mend)
+    assert name in finding.what and "gridengine host add h1" in finding.mend
 
 
-def test_an_empty_token_is_found(cell):
-    (cell.files.secrets / "ray_token").write_bytes(b"\n")
-    assert "ray_token is empty" in wrong(doctor.check_secrets(cell, NOW))[0]
+def test_an_empty_key_is_found(cell):
+    (cell.execd_spool_dir / "h1/keys/gdi_key").write_bytes(b"\n")
+    assert "gdi_key is empty" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 
-def test_a_foreign_certificate_is_found(cell):
-    cell.files.certificate.write_bytes(make_certificate(["x"], NOW)[1])
+def test_a_foreign_authority_is_found(cell):
+    cell.files.certificate.write_bytes(make_authority("x", NOW).certificate)
+    assert "is not of the authority" in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
+def test_a_key_of_another_host_is_found(cell):
+    keys = cell.execd_spool_dir / "h1/keys"
+    (keys / "tls.key").write_bytes((cell.qmaster_spool_dir / "keys/tls.key").read_bytes())
     assert "was not made for" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 
@@ -82,7 +88,7 @@ def test_the_dates_of_the_certificate_are_looked_at(cell, later, reason):
 
 
 def test_a_damaged_certificate_is_found(cell):
-    cell.files.certificate.write_text("no certificate")
+    (cell.execd_spool_dir / "h1/keys/tls.crt").write_text("no certificate")
     assert len(wrong(doctor.check_secrets(cell, NOW))) == 1
 
 

@@ -18,8 +18,8 @@ def submit(cell: Cell, **fields: object) -> int:
     return cell.submit(kind="qrsh", **fields)
 
 
-def ask(cell: Cell, job: int, caller: Caller = ALICE, ports: dict[str, int] | None = None) -> Answer:
-    sessions = Sessions("key")
+def ask(cell: Cell, job: int, caller: Caller = ALICE, ports: dict[str, int] | None = None, revoked: str = "") -> Answer:
+    sessions = Sessions(lambda host: f"key of {host}" if host not in revoked else "")
     for host, port in (ports or {}).items():
         sessions.heard(host, port)
     return sessions.open(cell.state, OpenSession(job), caller)
@@ -32,7 +32,8 @@ def test_the_owner_alone_gets_a_ticket(cell: Cell) -> None:
     host = cell.running[job, 1, 1]
     data = ask(cell, job, ports={host: 4711}).data
     assert (data["host"], data["port"], data["command"]) == (host, 4711, "builtin")
-    assert is_ticket(data["ticket"], "key", (job, 1, 1))
+    assert is_ticket(data["ticket"], f"key of {host}", (job, 1, 1))
+    assert ask(cell, job, ports={host: 4711}, revoked=host).data["port"] == 0
     for other in (BOB, ROOT):
         refused = ask(cell, job, other)
         assert refused.status == 1 and refused.data is None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import read_cell
+from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import DaemonFault, PidFile, announce_end, module_environment, start_ticks
 from daemons.runtime.ray_node import RayNodeFault, head_spec, ray_environment, worker_spec
 
@@ -44,27 +44,41 @@ def test_children_find_our_modules() -> None:
 @pytest.fixture
 def cell_root(tmp_path: Path) -> Path:
     common = tmp_path / "c" / "common"
-    (common / "secrets").mkdir(parents=True)
-    (common / "secrets" / "ray_token").write_text("t\n")
+    common.mkdir(parents=True)
+    for name in ("c/common/tls.crt", "q/keys/tls.crt", "q/keys/tls.key", "run/ray/qmaster.token"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n")
     (common / "host_aliases").write_text("h1 localhost\n")
     (common / "bootstrap").write_text(
-        "admin_user root\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /run/x\nqmaster_port 1\nray_port 2\n"
+        f"admin_user root\nqmaster_spool_dir {tmp_path}/q\nexecd_spool_dir /e\nrun_dir {tmp_path}/run\n"
+        "qmaster_port 1\nray_port 2\n"
     )
     return tmp_path
 
 
-def test_ray_always_runs_with_the_token(cell_root: Path) -> None:
+def test_ray_always_runs_with_token_and_keys(cell_root: Path) -> None:
     cell = read_cell({"SGE_ROOT": str(cell_root), "SGE_CELL": "c"})
-    environment = ray_environment(cell, {"RAY_ADDRESS": "evil", "HOME": "/h"})
-    assert environment["RAY_AUTH_MODE"] == "token"
-    assert environment["RAY_AUTH_TOKEN_PATH"] == str(cell.secrets / "ray_token")
+    spec = head_spec(cell, "h1")
+    environment = ray_environment(cell, spec, {"RAY_ADDRESS": "evil", "HOME": "/h", "RAY_USE_TLS": "0"})
+    assert (environment["RAY_AUTH_MODE"], environment["RAY_USE_TLS"]) == ("token", "1")
+    assert environment["RAY_AUTH_TOKEN_PATH"] == str(cell_root / "run/ray/qmaster.token")
+    assert environment["RAY_TLS_SERVER_KEY"] == str(cell_root / "q/keys/tls.key")
+    assert environment["RAY_TLS_CA_CERT"] == str(cell.common / "tls.crt")
     assert "RAY_ADDRESS" not in environment and environment["HOME"] == "/h"
+
+
+@pytest.mark.parametrize("missing", ["q/keys/tls.crt", "q/keys/tls.key", "c/common/tls.crt", "run/ray/qmaster.token"])
+def test_ray_never_runs_without_them(cell_root: Path, missing: str) -> None:
+    cell = read_cell({"SGE_ROOT": str(cell_root), "SGE_CELL": "c"})
+    (cell_root / missing).unlink()
+    with pytest.raises(CellFault, match=f"cannot read .*{missing}: No such file"):
+        ray_environment(cell, head_spec(cell, "h1"))
 
 
 def test_nodes_of_one_machine_have_their_own_places(cell_root: Path) -> None:
     cell = read_cell({"SGE_ROOT": str(cell_root), "SGE_CELL": "c"})
     head, worker = head_spec(cell, "h1"), worker_spec(cell, "h1", "127.0.0.1:2")
-    assert (head.port, head.resources, head.directory) == (2, {"qmaster": 1.0}, "/run/x/ray/qmaster")
-    assert (worker.head, worker.resources, worker.directory) == ("127.0.0.1:2", {"host-h1": 1.0}, "/run/x/ray/h-h1")
+    assert (head.port, head.resources, head.directory) == (2, {"qmaster": 1.0}, f"{cell_root}/run/ray/qmaster")
+    assert (worker.head, worker.resources, worker.directory) == ("127.0.0.1:2", {"host-h1": 1.0}, f"{cell_root}/run/ray/h-h1")
     with pytest.raises(RayNodeFault, match="too long"):
         worker_spec(cell, "h" * 100, "127.0.0.1:2")

@@ -1,0 +1,38 @@
+"""The exec hosts that the qmaster believes, each by a key of its own.
+
+Owns the reading of what `gridengine host add` and `host revoke` write: a host that was revoked is unknown to the very
+next request. Called by the GDI server and by the sessions. Source: docs/adr/0101.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+KeyOf = Callable[[str], str]
+"""The key of a host, "" for one that is not believed."""
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,253}")
+
+
+class KnownHosts:
+    """`directory` holds HOST/gdi_key."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._known: dict[str, tuple[int, str]] = {}
+
+    def key(self, host: str) -> str:
+        """Return the key of a host, "" for one that has none (any more). A look at its file each time: it is small."""
+        if not _HOST_NAME.fullmatch(host):
+            return ""
+        path = self._directory / host / "gdi_key"
+        try:
+            written = path.stat().st_mtime_ns
+            if self._known.get(host, (0, ""))[0] != written:
+                self._known[host] = (written, path.read_text().strip())
+        except (OSError, ValueError):
+            self._known.pop(host, None)
+            return ""
+        return self._known[host][1]
