@@ -13,7 +13,7 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from clients.admin.addresses import host_addresses
+from clients.addresses import host_addresses
 from clients.admin.authority import Authority, give
 from clients.admin.cell import CellFiles
 from clients.admin.cell_plan import CellPlan

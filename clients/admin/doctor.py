@@ -22,7 +22,7 @@ from pathlib import Path
 from clients import gdi
 from clients.addresses import host_addresses
 from clients.admin.cell import Cell, CellFiles, read_cell
-from clients.admin.certificate import belongs_together, is_signed_by, validity
+from clients.admin.certificate import belongs_together, is_signed_by, names_of, validity
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_master_here, process_of
 from clients.admin.refusal import Refusal
@@ -156,12 +156,19 @@ def _check_keys(directory: Path, again: str, cell: Cell, now: datetime) -> Itera
         yield Finding(f"{directory}/tls.crt was not made for tls.key beside it", again)
     if not is_signed_by(certificate, cell.files.certificate.read_bytes()):
         yield Finding(f"{directory}/tls.crt is not of the authority {cell.files.certificate}", again)
+    host = cell.master_host if directory.parent == cell.qmaster_spool_dir else directory.parent.name
+    if strange := set(_addresses(cell, host)) - set(names_of(certificate)):
+        yield Finding(f"{directory}/tls.crt is not for {', '.join(sorted(strange))}, where {host} is reached now", again)
     if now < begin:
         yield Finding(f"the certificate is valid from {begin:%Y-%m-%d %H:%M} UTC, which is to come", "set the clock")
     elif now > end - CERTIFICATE_WARNING:
         yield Finding(f"the certificate {directory}/tls.crt ends at {end:%Y-%m-%d %H:%M} UTC", again)
     else:
         yield Finding(f"the certificate {directory}/tls.crt is valid until {end:%Y-%m-%d}")
+
+
+def _addresses(cell: Cell, host: str) -> list[str]:
+    return host_addresses(host, [alias for alias, unique in host_aliases(cell).items() if unique == host])
 
 
 def check_names(cell: Cell) -> Iterator[Finding]:
@@ -223,8 +230,7 @@ def check_ports(cell: Cell) -> Iterator[Finding]:
     """The master host's ports answer; on the master host itself, before the start, nobody else has them."""
     here = is_master_here(cell)
     down = here and not answers(cell.run_dir / "gdi.sock")
-    aliases = [alias for alias, unique in host_aliases(cell).items() if unique == cell.master_host]
-    master = next(iter(host_addresses(cell.master_host, aliases)), cell.master_host)
+    master = next(iter(_addresses(cell, cell.master_host)), cell.master_host)
     for key in ("qmaster_port", "ray_port"):
         port = int(cell.settings[key])
         taken = _connects(master, port)

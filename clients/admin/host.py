@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from clients.admin.addresses import host_addresses
+from clients.addresses import host_addresses
 from clients.admin.authority import Authority
 from clients.admin.cell import Cell, cell_of_environment, read_cell
 from clients.admin.cell_plan import HOST_NAME

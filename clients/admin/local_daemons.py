@@ -163,12 +163,12 @@ def stop(daemons: Iterable[LocalDaemon]) -> list[LocalDaemon]:
 
 
 def renew(daemon: LocalDaemon) -> bool:
-    """Have a daemon that lives make itself anew without ending (SIGHUP). Refusal: it is somebody else's."""
+    """Have a daemon that lives make itself anew without ending (SIGUSR1). Refusal: it is somebody else's."""
     process = process_of(daemon)
     if process is None:
         return False
     try:
-        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGUSR1)
     except psutil.AccessDenied as error:
         raise Refusal(f"{daemon} runs as {process.username()}: you may not have it start anew") from error
     except psutil.NoSuchProcess:

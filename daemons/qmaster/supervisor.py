@@ -35,7 +35,7 @@ class Supervisor:
     async def run(self, stop: asyncio.Event) -> int:
         """Serve until `stop` is set and return the exit code of the daemon."""
         self._ending = stop
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._renew)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._renew)
         _log.info("starting up sge_qmaster on %s", self._host)
         pause = _FIRST_PAUSE_S
         while not self._ending.is_set():

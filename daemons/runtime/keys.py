@@ -98,18 +98,23 @@ def known_hosts(cell: Cell) -> Path:
 
 
 def take_keys(cell: Cell, host: str) -> None:
-    """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError."""
+    """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError.
+
+    A shared directory that its root may not read (NFS with root_squash) has none for it: they were carried.
+    """
     offered, own = cell.secrets / host, cell.execd_spool(host) / "keys"
-    if not offered.is_dir():
+    try:
+        files = {path.name: path.read_bytes() for path in offered.iterdir()}
+    except (FileNotFoundError, PermissionError):
         return
     draft = own.with_name("keys.new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
-    for path in offered.iterdir():
-        descriptor = os.open(draft / path.name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    for name, content in files.items():
+        descriptor = os.open(draft / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(path.read_bytes())
+            file.write(content)
             os.fsync(descriptor)
     shutil.rmtree(own, ignore_errors=True)
     draft.rename(own)
-    shutil.rmtree(offered)
+    shutil.rmtree(offered, ignore_errors=True)  # what stays there is shown by gridengine host list

@@ -66,6 +66,19 @@ def test_keys_may_be_carried_instead(cell: Cell, authority: Authority, known: Kn
     assert (cell.root / "there" / "gdi_key").read_text() == known.key("h1")
 
 
+def test_a_shared_directory_that_root_may_not_read_is_no_fault(
+    cell: Cell, authority: Authority, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    authority.add("h1", [], NOW)
+    key = take(cell, "h1")
+
+    def squashed(_: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", squashed)
+    assert take(cell, "h1") == key
+
+
 def test_a_revoked_host_is_unknown_to_the_next_request(cell: Cell, authority: Authority, known: KnownHosts) -> None:
     authority.add("h1", [], NOW)
     authority.add("h2", [], NOW)

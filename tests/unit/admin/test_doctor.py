@@ -74,6 +74,11 @@ def test_a_foreign_authority_is_found(cell):
     assert "is not of the authority" in wrong(doctor.check_secrets(cell, NOW))[0]
 
 
+def test_a_host_that_has_moved_is_found(cell, monkeypatch):
+    monkeypatch.setattr("clients.admin.doctor.host_addresses", lambda *_: ["10.9.8.7"])
+    assert "is not for 10.9.8.7, where h1 is reached now" in wrong(doctor.check_secrets(cell, NOW))[0]
+
+
 def test_a_key_of_another_host_is_found(cell):
     keys = cell.execd_spool_dir / "h1/keys"
     (keys / "tls.key").write_bytes((cell.qmaster_spool_dir / "keys/tls.key").read_bytes())
