@@ -27,6 +27,8 @@ _OPERATORS = frozenset("&|!()")
 _PATTERN_CHARACTERS = frozenset("*?[\\")
 _BEYOND_STARS = frozenset("?[\\")
 _DEEPEST = 100
+#: characters of an expression: its compiled form takes a hundred times as much memory, and some hundred are kept
+_LONGEST = 1024
 #: patterns in one expression: each is matched against every name
 _MOST_PATTERNS = 64
 
@@ -36,12 +38,18 @@ def is_pattern(text: str) -> bool:
     return not (_OPERATORS | _PATTERN_CHARACTERS).isdisjoint(text)
 
 
-@lru_cache(maxsize=1024)
 def compile_expression(text: str, ignore_case: bool = False) -> Matcher:
     """A function that tells whether a string matches the whole expression.
 
     ignore_case: for CSTRING and HOST (CX-55). Raises SyntaxFault with the position of the fault, counted from 1.
     """
+    if len(text) > _LONGEST:
+        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {_LONGEST} characters')
+    return _compiled(text, ignore_case)
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str, ignore_case: bool) -> Matcher:
     if _OPERATORS.isdisjoint(text):
         return _compile_pattern(text, ignore_case)
     parser = _Parser(text, ignore_case)

@@ -69,6 +69,8 @@ def test_a_submission_out_of_bounds(cell: Cell, fields: dict[str, Any], text: st
     [
         ("delete_jobs", {"targets": ["1"] * 10_001}, "targets has more than 10000 items"),
         ("hold_jobs", {"targets": ["*a" * 600]}, "targets is longer than 1024 bytes"),
+        ("hold_jobs", {"targets": ["a*"] * 17}, "targets has more than 16 patterns"),
+        ("resubmit_jobs", {"targets": ["1"] * 301}, "targets has more than 300 items"),
         ("change_states", {"action": "clear", "what": "job", "targets": ["x\n"]}, "targets contains a character"),
         ("reserve", {"end_time": 1e300}, "end_time is not within 0"),
         ("reserve", {"rule": "x" * 600}, "rule is longer than 512 bytes"),
