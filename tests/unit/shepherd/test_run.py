@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from shepherd import plan, preparation, process_tree
+from shepherd import directories, plan, preparation, process, process_tree
 from shepherd.identity import Identity
 from shepherd.outcome import Ended
 from shepherd.run import TaskRun, pause_s
@@ -61,3 +64,27 @@ def test_a_step_that_breaks_takes_nothing_of_the_jobs_end_with_it(
     end = task.run()
     assert (end["failed"], end["exit_status"]) == (failed, exit_status)
     assert "RecursionError: too deep" in (tmp_path / "trace").read_text()
+
+
+@pytest.mark.statement("EX-3", "EX-4", "QI-10")
+@pytest.mark.parametrize(
+    ("number", "fault"), [(errno.EAGAIN, "host"), (errno.ENOSPC, "host"), (errno.EDQUOT, "job"), (errno.EROFS, "")]
+)
+@pytest.mark.parametrize("where", ["process", "directory"])
+def test_a_host_without_room_is_no_fault_of_the_queue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, number: int, fault: str
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(TaskRun, "_reap", lambda _: False)
+    monkeypatch.setattr(TaskRun, "_sweep", lambda _: None)
+    monkeypatch.setattr(process, "start", refused)
+    monkeypatch.setattr(directories, "make", refused if where == "directory" else lambda path: path)
+    monkeypatch.setattr(directories, "make_for", refused)
+    monkeypatch.setattr(preparation, "remove_directory", lambda *_: None)
+    monkeypatch.setattr(preparation, "as_user", lambda _: nullcontext())
+    task = Untouchable(tmp_path, config(tmpdir="/tmp/7.1.q"), Identity("alice", 1001, 1001, ()), Trace(tmp_path))
+    end = task.run()
+    assert (end["failed"], end["fault"]) == (11, fault)
+    assert os.strerror(number) in str(end["reason"])
