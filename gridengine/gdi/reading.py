@@ -33,6 +33,7 @@ from gridengine.gdi.bounds import (
 JobList = Annotated[str, Text(64 * KB)]
 """Numbers of jobs, or a name or pattern."""
 Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
+Objects = Annotated[list[Name], Items(2000, 64 * KB)]
 
 
 class Select(TypedDict, total=False):
@@ -139,7 +140,7 @@ class ConfigKind(TypedDict):
 
 class ConfigShow(TypedDict):
     kind: Name
-    names: NotRequired[Instances | None]
+    names: NotRequired[Objects | None]
 
 
 class ConfigSearch(TypedDict):

@@ -36,6 +36,7 @@ from gridengine.gdi.bounds import (
     Pattern,
     Patterns,
     Port,
+    Predecessors,
     Priority,
     Script,
     Seconds,
@@ -98,10 +99,10 @@ class Submit(Request):
     allocation_rule: Name = ""
     tasks: Pattern = ""
     task_concurrency: TaskNumber = 0
-    hold_jid: Patterns = field(default_factory=list)
-    hold_jid_ad: Patterns = field(default_factory=list)
-    hold_jid_ok: Patterns = field(default_factory=list)
-    hold_jid_fail: Patterns = field(default_factory=list)
+    hold_jid: Predecessors = field(default_factory=list)
+    hold_jid_ad: Predecessors = field(default_factory=list)
+    hold_jid_ok: Predecessors = field(default_factory=list)
+    hold_jid_fail: Predecessors = field(default_factory=list)
     holds: Name = ""
     start_after: Seconds = 0.0
     deadline: Seconds = 0.0

@@ -137,7 +137,7 @@ def _job_changed(state: State, event: ev.JobChanged) -> None:
     fresh = msgspec.convert(event.changes, dict[str, Any])
     kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
     for name, value in fresh.items():
-        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook))
+        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook, str_keys=True))
     job.version += bool(event.changes.keys() - POLICY_FIELDS)
     job.error = ""  # what the scheduler could not handle may be mended: it looks again
     _index_job(state, job)

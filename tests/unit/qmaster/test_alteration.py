@@ -240,6 +240,17 @@ def test_dependencies_are_replaced_and_removed(cell: Cell) -> None:
     assert "would wait for itself" in alter(cell, second, hold_jid=[str(job)])[1][0]
 
 
+@pytest.mark.statement("DP-5")
+def test_one_list_of_dependencies_is_changed_beside_another(cell: Cell) -> None:
+    first, second = cell.submit(), cell.submit()
+    job = cell.submit(hold_jid_ok=[str(first)])
+    assert alter(cell, job, hold_jid=[str(second)])[0] == 0
+    assert cell.state.jobs[job].conditions == {first: "ok"}
+    assert sorted(cell.state.jobs[job].predecessors) == [first, second]
+    cell.restart()
+    assert cell.state.jobs[job].conditions == {first: "ok"}
+
+
 @pytest.mark.statement("JV-5")
 def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
     job = cell.submit()
