@@ -146,10 +146,13 @@ def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
 
 
 class Trace:
-    """The `trace` file: one line for each thing that the shepherd does. Losing lines never stops a job."""
+    """The `trace` file: one line for each thing that the shepherd does. Losing lines never stops a job.
+
+    It shows the arguments of the job and its methods, which are for nobody else to read.
+    """
 
     def __init__(self, directory: Path) -> None:
-        self._descriptor = os.open(directory / TRACE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = os.open(directory / TRACE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def __call__(self, text: str) -> None:
         try:
