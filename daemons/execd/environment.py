@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.runtime import identity
 from gridengine.delivery import Start
 
 #: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
@@ -54,7 +55,7 @@ def job_environment(
     slave task first with the job, then with it), and
     what belongs to Grid Engine and to the password database, which no user may override.
     """
-    inherited = dict(site.inherited) if configuration.execd_flag("INHERIT_ENV", True) else {}
+    inherited = _of_the_daemon(site, configuration)
     library_path = inherited.pop(_LIBRARY_PATH, "")
     result = inherited | {"TERM": "", "PWD": places.cwd}
     if "TZ" in site.inherited:
@@ -85,6 +86,16 @@ def method_environment(
     result |= chosen | _of_the_submission(start) | _of_the_site(site, places)
     result |= _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
     return {name: value for name, value in result.items() if name not in _OWNERS_PLACES}
+
+
+def _of_the_daemon(site: Site, configuration: HostConfiguration) -> dict[str, str]:
+    """What a job has of the environment in which the daemon was started: with INHERIT_ENV true all, with false nothing.
+
+    Deviation: without INHERIT_ENV 8.1.9 hands on all of it, which may hold what is root's alone.
+    """
+    if "INHERIT_ENV" not in configuration.execd_params:
+        return identity.inherited(site.inherited)
+    return dict(site.inherited) if configuration.execd_flag("INHERIT_ENV") else {}
 
 
 def _of_the_owner(account: Account, places: TaskPlaces) -> dict[str, str]:

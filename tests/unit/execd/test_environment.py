@@ -96,13 +96,18 @@ def test_lines_in_values_survive() -> None:
 
 @pytest.mark.statement("EN-5")
 def test_inheritance() -> None:
-    site = dataclasses.replace(SITE, inherited={"LANG": "C", "TZ": "UTC", "LD_LIBRARY_PATH": "/d", "TERM": "xterm"})
-    found = environment(site=site)
-    assert [found.get(name) for name in ("LANG", "TZ", "LD_LIBRARY_PATH", "TERM")] == ["C", "UTC", "/d", ""]
+    given = {"LANG": "C", "TZ": "UTC", "LD_LIBRARY_PATH": "/d", "TERM": "xterm", "HTTPS_PROXY": "http://root:secret@proxy"}
+    site = dataclasses.replace(SITE, inherited=given)
+    names = ("LANG", "TZ", "LD_LIBRARY_PATH", "TERM", "HTTPS_PROXY")
+    usual = environment(site=site)
+    assert [usual.get(name) for name in names] == ["C", "UTC", None, "", None]
+    found = environment(site=site, INHERIT_ENV="true")
+    assert [found.get(name) for name in names] == ["C", "UTC", "/d", "", "http://root:secret@proxy"]
     alone = environment(site=site, INHERIT_ENV="false")
-    assert [alone.get(name) for name in ("LANG", "TZ", "LD_LIBRARY_PATH")] == [None, "UTC", None]
+    assert [alone.get(name) for name in names] == [None, "UTC", None, "", None]
     own = f"/opt/ge/lib/{SITE.architecture}"
-    assert environment(site=site, SET_LIB_PATH="true")["LD_LIBRARY_PATH"] == f"{own}:/d"
+    assert environment(site=site, SET_LIB_PATH="true")["LD_LIBRARY_PATH"] == own
+    assert environment(site=site, SET_LIB_PATH="true", INHERIT_ENV="true")["LD_LIBRARY_PATH"] == f"{own}:/d"
     assert environment(site=site, SET_LIB_PATH="true", INHERIT_ENV="false")["LD_LIBRARY_PATH"] == own
 
 
