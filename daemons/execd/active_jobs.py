@@ -67,9 +67,21 @@ class _Given(msgspec.Struct):
     per_job_limits: list[str] = []
 
 
+class _Variables(msgspec.Struct):
+    job_owner: str
+
+
+class _Job(msgspec.Struct):
+    """What a directory's `config` says about the job: its owner by the name that the qmaster knows, and its submission."""
+
+    variables: _Variables
+    submit_time: float = 0.0
+
+
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _decode_given = msgspec.json.Decoder(_Given).decode
 _decode_identity = msgspec.json.Decoder(_Identity).decode
+_decode_job = msgspec.json.Decoder(_Job).decode
 _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
 
@@ -183,6 +195,12 @@ def read_allocation(directory: Path) -> Allocation:
     """What the task was given. Raises OSError, msgspec.MsgspecError."""
     config = _decode_given((directory / "config").read_bytes())
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
+
+
+def holder_in(directory: Path) -> tuple[str, float]:
+    """Owner and time of submission (epoch s) of the job whose task this is. Raises OSError, msgspec.DecodeError."""
+    job = _decode_job((directory / "config").read_bytes())
+    return job.variables.job_owner, job.submit_time
 
 
 def running_seconds(directory: Path, since_boot_s: float) -> float:

@@ -18,11 +18,12 @@ from typing import Any
 
 import msgspec
 
+from daemons.execd.active_jobs import holder_in
 from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
 from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.ports import session_ports
-from daemons.runtime.tickets import is_ticket
+from daemons.runtime.tickets import Holder, holder_of
 from gridengine import session
 from gridengine.state.jobs import TaskKey
 
@@ -88,14 +89,19 @@ class SessionServer:
             greeting = msgspec.json.decode(line, type=Greeting)
         except msgspec.DecodeError:
             return
-        if len(line) > _LINE_BYTES or not is_ticket(greeting.ticket, self._keys.gdi_key(), greeting.task):
-            _log.warning("a client without a ticket for task %d.%d was refused", *greeting.task[:2])
-            _refuse(writer, "denied: this is no ticket for the session")
+        holder = holder_of(greeting.ticket, self._keys.gdi_key(), greeting.task) if len(line) <= _LINE_BYTES else None
+        if holder is None:
+            _deny(writer, greeting.task)
             return
         attempt = greeting.task[2]
-        place = await self._session_of(task_directory(self._active_jobs, greeting.task))
+        directory = task_directory(self._active_jobs, greeting.task)
+        place = await self._session_of(directory)
         if place is None:
             _refuse(writer, f"the session of the task is not on host {self._host}", again=True)
+            return
+        if not _is_of(holder, directory):
+            place.close()
+            _deny(writer, greeting.task)
             return
         to_session = await asyncio.open_unix_connection(sock=place, limit=_CHUNK)
         try:
@@ -116,6 +122,19 @@ class SessionServer:
                 if loop.time() > until:
                     return None
             await asyncio.sleep(_LOOK_S)
+
+
+def _is_of(holder: Holder, directory: Path) -> bool:
+    """Whether the task in this directory is of the job that a ticket was given for, not of a later one of its number."""
+    try:
+        return holder_in(directory) == holder
+    except (OSError, msgspec.DecodeError):
+        return False
+
+
+def _deny(writer: asyncio.StreamWriter, task: TaskKey) -> None:
+    _log.warning("a client without a ticket for task %d.%d was refused", *task[:2])
+    _refuse(writer, "denied: this is no ticket for the session")
 
 
 def _connected(path: Path) -> socket.socket:

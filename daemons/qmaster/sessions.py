@@ -56,7 +56,7 @@ class Sessions:
                 "task": key,
                 "host": task.host,
                 "port": self._port(task.host),
-                "ticket": session_ticket(self._key_of(task.host), key),
+                "ticket": session_ticket(self._key_of(task.host), key, (job.owner, job.submit_time)),
                 "method": method,
                 "command": state.configuration(caller.host).get(f"{method}_command", BUILTIN),
             }
@@ -71,7 +71,7 @@ class Sessions:
             outcome = {"exit_status": slave.exit_status, "failed": slave.failed, "reason": slave.reason}
             return Answer(1, [("error", f"task {slave.number} of job {job.id} is over")], outcome)
         key = (job.id, task.id, task.attempt, slave.number)
-        ticket = session_ticket(self._key_of(slave.host), key)
+        ticket = session_ticket(self._key_of(slave.host), key, (job.owner, job.submit_time))
         return Answer(
             data={
                 "task": key,

@@ -1,8 +1,10 @@
 """Tickets: who has one may connect to the streams of one attempt of one task, and nothing else.
 
-A ticket is a code over the task's key, made with the key of the task's host: the qmaster gives it to the job's owner
-alone, and the host can check it without having been told. It is worth something only as long as the attempt runs. Called by the
-qmaster's service and the session server of sge_execd. Source: adr/0060; IA-10.
+A ticket is a code over the task's key, the job's owner and its time of submission, made with the key of the task's host:
+the qmaster gives it to the job's owner alone, and the host can check it without having been told. Owner and time are there
+because numbers of jobs come back: they tell the job from an earlier one, whose ticket must not open it. It is worth
+something only as long as the attempt runs. Called by the qmaster's service and the session server of sge_execd.
+Source: adr/0060; IA-10.
 """
 
 from __future__ import annotations
@@ -12,12 +14,27 @@ import hmac
 
 from gridengine.state.jobs import TaskKey
 
+Holder = tuple[str, float]
+"""Owner of a job and when it was submitted (epoch s)."""
 
-def session_ticket(gdi_key: str, task: TaskKey) -> str:
+
+def session_ticket(gdi_key: str, task: TaskKey, holder: Holder) -> str:
+    """`CODE:SUBMITTED:OWNER`; clients pass it on as it is."""
+    owner, submit_time = holder
+    told = f"{submit_time!r}:{owner}"
+    return f"{_code(gdi_key, task, told)}:{told}"
+
+
+def holder_of(text: str, gdi_key: str, task: TaskKey) -> Holder | None:
+    """Whose ticket this is; None for what is no ticket of the cell for this attempt."""
+    code, _, told = text.partition(":")
+    if not hmac.compare_digest(code.encode("utf-8", "replace"), _code(gdi_key, task, told).encode()):
+        return None
+    submitted, _, owner = told.partition(":")
+    return owner, float(submitted)
+
+
+def _code(gdi_key: str, task: TaskKey, told: str) -> str:
     """64 hexadecimal digits."""
-    text = " ".join(("session", *map(str, task)))
-    return hmac.new(gdi_key.encode(), text.encode(), hashlib.sha256).hexdigest()
-
-
-def is_ticket(text: str, gdi_key: str, task: TaskKey) -> bool:
-    return hmac.compare_digest(text.encode("utf-8", "replace"), session_ticket(gdi_key, task).encode())
+    text = " ".join(("session", *map(str, task), told))
+    return hmac.new(gdi_key.encode(), text.encode("utf-8", "replace"), hashlib.sha256).hexdigest()

@@ -12,6 +12,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from clients import gdi
+from clients.session_link import Refused, connect
+from daemons.runtime.tickets import holder_of, session_ticket
 from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, need
 
 PROMPT = "ready> "
@@ -230,6 +233,27 @@ def test_a_session_outlives_the_daemon_of_its_host(demo_cell: DemoCell) -> None:
 def test_nobody_connects_without_a_ticket(demo_cell: DemoCell) -> None:
     done = demo_cell.command("qrsh", "-attach", "999999")
     assert done.returncode == 1 and "job 999999 does not exist" in done.stderr
+
+
+@pytest.mark.statement("IA-10")
+def test_a_ticket_of_an_earlier_job_of_the_number_opens_nothing(
+    demo_cell: DemoCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = start(demo_cell, "qrsh", "sleep 1000")
+    job = int(the_job(demo_cell))
+    for name in ("SGE_ROOT", "SGE_CELL"):
+        monkeypatch.setenv(name, demo_cell.environment[name])
+    place = gdi.call("session", {"job_id": job}).data
+    keys = demo_cell.place / "spool" / "execd" / demo_cell.host / "keys"
+    key, task = (keys / "gdi_key").read_text().strip(), tuple(place["task"])
+    owner, submitted = holder_of(place["ticket"], key, task) or ("", 0.0)
+    assert owner
+    for holder in ((owner, submitted - 1), ("somebody", submitted)):
+        earlier = {**place, "ticket": session_ticket(key, task, holder)}
+        with pytest.raises(Refused, match="no ticket"):
+            connect(earlier, {"client": None, "received": None, "size": None})
+    demo_cell.must("qdel", str(job))
+    client.communicate(timeout=PATIENCE_S)
 
 
 @pytest.fixture

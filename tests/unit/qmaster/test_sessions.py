@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from daemons.qmaster.sessions import Sessions
-from daemons.runtime.tickets import is_ticket, session_ticket
+from daemons.runtime.tickets import holder_of, session_ticket
 from gridengine.gdi.requests import Answer, Caller, OpenSession
 from tests.harness import Cell
 
@@ -32,7 +32,7 @@ def test_the_owner_alone_gets_a_ticket(cell: Cell) -> None:
     host = cell.running[job, 1, 1]
     data = ask(cell, job, ports={host: 4711}).data
     assert (data["host"], data["port"], data["command"]) == (host, 4711, "builtin")
-    assert is_ticket(data["ticket"], f"key of {host}", (job, 1, 1))
+    assert holder_of(data["ticket"], f"key of {host}", (job, 1, 1)) == ("alice", cell.state.jobs[job].submit_time)
     assert ask(cell, job, ports={host: 4711}, revoked=host).data["port"] == 0
     for other in (BOB, ROOT):
         refused = ask(cell, job, other)
@@ -42,10 +42,14 @@ def test_the_owner_alone_gets_a_ticket(cell: Cell) -> None:
 
 @pytest.mark.statement("IA-10")
 def test_a_ticket_is_for_one_attempt_of_one_task_in_one_cell() -> None:
-    ticket = session_ticket("key", (1, 1, 1))
-    assert is_ticket(ticket, "key", (1, 1, 1))
-    assert not any(is_ticket(ticket, key, task) for key, task in [("key", (1, 1, 2)), ("key", (11, 1, 1)), ("other", (1, 1, 1))])
-    assert not is_ticket("\ud800", "key", (1, 1, 1))
+    holder = ("alice", 1234.5678901)
+    ticket = session_ticket("key", (1, 1, 1), holder)
+    assert holder_of(ticket, "key", (1, 1, 1)) == holder
+    others = [("key", (1, 1, 2)), ("key", (11, 1, 1)), ("other", (1, 1, 1))]
+    assert [holder_of(ticket, key, task) for key, task in others] == [None] * 3
+    code = ticket.partition(":")[0]
+    for text in ("\ud800", code, f"{code}:", f"{code}:1234.5678901:bob", f"{code}:1.0:alice", ticket.replace("alice", "alice2")):
+        assert holder_of(text, "key", (1, 1, 1)) is None
 
 
 def test_a_job_without_a_place_has_no_host_yet(cell: Cell) -> None:
