@@ -4,6 +4,7 @@
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
+#   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices
 #   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
@@ -15,11 +16,12 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements pages demo install cell cell-down bench torture clean
+.PHONY: help setup test lint types unit fuzz statements mutants pages demo install cell cell-down bench torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
 HOSTS ?= 3
+N ?= 200
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := $(wildcard gridengine shepherd daemons clients tools bench)
@@ -57,6 +59,9 @@ fuzz: setup
 
 statements: setup
 	@$(BIN)/python tools/statements.py
+
+mutants: setup
+	@nice $(BIN)/python -m tools.mutants $(N) $(or $(SEED),1)
 
 pages: setup
 	@$(BIN)/python tools/command_pages.py
