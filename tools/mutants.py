@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -38,7 +39,10 @@ COPIED = ("gridengine", "daemons", "shepherd", "clients", "tests", "tools", "doc
 FIRST = 30
 """Tests that are tried before all others: most mutants die by them, and collecting few is quick."""
 LIMIT_S = 600
+LIMIT_CPU_S = 120
 """A mutant that keeps its tests busy for longer is dead: it does not end."""
+MEMORY_BYTES = 4 << 30
+"""What such a mutant may gather meanwhile."""
 WANTED = 0.9
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider")
@@ -201,7 +205,8 @@ class Loop:
             os._exit(NOT_SWAPPED)
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.alarm(LIMIT_S)
+            signal.setitimer(signal.ITIMER_PROF, LIMIT_CPU_S)
+            resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             for item, following in zip(items, [*items[1:], None], strict=True):
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

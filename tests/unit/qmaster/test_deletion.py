@@ -36,6 +36,16 @@ def test_an_owner_may_force_what_its_host_does_not_answer_for(cell: Cell) -> Non
     assert cell.ask("delete_jobs", "bob", targets=[str(other)], force=True).status == 1 and other in cell.state.jobs
 
 
+@pytest.mark.statement("SO-46", "AC-5")
+def test_without_force_an_operator_waits_for_the_host_as_well(cell: Cell) -> None:
+    job, _ = running(cell)
+    assert cell.admin("delete_jobs", targets=[str(job)]).status == 0
+    assert job in cell.state.jobs
+    assert cell.admin("delete_jobs", targets=[str(job)], force=True).status == 0
+    assert job not in cell.state.jobs
+    assert [fields[11] for fields in cell.records(job)] == ["37"]
+
+
 @pytest.mark.statement("SO-46", "QF-14")
 @pytest.mark.parametrize("how", ["qdel -f", "qconf -cq"])
 def test_what_is_ended_by_force_is_killed_on_its_host_at_once(cell: Cell, how: str) -> None:

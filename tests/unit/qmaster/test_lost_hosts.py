@@ -42,6 +42,34 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
     assert lossy.state.task(job, 1).status == "running"
 
 
+@pytest.mark.statement("EX-11", "QC-17", "CK-6")
+@pytest.mark.parametrize(
+    ("rerun", "of_queue", "checkpoint", "again"),
+    [
+        *((True, "FALSE", 0, True), (False, "TRUE", 0, False)),
+        *((None, "TRUE", 0, True), (None, "FALSE", 0, False), (None, "FALSE", 7, True)),
+    ],
+)
+def test_a_task_that_its_host_does_not_know_runs_again_if_it_may(
+    lossy: Cell, rerun: bool | None, of_queue: str, checkpoint: int, again: bool
+) -> None:
+    lossy.configure("cluster_queue", "all.q", rerun=of_queue)
+    job, host = running(lossy, rerun=rerun)
+    lossy.state.task(job, 1).checkpoint = checkpoint
+    lossy.report(host, Inventory([], "boot1"))
+    assert (job in lossy.state.jobs) is again
+    assert lossy.records(job)
+
+
+@pytest.mark.statement("EX-11")
+def test_a_task_that_was_ended_with_its_host_is_killed_when_the_host_returns(lossy: Cell) -> None:
+    lossy.configure("configuration", "global", qmaster_params="ENABLE_RESCHEDULE_KILL=1")
+    job, host = running(lossy, rerun=False)
+    lose(lossy, host)
+    assert job not in lossy.state.jobs
+    assert lossy.state.hosts[host].abandoned == [(job, 1, 1)]
+
+
 @pytest.mark.statement("EX-11", "SO-46")
 def test_a_task_that_is_being_deleted_is_over_when_its_host_does_not_know_it(lossy: Cell) -> None:
     job, host = running(lossy, rerun=True)

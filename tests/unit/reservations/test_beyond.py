@@ -43,6 +43,7 @@ def test_the_first_window_that_fits_is_taken(tmp_path: Path) -> None:
     assert cell.ar(third).start_time == now + 150
     assert cell.refused(at=0, latest=now + 259, duration=60, **pair) == "advance_reservation: no suitable queues"
     assert "earlier than start" in cell.refused(at=10, latest=now + 9, duration=60)
+    assert cell.ar(cell.qrsub(at=5000, latest=now + 5000, duration=60)).start_time == now + 5000
     assert not cell.placed(job)
 
 

@@ -97,6 +97,8 @@ def test_more_than_is_reserved_is_refused(cell: ReservingCell) -> None:
     cell.submit(ar=number, pe="mpi", pe_range="1-9", hard=["lic=2"])
     cell.submit(ar=number, hard=["lic=8"])
     waits = cell.submit(ar=number, pe="mpi", pe_range="5", verify="n")
+    assert cell.ask("alter_jobs", targets=[str(waits)], changes={"pe": "mpi", "pe_range": "6"}).status == 1
+    assert cell.ask("alter_jobs", targets=[str(waits)], changes={"name": "other"}).status == 0, "it says nothing of places"
     cell.cycle()
     assert not cell.placed(waits)
 
