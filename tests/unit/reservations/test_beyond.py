@@ -225,6 +225,17 @@ def test_a_lost_share_is_moved_to_a_sound_host(tmp_path: Path) -> None:
     assert sum(bool(cell.placed(each)) for each in jobs) == 5
 
 
+def test_one_that_may_not_be_moved_keeps_no_other_from_it(cell: ReservingCell) -> None:
+    stays = cell.qrsub(hard=["hostname=h1"], heal=False)
+    moves = cell.qrsub(hard_queues=["all.q@h2", "all.q@h3"], heal=True)
+    lost = next(iter(cell.granted(moves))).partition("@")[2]
+    cell.master.lose_host("h1")
+    cell.master.lose_host(lost)
+    cell.tick()
+    assert cell.ar(stays).state == "E"
+    assert cell.ar(moves).state == "r" and cell.granted(moves).keys() == {"all.q@h2", "all.q@h3"} - {f"all.q@{lost}"}
+
+
 def test_an_idle_reservation_is_given_back(cell: ReservingCell) -> None:
     number, other = cell.qrsub(idle_limit=60), cell.qrsub()
     cell.wait(50)

@@ -311,6 +311,9 @@ def test_maxujobs() -> None:
     orders = cluster.cycle()
     owners = Counter(cluster.state.jobs[start.job_id].owner for start in orders.starts)
     assert owners == {"alice": 2, "bob": 2}
+    assert cluster.cycle().starts == [], "what runs already counts"
+    cluster.end(orders.starts[0].job_id, orders.starts[0].task_id)
+    assert [cluster.state.jobs[start.job_id].owner for start in cluster.cycle().starts] == ["alice"]
 
 
 @pytest.mark.statement("AJ-5", "SO-22")
