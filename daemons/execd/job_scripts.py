@@ -1,7 +1,8 @@
 """The scripts of jobs on this host: `job_scripts/JOB`, one for all tasks of a job.
 
-Owns these files. Under root they are root's, readable for the group that the job runs with alone, so that no job can change
-what its later tasks run, nor have the daemon read what it made of its script. What the daemon has written itself and nobody has
+Owns these files. Under root they are root's, readable for the job's owner alone by an access list (acl(5)), so that no job can
+change what its later tasks run, nor have the daemon read what it made of its script; where the file system has no such lists,
+for the group that the job runs with. What the daemon has written itself and nobody has
 touched since is trusted by its status alone. Blocking file work, all of it short. Called by `tasks`.
 Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
 """
@@ -9,10 +10,20 @@ Source: statements QC-21 to QC-23; docs/architecture.md 5.2.
 from __future__ import annotations
 
 import os
+import struct
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _MODE = 0o550
 Mark = tuple[int, ...]
+
+
+class Reader(NamedTuple):
+    """Who runs a job's script, and with which group."""
+
+    uid: int
+    gid: int
 
 
 class JobScripts:
@@ -20,22 +31,24 @@ class JobScripts:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._written: dict[int, tuple[int, Mark]] = {}  # the group that it is for, and how it looked
+        self._written: dict[int, tuple[Reader, Mark]] = {}  # who it is for, and how it looked
 
-    def has(self, job_id: int, gid: int) -> bool:
-        """Whether the job's script is here for this group, as it was written in the life of this process."""
+    def has(self, job_id: int, reader: Reader) -> bool:
+        """Whether the job's script is here for this user and group, as it was written in the life of this process."""
         written = self._written.get(job_id)
-        return written is not None and written == (gid, _mark(self._path(job_id)))
+        return written is not None and written == (reader, _mark(self._path(job_id)))
 
-    def write(self, job_id: int, script: bytes, gid: int) -> None:
+    def write(self, job_id: int, script: bytes, reader: Reader) -> None:
         """Put a script in its place, by rename: a shell that runs goes on reading what it began. Raises OSError."""
         path = self._path(job_id)
         temporary = path.with_name(f".{path.name}")
         write_new(temporary, script, _MODE)
         if os.geteuid() == 0:
-            os.chown(temporary, 0, gid)
+            os.chown(temporary, 0, reader.gid)
+            with suppress(OSError):  # a file system without access lists
+                _open_to(temporary, reader.uid)
         temporary.rename(path)
-        self._written[job_id] = gid, _mark(path)
+        self._written[job_id] = reader, _mark(path)
 
     def remove(self, job_id: int) -> None:
         """The job has no more tasks here."""
@@ -63,6 +76,18 @@ def write_new(path: Path, data: bytes, mode: int) -> None:
             view = view[os.write(descriptor, view) :]
     finally:
         os.close(descriptor)
+
+
+def _open_to(path: Path, uid: int) -> None:
+    """Let this user, beside the file's own, read and execute it, and neither its group nor others. Raises OSError.
+
+    Source: acl(5), linux/posix_acl_xattr.h: version 2, then tag, permissions and id of each entry.
+    """
+    nobody, read_execute = 0xFFFFFFFF, 5
+    owner, user, group, mask, others = 0x01, 0x02, 0x04, 0x10, 0x20
+    entries = ((owner, read_execute, nobody), (user, read_execute, uid), (group, 0, nobody), (mask, read_execute, nobody))
+    listed = b"".join(struct.pack("<HHI", *entry) for entry in (*entries, (others, 0, nobody)))
+    os.setxattr(path, "system.posix_acl_access", struct.pack("<I", 2) + listed)
 
 
 def _mark(path: Path) -> Mark:

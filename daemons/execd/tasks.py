@@ -19,7 +19,7 @@ import msgspec
 from daemons.execd import active_jobs
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
-from daemons.execd.job_scripts import JobScripts
+from daemons.execd.job_scripts import JobScripts, Reader
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
 from daemons.execd.site import HostConfiguration, Site
@@ -115,7 +115,7 @@ class Tasks:
                 return Acknowledgement(False, over=True)
             try:
                 account = active_jobs.find_account(start.job.owner)
-                if not self._has_script(start, script, gid_of(start, configuration, account)):
+                if not self._has_script(start, script, Reader(account.uid, gid_of(start, configuration, account))):
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
             except active_jobs.StartFault as fault:
@@ -135,14 +135,14 @@ class Tasks:
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
 
-    def _has_script(self, start: Start, script: bytes | None, gid: int) -> bool:
+    def _has_script(self, start: Start, script: bytes | None, reader: Reader) -> bool:
         """Whether the job's script is in its place, or can be put there. Raises StartFault."""
-        if not start.script or self._scripts.has(start.job.id, gid):
+        if not start.script or self._scripts.has(start.job.id, reader):
             return True
         if script is None:
             return False
         try:
-            self._scripts.write(start.job.id, script, gid)
+            self._scripts.write(start.job.id, script, reader)
         except OSError as error:
             reason = f"cannot write the script of job {start.job.id}: {error}"
             raise active_jobs.StartFault(active_jobs.FAILED_SPOOL, reason) from error

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.execd.job_scripts import JobScripts
+from daemons.execd.job_scripts import JobScripts, Reader
 
-GID = 1001
+ALICE = Reader(1001, 100)
 
 
 @pytest.mark.statement("QC-21")
@@ -19,17 +19,17 @@ def test_a_script_is_the_daemons_and_closed_to_its_job(tmp_path: Path, monkeypat
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(os, "chown", lambda path, uid, gid: given.append((uid, gid)))
     scripts = JobScripts(tmp_path)
-    scripts.write(12, b"true\n", GID)
+    scripts.write(12, b"true\n", ALICE)
     assert stat.S_IMODE((tmp_path / "12").stat().st_mode) == 0o550
-    assert given == [(0, GID)]
-    assert scripts.has(12, GID)
-    assert not scripts.has(12, GID + 1), "the cell has changed its mind about the group of jobs (USE_QSUB_GID)"
+    assert given == [(0, ALICE.gid)]
+    assert scripts.has(12, ALICE)
+    assert not scripts.has(12, ALICE._replace(gid=101)), "the cell has changed its mind about the group of jobs (USE_QSUB_GID)"
 
 
 @pytest.mark.parametrize("how", ["grown", "replaced", "opened", "gone"])
 def test_what_was_touched_is_not_trusted_and_never_read(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     scripts = JobScripts(tmp_path)
-    scripts.write(12, b"true\n", GID)
+    scripts.write(12, b"true\n", ALICE)
     path = tmp_path / "12"
     if how == "grown":
         path.chmod(0o750)
@@ -42,9 +42,9 @@ def test_what_was_touched_is_not_trusted_and_never_read(tmp_path: Path, how: str
     else:
         path.unlink()
     monkeypatch.setattr(Path, "read_bytes", lambda path: pytest.fail("a script was read"))
-    assert not scripts.has(12, GID)
-    scripts.write(12, b"true\n", GID)
-    assert scripts.has(12, GID)
+    assert not scripts.has(12, ALICE)
+    scripts.write(12, b"true\n", ALICE)
+    assert scripts.has(12, ALICE)
     monkeypatch.undo()
     assert path.read_bytes() == b"true\n"
 
@@ -55,4 +55,4 @@ def test_scripts_without_tasks_go_at_the_start(tmp_path: Path) -> None:
     scripts = JobScripts(tmp_path)
     scripts.keep_only({13})
     assert [path.name for path in tmp_path.iterdir()] == ["13"]
-    assert not scripts.has(13, GID), "nobody knows who has written it"
+    assert not scripts.has(13, ALICE), "nobody knows who has written it"
