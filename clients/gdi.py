@@ -132,7 +132,7 @@ class _Reader:
 
 
 class _Refused(Exception):
-    """The gateway is there but the qmaster is not: to be tried again."""
+    """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the argument is the answer's body."""
 
 
 def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
@@ -145,7 +145,9 @@ def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
     try:
         connection.sendall(head.encode() + body)
     except OSError as error:
-        raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
+        if not isinstance(error, ConnectionError):
+            raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
+        # who does not want all of it may have said why
     reader = _Reader(connection)
     status = reader.line().split(None, 2)
     headers = {}
@@ -154,7 +156,7 @@ def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
         headers[key.strip().lower()] = value.strip()
     if len(status) < 2 or status[1] != b"200":
         if status[1:2] in ([b"502"], [b"503"], [b"504"]):
-            raise _Refused
+            raise _Refused(b"".join(_pieces(reader, headers)))
         reason = status[2].decode("ascii", "replace") if len(status) > 2 else "no HTTP"
         raise Unreachable(f"the qmaster answered the request {name} with: {reason}")
     return connection, _pieces(reader, headers)
@@ -175,10 +177,17 @@ def _patiently(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
     while True:
         try:
             return _exchange(name, body)
-        except _Refused:
+        except _Refused as refused:
             if time.monotonic() - begin > PATIENCE_S:
-                raise Unreachable(_no_qmaster()) from None
+                raise Unreachable(_said_by(refused) or _no_qmaster()) from None
             time.sleep(_PAUSE_S)
+
+
+def _said_by(refused: _Refused) -> str:
+    try:
+        return "; ".join(text for _, text in json_text.decode(refused.args[0])["answers"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def call(name: str, body: object) -> Answer:

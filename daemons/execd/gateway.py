@@ -9,32 +9,32 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import grp
-import logging
 import os
 import pwd
-import socket
-import struct
 
+import aiohttp
 from aiohttp import web
 
 from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
+from daemons.runtime.bodies import Bodies, Unread
 from daemons.runtime.cell import Cell
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials, unix_listener
+from daemons.runtime.http_door import TAKEN_S, HttpDoors, drop, hand_over, refusal
 
-_log = logging.getLogger(__name__)
-
-#: A request's body is held in memory: job scripts may be large, but not without end.
-_BODY_BYTES = 256 * 2**20
-_CREDENTIALS = struct.Struct("3i")
 #: seconds after which a second execd of the same machine looks whether it has to serve now
 _TURN_S = 2.0
-_CHUNK = 65536
 
 
 class Gateway:
-    """The server on the Unix socket. Several exec hosts on one machine share the socket: one of them serves."""
+    """The server on the Unix socket. Several exec hosts on one machine share the socket: one of them serves.
 
-    def __init__(self, cell: Cell, link: QmasterLink) -> None:
-        self._cell, self._link = cell, link
+    `room`: of the connections of this process.
+    """
+
+    def __init__(self, cell: Cell, link: QmasterLink, room: Room) -> None:
+        self._cell, self._link, self._room = cell, link, room
+        self._bodies = Bodies(cell.limits)
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the socket cannot be made."""
@@ -48,55 +48,61 @@ class Gateway:
             os.close(lock)
 
     async def _serve(self) -> None:
-        application = web.Application(client_max_size=_BODY_BYTES)
-        application.router.add_post("/v1/{request:[A-Za-z0-9_/-]+}", self._pass_on)
         # a client that goes away while it waits must not keep its request open at the qmaster
-        runner = web.AppRunner(application, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
-        await runner.setup()
+        doors = HttpDoors(self._room, self._pass_on, cancel_abandoned=True)
         path = self._cell.gateway_socket
-        path.unlink(missing_ok=True)
         try:
-            await web.UnixSite(runner, str(path), backlog=512).start()
-            path.chmod(0o666)
+            doors.open(unix_listener(path), self._cell.limits.max_user_connections)
             await asyncio.Event().wait()
         finally:
-            await runner.cleanup()
+            await doors.close()
             path.unlink(missing_ok=True)
 
-    async def _pass_on(self, request: web.Request) -> web.StreamResponse:
+    async def _pass_on(self, name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
         try:
             caller = await _caller(request)
-            body = await request.read()
-            answer = await self._link.post(request.path, body, caller)
-        except (NoQmaster, UnknownCaller) as error:
-            # 503: surely not carried out, so the command may ask again while the qmaster is being restarted
-            status = 503 if isinstance(error, NoQmaster) and not error.sent else 200
-            refusal = {"status": 1, "answers": [["error", str(error)]], "data": None}
-            return web.json_response(refusal, status=status)
+            length = request.content_length if request.body_exists else 0
+            async with self._bodies.read(name, length, request.content, caller.uid) as body:
+                answer = await self._link.post(request.path, body, caller)
+        except (NoQmaster, UnknownCaller, Unread) as error:
+            return refusal(str(error), _nothing_was_done(error))
         async with answer:
-            response = web.StreamResponse(status=answer.status)
-            response.content_type = answer.content_type
-            response.content_length = answer.content_length
+            return await self._copied(request, answer)
+
+    async def _copied(self, request: web.BaseRequest, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+        """Pass on the answer as it comes: it may be a stream of lines that lasts as long as a job."""
+        response = web.StreamResponse(status=answer.status)
+        response.content_type = answer.content_type
+        response.content_length = answer.content_length
+        try:
             await response.prepare(request)
-            # as it comes: an answer may be a stream of lines that lasts as long as a job
             async for chunk, _ in answer.content.iter_chunks():
-                await response.write(chunk)
-            await response.write_eof()
-            return response
+                async with asyncio.timeout(TAKEN_S):
+                    await response.write(chunk)
+            await hand_over(request, response)
+        except aiohttp.ClientPayloadError:
+            self._room.refusals.note("broken answer", "the qmaster went away in the middle of an answer")
+            drop(request)
+        except (ConnectionError, TimeoutError):
+            drop(request)  # the client went away, or does not read
+        return response
+
+
+def _nothing_was_done(error: Exception) -> bool:
+    """Whether the command may ask again: while the qmaster is being restarted, or there is no room for the request."""
+    return isinstance(error, Unread) and error.again or isinstance(error, NoQmaster) and not error.sent
 
 
 class UnknownCaller(Exception):
     """The caller has no name on this host."""
 
 
-async def _caller(request: web.Request) -> Caller:
-    """Who is on the other end of the connection. Source: unix(7) SO_PEERCRED."""
+async def _caller(request: web.BaseRequest) -> Caller:
+    """Who is on the other end of the connection."""
     assert request.transport is not None
-    connection: socket.socket = request.transport.get_extra_info("socket")
-    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    _, uid, gid = _CREDENTIALS.unpack(data)
     # the names may come from a directory server
-    return await asyncio.get_running_loop().run_in_executor(None, _named, uid, gid)
+    ids = credentials(request.transport.get_extra_info("socket"))
+    return await asyncio.get_running_loop().run_in_executor(None, _named, *ids)
 
 
 def _named(uid: int, gid: int) -> Caller:

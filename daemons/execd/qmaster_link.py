@@ -17,6 +17,8 @@ from daemons.runtime.keys import exec_host_keys
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
+#: seconds for which an unused connection is kept: less than the qmaster does, who must not close one that is being used
+_KEPT_S = 30.0
 
 
 class NoQmaster(Exception):
@@ -44,7 +46,7 @@ class QmasterLink:
         self._cell, self._host = cell, host
         keys = exec_host_keys(cell, host)
         self._key = keys.gdi_key()
-        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=60)
+        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEPT_S)
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         self._address = ("", "", 0.0)

@@ -21,6 +21,8 @@ import msgspec
 from daemons.execd.active_jobs import holder_in
 from daemons.execd.site import task_directory
 from daemons.runtime.cell import Cell
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import ADDRESS_SHARE, Door, tcp_listener
 from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
@@ -29,7 +31,6 @@ from gridengine.state.jobs import TaskKey
 
 _log = logging.getLogger(__name__)
 
-_GREETING_S = 10.0
 #: how long a client waits here for a task that has just been given to the host; then it may ask again
 _PATIENCE_S, _LOOK_S = 2.0, 0.01
 _CHUNK = 2**17
@@ -46,53 +47,71 @@ class Greeting(msgspec.Struct):
 
 
 class SessionServer:
-    """`port`: where it listens, 0 before."""
+    """`port`: where it listens, 0 before. `room`: of the connections of this process."""
 
-    def __init__(self, cell: Cell, host: str) -> None:
-        self._cell, self._host = cell, host
+    def __init__(self, cell: Cell, host: str, room: Room) -> None:
+        self._cell, self._host, self._room = cell, host, room
         self._keys = exec_host_keys(cell, host)
         self._active_jobs = cell.execd_spool(host) / "active_jobs"
+        self._serving: set[asyncio.Task[None]] = set()
         self.port = 0
 
     async def run(self) -> None:
         """Serve until cancelled. Raises OSError when the port cannot be had, CellFault without keys."""
-        async with await self._listen() as server:
-            self.port = server.sockets[0].getsockname()[1]
-            await server.serve_forever()
+        listener = self._listener()
+        self.port = listener.getsockname()[1]
+        tls = self._keys.server_context(callers_need_keys=False)
+        door = Door(self._room, listener, self._protocol, ADDRESS_SHARE, tls)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            door.close()
+            for task in self._serving:
+                task.cancel()
 
-    async def _listen(self) -> asyncio.Server:
+    def _listener(self) -> socket.socket:
         """On this host's own address, at the port that it had before or the first that nobody has."""
-        address, tls = self._cell.address(self._host), self._keys.server_context(callers_need_keys=False)
+        address = self._cell.address(self._host)
         ports = [self.port] if self.port else session_ports(self._cell)
         for port in ports:
             try:
-                return await asyncio.start_server(self._serve, address, port, ssl=tls, limit=_CHUNK)
+                return tcp_listener(address, port)
             except OSError as error:
                 if error.errno != errno.EADDRINUSE or port == ports[-1]:
                     raise
         raise AssertionError("a cell has a port for sessions")
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _protocol(self, connection: Connection) -> asyncio.BaseProtocol:
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            task = asyncio.get_running_loop().create_task(self._serve(reader, writer, connection))
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(_CHUNK), connected)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
         try:
             _keep_alive(writer)
-            await self._connect(reader, writer)
-        except (OSError, ssl.SSLError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            await self._connect(reader, writer, connection)
+        except (OSError, ssl.SSLError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # the client went away, or said nothing that can be used
         except Exception:
             _log.exception("a session of a client failed")
         finally:
             await _close(writer)
+            connection.over()
 
-    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        line = await asyncio.wait_for(reader.readuntil(b"\n"), _GREETING_S)
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
+        line = await reader.readuntil(b"\n")  # the door gives it some seconds
         try:
             greeting = msgspec.json.decode(line, type=Greeting)
         except msgspec.DecodeError:
             return
         holder = holder_of(greeting.ticket, self._keys.gdi_key(), greeting.task) if len(line) <= _LINE_BYTES else None
         if holder is None:
-            _deny(writer, greeting.task)
+            self._deny(writer, connection.peer, greeting.task)
             return
+        connection.vouched()
         attempt = greeting.task[2]
         directory = task_directory(self._active_jobs, greeting.task)
         place = await self._session_of(directory)
@@ -101,7 +120,7 @@ class SessionServer:
             return
         if not _is_of(holder, directory):
             place.close()
-            _deny(writer, greeting.task)
+            self._deny(writer, connection.peer, greeting.task)
             return
         to_session = await asyncio.open_unix_connection(sock=place, limit=_CHUNK)
         try:
@@ -110,6 +129,11 @@ class SessionServer:
             await _splice((reader, writer), to_session)
         finally:
             await _close(to_session[1])
+
+    def _deny(self, writer: asyncio.StreamWriter, peer: str, task: TaskKey) -> None:
+        text = f"a client at {peer} without a ticket for task {task[0]}.{task[1]} was refused"
+        self._room.refusals.note(f"ticket {peer}", text)
+        _refuse(writer, "denied: this is no ticket for the session")
 
     async def _session_of(self, directory: Path) -> socket.socket | None:
         """A connection to the session in a task's directory, which may be about to appear; None when there is none."""
@@ -130,11 +154,6 @@ def _is_of(holder: Holder, directory: Path) -> bool:
         return holder_in(directory) == holder
     except (OSError, msgspec.DecodeError):
         return False
-
-
-def _deny(writer: asyncio.StreamWriter, task: TaskKey) -> None:
-    _log.warning("a client without a ticket for task %d.%d was refused", *task[:2])
-    _refuse(writer, "denied: this is no ticket for the session")
 
 
 def _connected(path: Path) -> socket.socket:

@@ -23,6 +23,7 @@ from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 
@@ -53,8 +54,9 @@ class Supervisor:
         self._cell, self._host, self._binary_path = cell, host, binary_path
         self._spool = cell.execd_spool(host)
         self._link = QmasterLink(cell, host)
-        self._gateway = Gateway(cell, self._link)
-        self._sessions = SessionServer(cell, host)
+        room = Room()
+        self._gateway = Gateway(cell, self._link, room)
+        self._sessions = SessionServer(cell, host, room)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster is another one

@@ -82,7 +82,8 @@ class QmasterActor:
         gc.freeze()
         gc.set_threshold(100_000, 50, 100)
         self._service = Service(
-            self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down
+            *(self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down),
+            settled=names.settled,
         )
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
@@ -96,7 +97,7 @@ class QmasterActor:
         cell = self._cell
         key_of = KnownHosts(known_hosts(cell)).key
         address, tls = cell.address(self._host), master_keys(cell).server_context(callers_need_keys=True)
-        await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls)
+        await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls, cell.limits)
         self._watch = self._loop.create_task(self._watch_nodes())
 
     # --- called by other actors ------------------------------------------------------------------------------

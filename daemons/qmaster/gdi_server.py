@@ -6,13 +6,13 @@ the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with
 
 from __future__ import annotations
 
+import asyncio
 import grp
 import hmac
 import logging
 import pwd
 import socket
-import struct
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from ssl import SSLContext
 
@@ -20,14 +20,24 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.known_hosts import KeyOf
+from daemons.qmaster.turns import Turns
+from daemons.runtime.bodies import Bodies, Unread, skip
+from daemons.runtime.cell import Limits
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials, tcp_listener, unix_listener
+from daemons.runtime.http_door import TAKEN_S, HttpDoors, hand_over, refusal
 from gridengine.gdi.requests import Answer, Caller
 
-MAX_BODY = 256 * 2**20
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
 Handler = Callable[[str, bytes, Caller], Awaitable[Answer | web.StreamResponse]]
-Streamer = Callable[[web.Request, bytes, Caller], Awaitable[web.StreamResponse]]
+Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
+
+#: requests of one user that are answered at a time: each answer is in memory until the client has taken it
+TURNS = 16
+#: requests whose answers are lines that come while something goes on: they take no turn
+LASTING = frozenset(("wait", "events"))
 
 
 class GdiServer:
@@ -37,36 +47,47 @@ class GdiServer:
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
     """
 
-    def __init__(self, handle: Handler, streams: dict[str, Streamer], host: str, key_of: KeyOf) -> None:
+    def __init__(self, handle: Handler, streams: Mapping[str, Streamer], host: str, key_of: KeyOf, limits: Limits) -> None:
         self._handle = handle
         self._streams = streams
         self._host = host
         self._key_of = key_of
-        self._runner: web.AppRunner | None = None
+        self._limits = limits
+        self._bodies = Bodies(limits)
+        self._turns = Turns(TURNS)
+        self._doors: HttpDoors | None = None
 
     async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
         """`address`: of the master host, the one interface that the port is bound to."""
-        app = web.Application(client_max_size=MAX_BODY)
-        app.router.add_post("/v1/{name}", self._serve)
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
-        await self._runner.setup()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        await web.UnixSite(self._runner, str(path)).start()
-        path.chmod(0o666)
+        self._doors = HttpDoors(Room(), self._serve)
+        self._doors.open(unix_listener(path), self._limits.max_user_connections)
         if tls is not None:
-            await web.TCPSite(self._runner, address, port, ssl_context=tls, reuse_address=True).start()
+            self._doors.open(tcp_listener(address, port), tls=tls)
 
     async def stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._doors is not None:
+            await self._doors.close()
 
-    async def _serve(self, request: web.Request) -> web.StreamResponse:
-        caller = self._caller(request)
+    async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        caller = self._caller(request, connection)
         if caller is None:
-            return _reply(Answer(1, [("error", "denied: the caller's host has no keys of this cell, or old ones")]))
-        name = request.match_info["name"]
-        body = await request.read()
+            return refusal("denied: the caller's host has no keys of this cell, or old ones")
+        length = request.content_length if request.body_exists else 0
+        who = (caller.host, caller.uid)
+        try:
+            async with self._bodies.read(name, length, request.content, who) as body:
+                if name in LASTING:
+                    return await self._answer(name, request, body, caller)
+                async with self._turns.of(who):
+                    response = await self._answer(name, request, body, caller)
+                    await hand_over(request, response)
+                    return response
+        except Unread as unread:
+            if unread.again and connection.trusted:
+                await skip(request.content)  # a gateway sends all of it before it looks for an answer
+            return refusal(str(unread), unread.again)
+
+    async def _answer(self, name: str, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         try:
             if name in self._streams:
                 return await self._streams[name](request, body, caller)
@@ -76,18 +97,18 @@ class GdiServer:
             answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])
         return answer if isinstance(answer, web.StreamResponse) else _reply(answer)
 
-    def _caller(self, request: web.Request) -> Caller | None:
-        transport = request.transport
-        peer = transport.get_extra_info("socket") if transport is not None else None
+    def _caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
+        peer = request.transport.get_extra_info("socket") if request.transport is not None else None
         if peer is None:
             return None
         if peer.family == socket.AF_UNIX:
-            credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-            _, uid, gid = struct.unpack("3i", credentials)
-            return local_caller(uid, gid, self._host)
-        return self._vouched(request)
+            return local_caller(*credentials(peer), self._host)
+        caller = self._vouched(request)
+        if caller is not None:
+            connection.vouched()
+        return caller
 
-    def _vouched(self, request: web.Request) -> Caller | None:
+    def _vouched(self, request: web.BaseRequest) -> Caller | None:
         """A caller as another host's gateway vouches for him; the key must be that host's own."""
         headers = request.headers
         scheme, _, key = headers.get("Authorization", "").partition(" ")
@@ -125,5 +146,9 @@ def _reply(answer: Answer) -> web.Response:
 
 
 async def stream_line(response: web.StreamResponse, value: object) -> None:
-    """One JSON line of a stream."""
-    await response.write(_encoder.encode(value) + b"\n")
+    """One JSON line of a stream. Raises ConnectionError, also when the client does not take it."""
+    try:
+        async with asyncio.timeout(TAKEN_S):
+            await response.write(_encoder.encode(value) + b"\n")
+    except TimeoutError:
+        raise ConnectionError("the client does not read") from None

@@ -89,11 +89,15 @@ class Master:
 
     def handle(self, name: str, request: Request, caller: Caller) -> Answer:
         """Decide on a changing request. The answer may be given once `committed` reaches `state.revision`."""
-        world = self.world()
-        world.payload, world.outcome = self.payload, self.outcome
-        decision = decide(self.state, name, request, caller, world)
+        decision = self.decide(name, request, caller)
         self.record(decision, caller)
         return decision.answer
+
+    def decide(self, name: str, request: Request, caller: Caller) -> Decision:
+        """What a changing request would do; nothing is done until it is recorded."""
+        world = self.world()
+        world.payload, world.outcome = self.payload, self.outcome
+        return decide(self.state, name, request, caller, world)
 
     def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
         """Take a batch of reports of a host. The verdicts may be given once committed."""

@@ -27,12 +27,14 @@ from daemons.qmaster.jsv import ServerVerifier
 from daemons.qmaster.known_hosts import KeyOf
 from daemons.qmaster.mail_sender import MailSender
 from daemons.qmaster.master import Master
+from daemons.qmaster.names import Settled, at_once
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
+from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import decode_body
@@ -45,6 +47,7 @@ from gridengine.gdi.requests import (
     KillEventClients,
     MonitorScheduling,
     OpenSession,
+    Request,
     ResubmitJobs,
     Shutdown,
     Submit,
@@ -61,7 +64,8 @@ _AFTER_A_BUG_S = 5.0
 class Service:
     """A running qmaster over a master.
 
-    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join.
+    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join;
+    `settled` calls what asks for names of hosts once they are known (`HostNames`).
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class Service:
         host_joined: Callable[[str], Awaitable[None]],
         session: Callable[[], dict[str, str]],
         shut_down: Callable[[Shutdown], Awaitable[Answer]],
+        settled: Settled = at_once,
     ) -> None:
         self.master = master
         self._flush_due = False
@@ -82,6 +87,7 @@ class Service:
         self._host_joined = host_joined
         self._session = session
         self._shut_down = shut_down
+        self._settled = settled
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush)
         self._correspondence = Correspondence(master.incarnation)
@@ -94,9 +100,18 @@ class Service:
         master.subscribers.append(self._committed)
 
     async def start(
-        self, socket: Path, host: str, key_of: KeyOf, address: str = "", port: int = 0, tls: Any = None
+        self,
+        socket: Path,
+        host: str,
+        key_of: KeyOf,
+        address: str = "",
+        port: int = 0,
+        tls: Any = None,
+        limits: Limits = USUAL_LIMITS,
     ) -> None:
-        self._gdi = GdiServer(self.answer, {"wait": self._wait, "events": self._events, "job_list": self._job_list}, host, key_of)
+        """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
+        streams = {"wait": self._wait, "events": self._events, "job_list": self._job_list}
+        self._gdi = GdiServer(self.answer, streams, host, key_of, limits)
         self._sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
@@ -183,13 +198,13 @@ class Service:
                     return verified
                 request = verified
             if isinstance(request, ResubmitJobs) and self._verifier.configured:
-                answer = await verified_copies(self.master, self._verifier, request, caller)
+                answer = await verified_copies(self.master, self._verifier, self._carry_out, request, caller)
                 _log_answer(answer)
                 await self.durable()
                 return answer
             if isinstance(request, DeleteJobs):
                 return await self._delete(request, caller)
-            answer = self.master.handle(name, request, caller)
+            answer = await self._carry_out(name, request, caller)
             _log_answer(answer)
             await self.durable()
             return answer
@@ -199,7 +214,8 @@ class Service:
         if reader is None:
             return Answer(1, [("error", f'denied: unknown request "{name}"')])
         try:
-            answer = reader(self.master, decode_body(name, body), caller)
+            wish = decode_body(name, body)
+            answer = await self._settled(lambda: reader(self.master, wish, caller), (caller.host, caller.uid))
         except msgspec.DecodeError as error:
             return malformed(name, error)
         except SyntaxFault as fault:
@@ -207,11 +223,17 @@ class Service:
         await self.durable()
         return answer
 
+    async def _carry_out(self, name: str, request: Request, caller: Caller) -> Answer:
+        """Decide on a changing request once the names of hosts in it are known, and record that."""
+        decision = await self._settled(lambda: self.master.decide(name, request, caller), (caller.host, caller.uid))
+        self.master.record(decision, caller)
+        return decision.answer
+
     async def _delete(self, request: DeleteJobs, caller: Caller) -> Answer:
         """Delete jobs, many of them in slices between which others are served (SO-47)."""
         whole = Answer()
         for part in slices(self.master.state, request, caller):
-            answer = self.master.handle("delete_jobs", part, caller)
+            answer = await self._carry_out("delete_jobs", part, caller)
             _log_answer(answer)
             await self.durable()
             whole.answers += answer.answers
@@ -245,7 +267,7 @@ class Service:
     async def _shutdown(self, request: Shutdown, caller: Caller) -> Answer:
         if refusal := no_right(self.master.state, caller, self.master.world()):
             return Answer(1, [("error", refusal)])
-        unknown = self._settle_hosts(request) if request.what == "execd" else []
+        unknown = await self._settle_hosts(request, caller) if request.what == "execd" else []
         answer = await self._shut_down(request)
         for name in unknown:
             answer.error(f'can\'t resolve hostname "{name}"')
@@ -257,20 +279,22 @@ class Service:
         self.driver.monitor()
         return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
 
-    def _settle_hosts(self, request: Shutdown) -> list[str]:
+    async def _settle_hosts(self, request: Shutdown, caller: Caller) -> list[str]:
         """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
         state, world = self.master.state, self.master.world()
         if "all" in request.hosts:
             request.hosts = sorted(name for name, host in state.hosts.items() if host.up)
             return []
-        found = {name: world.resolve_host(name) for name in request.hosts}
+        found = await self._settled(
+            lambda: {name: world.resolve_host(name) for name in request.hosts}, (caller.host, caller.uid)
+        )
         request.hosts = [unique for unique in found.values() if unique]
         return [name for name, unique in found.items() if not unique]
 
-    async def _events(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+    async def _events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         return await self.event_clients.stream(request, body, caller, self.durable)
 
-    async def _job_list(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+    async def _job_list(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it comes."""
         answer = await self.answer("status", body, caller)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
@@ -284,7 +308,7 @@ class Service:
 
     # --- clients that wait for a job -----------------------------------------------------------------------
 
-    async def _wait(self, request: web.Request, body: bytes, caller: Caller) -> web.StreamResponse:
+    async def _wait(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
         try:
             job_id: int = decode_body("wait", body)["job_id"]

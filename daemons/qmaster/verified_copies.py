@@ -6,26 +6,35 @@ Owns the way of a `resubmit_jobs` request through the verifier. What a copy is, 
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 from daemons.qmaster.decide.job_request import with_payload
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
 from daemons.qmaster.decide.submission import next_job_id
 from daemons.qmaster.jsv import ServerVerifier
 from daemons.qmaster.master import Master
-from gridengine.gdi.requests import Answer, Caller, ResubmitJobs, VerifiedCopy
+from gridengine.gdi.requests import Answer, Caller, Request, ResubmitJobs, VerifiedCopy
+
+#: carries a changing request out
+Carry = Callable[[str, Request, Caller], Awaitable[Answer]]
 
 
-async def verified_copies(master: Master, verifier: ServerVerifier, request: ResubmitJobs, caller: Caller) -> Answer:
+async def verified_copies(
+    master: Master, verifier: ServerVerifier, carry: Carry, request: ResubmitJobs, caller: Caller
+) -> Answer:
     """Copy jobs one after the other, each as the verifier wants it; those that it refuses are named."""
     whole = Answer()
     for target in request.targets:
-        answer = await _copy(master, verifier, target, request.holds, caller)
+        answer = await _copy(master, verifier, carry, target, request.holds, caller)
         whole.answers += answer.answers
         whole.status = whole.status or answer.status
     return whole
 
 
-async def _copy(master: Master, verifier: ServerVerifier, target: str, holds: str, caller: Caller) -> Answer:
+async def _copy(
+    master: Master, verifier: ServerVerifier, carry: Carry, target: str, holds: str, caller: Caller
+) -> Answer:
     try:
         original, wish = requested_copy(master.state, target, holds, caller, master.world())
     except Refused as refusal:
@@ -35,4 +44,4 @@ async def _copy(master: Master, verifier: ServerVerifier, target: str, holds: st
     verified = await verifier.verify(wish, owner, lambda: next_job_id(master.state))
     if isinstance(verified, Answer):
         return Answer(EXIT_NOT_COPIED, verified.answers)
-    return master.handle("verified_copy", VerifiedCopy(verified, owner), caller)
+    return await carry("verified_copy", VerifiedCopy(verified, owner), caller)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+
+from gridengine.errors import SyntaxFault
+from gridengine.units import parse_memory
 
 _REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
 LOOPBACK = "127.0.0.1"
@@ -19,10 +22,23 @@ LOOPBACK = "127.0.0.1"
 RAY_PORTS = (6447, 6510)
 #: Ports that one node may need: two of its raylet, one an actor, one of interactive sessions.
 PORT_BLOCK = 16
+_LARGEST = 2**30
 
 
 class CellFault(Exception):
     """The cell cannot be used; the text is one line that names the file and the reason. A daemon exits with 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What users may ask of a daemon: bytes of a request, and of one that carries a script; connections of one user."""
+
+    max_request_size: int = 2**20
+    max_submit_size: int = 2**24
+    max_user_connections: int = 512
+
+
+USUAL_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +58,7 @@ class Cell:
     ray_port: int
     execd_port: int = 0
     ray_ports: tuple[int, int] = RAY_PORTS
+    limits: Limits = field(default_factory=Limits)
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
     ignore_fqdn: bool = False
@@ -147,6 +164,7 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         ray_port=_port(settings, "ray_port", path),
         execd_port=_port(settings, "execd_port", path) if "execd_port" in settings else 0,
         ray_ports=_port_range(settings["ray_ports"], path) if "ray_ports" in settings else RAY_PORTS,
+        limits=Limits(**{each.name: _size(settings, each.name, path) for each in fields(Limits) if each.name in settings}),
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
@@ -183,6 +201,18 @@ def _port(settings: Mapping[str, str], key: str, path: Path) -> int:
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
         raise CellFault(f'{path}: {key} "{text}" is not a port from 1 to 65535')
     return int(text)
+
+
+def _size(settings: Mapping[str, str], key: str, path: Path) -> int:
+    """A number with or without a letter for its unit: `16M`."""
+    text = settings[key]
+    try:
+        found = parse_memory(text)
+    except SyntaxFault:
+        found = 0
+    if not 1 <= found <= _LARGEST:
+        raise CellFault(f'{path}: {key} "{text}" is not a number from 1 to 1G')
+    return int(found)
 
 
 def _port_range(text: str, path: Path) -> tuple[int, int]:

@@ -256,8 +256,8 @@ def test_master_away_while_a_job_ends(host: ExecHost) -> None:
 
 
 def test_gateway_says_who_asks(host: ExecHost) -> None:
-    said = host.post("whoami", b"x" * 20_000_000)["data"]
-    assert said["bytes"] == 20_000_000
+    said = host.post("whoami", b"x" * 1_000_000)["data"]
+    assert said["bytes"] == 1_000_000
     assert (said["X-GE-User"], said["X-GE-Uid"], said["X-GE-Host"]) == (USER, str(os.geteuid()), HOST)
 
 

@@ -29,7 +29,11 @@ class Verifier:
 
 
 def copy(cell: Cell, verifier: Verifier, *targets: str, caller: Caller = ALICE) -> Answer:
-    answer = asyncio.run(verified_copies(cell.master, verifier, ResubmitJobs(list(targets), "u"), caller))  # type: ignore[arg-type]
+    async def carry(name: str, request: Any, caller: Caller) -> Answer:
+        return cell.master.handle(name, request, caller)
+
+    wish = ResubmitJobs(list(targets), "u")
+    answer = asyncio.run(verified_copies(cell.master, verifier, carry, wish, caller))  # type: ignore[arg-type]
     cell.master.flush()
     return answer
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from daemons.runtime.cell import Cell, CellFault, parse_aliases, read_cell
+from daemons.runtime.cell import Cell, CellFault, Limits, parse_aliases, read_cell
 
 BOOTSTRAP = """\
 # made by init
@@ -116,3 +116,18 @@ def test_an_empty_act_qmaster(root: Path) -> None:
     cell.act_qmaster.write_text("\n")
     with pytest.raises(CellFault, match="must name the master host"):
         cell.master_host()
+
+
+def test_limits_of_what_users_may_ask(root: Path) -> None:
+    path = root / "default" / "common" / "bootstrap"
+    assert read(root).limits == Limits(2**20, 2**24, 512)
+    path.write_text(f"{BOOTSTRAP}max_submit_size 64M\nmax_request_size 4096\nmax_user_connections 20\n")
+    assert read(root).limits == Limits(4096, 2**26, 20)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "much", "INFINITY", "2G"])
+def test_a_limit_that_is_none_is_refused(root: Path, text: str) -> None:
+    path = root / "default" / "common" / "bootstrap"
+    path.write_text(f"{BOOTSTRAP}max_request_size {text}\n")
+    with pytest.raises(CellFault, match=f'max_request_size "{text}" is not a number from 1 to 1G'):
+        read(root)

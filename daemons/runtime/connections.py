@@ -1,0 +1,119 @@
+"""Who may hold how many connections to a daemon, and for how long one may say nothing.
+
+Owns the counts of one process, of all its doors together. Knows no sockets: what a connection is, and how it is ended,
+comes in. A peer is a user of this host as the kernel names him (`user 1001`) or an address. Called by `door`.
+
+Whoever has more connections than his share loses the oldest one on which he has not asked anything yet: so one who opens
+thousands gets in himself, too, and an attacker at the address of a gateway does not lock the gateway out. One that was
+asked something is never ended for a newer one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Callable
+
+from daemons.runtime.refusals import Refusals
+
+#: connections of one process, however many descriptors it may have: each costs memory
+MOST_IN_ALL = 8192
+#: the part of the descriptors that is kept for the daemon's own files
+_RESERVED = 4
+
+
+class Connection:
+    """One connection of a peer. `end`: ends it at once, whatever state it is in; `deadline`: ends it while it is `silent`, that
+    is, until the peer has asked something. The door sets both. `trusted`: see `vouched`."""
+
+    def __init__(self, peer: str, room: Room) -> None:
+        self.peer = peer
+        self.silent = True
+        self.trusted = False
+        self.end: Callable[[], object] = lambda: None
+        self.deadline: asyncio.TimerHandle | None = None
+        self._room = room
+
+    def asked(self) -> None:
+        """The peer has said what he wants: from now on the connection lasts as long as that does."""
+        self.silent = False
+        if self.deadline is not None:
+            self.deadline.cancel()
+
+    def vouched(self) -> None:
+        """The peer has proven to be of the cell, whose gateways count their users themselves: his address does not count."""
+        self.asked()
+        self.trusted = True
+        self._room.trust(self)
+
+    def over(self) -> None:
+        """The connection has ended. May be called again."""
+        self.asked()
+        self._room.leave(self)
+
+
+class Room:
+    """The connections of one process. `in_all`: how many there may be, by default what its descriptors allow."""
+
+    def __init__(self, in_all: int = 0, refusals: Refusals | None = None) -> None:
+        self._in_all = in_all or most_by_descriptors()
+        self._peers: dict[str, dict[Connection, None]] = {}  # in order of coming
+        self._trusted: set[Connection] = set()  # these count for nobody
+        self.count = 0
+        self.refusals = refusals or Refusals()
+
+    def enter(self, peer: str, share: int) -> Connection | None:
+        """Room for one more, if need be of an older one that has not asked anything; None when there is none.
+
+        `share`: how many a peer of this kind may have, if that is no more than a quarter of all.
+        """
+        if self.held_by(peer) >= min(share, max(1, self._in_all // 4)) and not self._make_way(peer):
+            self.refusals.note(peer, f"{peer} has {self.held_by(peer)} connections and gets no more")
+            return None
+        if self.count >= self._in_all and not self._make_way(max(self._peers, key=self.held_by, default=peer)):
+            self.refusals.note("", f"there are {self.count} connections: {peer} and others get none")
+            return None
+        connection = Connection(peer, self)
+        self._peers.setdefault(peer, {})[connection] = None
+        self.count += 1
+        return connection
+
+    def held_by(self, peer: str) -> int:
+        """How many connections count for a peer."""
+        return len(self._peers.get(peer, ()))
+
+    def trust(self, connection: Connection) -> None:
+        """See `Connection.vouched`."""
+        if self._drop(connection):
+            self._trusted.add(connection)
+
+    def leave(self, connection: Connection) -> None:
+        """See `Connection.over`."""
+        if self._drop(connection) or connection in self._trusted:
+            self._trusted.discard(connection)
+            self.count -= 1
+
+    def _drop(self, connection: Connection) -> bool:
+        held = self._peers.get(connection.peer, {})
+        if connection not in held:
+            return False
+        del held[connection]
+        if not held:
+            del self._peers[connection.peer]
+        return True
+
+    def _make_way(self, peer: str) -> bool:
+        """End the oldest connection of a peer that has not asked anything."""
+        oldest = next((each for each in self._peers.get(peer, ()) if each.silent), None)
+        if oldest is None:
+            return False
+        self.refusals.note(peer, f"{peer} has too many connections: the oldest unused ones are closed")
+        self.leave(oldest)
+        oldest.end()
+        return True
+
+
+def most_by_descriptors() -> int:
+    """How many connections this process can have so that descriptors are left for its files."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(MOST_IN_ALL, soft - soft // _RESERVED)

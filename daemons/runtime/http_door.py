@@ -1,0 +1,142 @@
+"""HTTP behind doors: requests on counted connections, and answers that are taken or dropped.
+
+Owns the transport and its limits in time. What a request means, and who may ask, is the server's who calls this: the GDI
+endpoint of the qmaster and the gateway of an exec host. Source: docs/architecture.md section 4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Awaitable, Callable
+from ssl import SSLContext
+
+from aiohttp import web
+
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import ADDRESS_SHARE, Door
+
+#: seconds: for which a kept connection may be idle between two requests, and in which some of an answer must be taken
+IDLE_S, TAKEN_S = 60.0, 30.0
+#: an answer's slowest reader, in bytes a second
+_SLOWEST = 2**18
+_END_S = 1.0
+_READ_BYTES = 2**14
+_PATH = re.compile(r"/v1/([A-Za-z0-9_-]{1,64})")
+
+#: the answer to the request of a name; it calls `vouched()` of a connection whose other end has proven to be of the cell
+Serve = Callable[[str, web.BaseRequest, Connection], Awaitable[web.StreamResponse]]
+
+
+class HttpDoors:
+    """A server of `POST /v1/NAME` at one or more sockets, on the running event loop.
+
+    `cancel_abandoned`: the work for a client that has gone away is given up at once.
+    """
+
+    def __init__(self, room: Room, serve: Serve, cancel_abandoned: bool = False) -> None:
+        self._room, self._serve = room, serve
+        self._server = web.Server(self._answer, handler_cancellation=cancel_abandoned)
+        self._doors: list[Door] = []
+
+    def open(self, listener: socket.socket, share: int = ADDRESS_SHARE, tls: SSLContext | None = None) -> None:
+        """Serve at a listening socket. `share`: connections of one peer."""
+        self._doors.append(Door(self._room, listener, self._protocol, share, tls, b"" if tls else _BUSY))
+
+    async def close(self) -> None:
+        """Take no more connections, and end those that are there."""
+        for door in self._doors:
+            door.close()
+        self._server.pre_shutdown()
+        await self._server.shutdown(_END_S)
+
+    def _protocol(self, connection: Connection) -> asyncio.BaseProtocol:
+        return _CountedHandler(connection, self._room, self._server)
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        connection = request.protocol.connection  # type: ignore[attr-defined]
+        connection.asked()
+        found = _PATH.fullmatch(request.path)
+        if found is None or request.method != "POST":
+            response: web.StreamResponse = web.Response(status=404, reason="No such request")
+        else:
+            response = await self._serve(found[1], request, connection)
+        await hand_over(request, response)
+        return response
+
+
+class _CountedHandler(web.RequestHandler):
+    """What speaks HTTP on one connection. Strangers' mistakes get an answer, and a line in the log now and then."""
+
+    __slots__ = ("_room", "connection")
+
+    def __init__(self, connection: Connection, room: Room, server: web.Server) -> None:
+        super().__init__(
+            server,
+            loop=asyncio.get_running_loop(),
+            access_log=None,  # type: ignore[arg-type]
+            keepalive_timeout=IDLE_S,
+            lingering_time=0.0,
+            read_bufsize=_READ_BYTES,
+        )
+        self.connection, self._room = connection, room
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """The connection has ended, whoever has ended it."""
+        self.connection.over()
+        super().connection_lost(exc)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """The answer to what is no request (400), or to one in which something failed here."""
+        if status >= 500:
+            return super().handle_error(request, status, exc, message)
+        peer = self.connection.peer
+        self._room.refusals.note(f"{peer} {status}", f"{peer} has sent what is no request: {(message or '').splitlines()[:1]}")
+        response = web.Response(status=status)
+        response.force_close()
+        return response
+
+
+async def hand_over(request: web.BaseRequest, response: web.StreamResponse) -> None:
+    """Send what is left of an answer, if anything. A client that does not take it loses the connection."""
+    size = len(response.body or b"") if isinstance(response, web.Response) and isinstance(response.body, bytes) else 0
+    try:
+        async with asyncio.timeout(TAKEN_S + size / _SLOWEST):
+            await response.prepare(request)
+            await response.write_eof()
+    except TimeoutError:
+        drop(request)
+    except ConnectionError:
+        pass  # gone already; aiohttp sees that, too
+
+
+def drop(request: web.BaseRequest) -> None:
+    """End the connection in the middle of an answer, so that nobody takes the part for the whole."""
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def refusal(text: str, again: bool = False) -> web.Response:
+    """An error answer of the transport itself. `again`: surely nothing was done, so the command may ask again (503)."""
+    response = web.Response(body=_refusal_body(text), status=503 if again else 200, content_type="application/json")
+    response.force_close()
+    return response
+
+
+def _refusal_body(text: str) -> bytes:
+    return json.dumps({"status": 1, "answers": [["error", text]], "data": None}).encode()
+
+
+_busy = _refusal_body("denied: too many connections at the same time")
+_BUSY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n"
+    b"Content-Length: %d\r\n\r\n%s" % (len(_busy), _busy)
+)
