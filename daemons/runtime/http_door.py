@@ -13,6 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable
 from ssl import SSLContext
 
+import aiohttp
 from aiohttp import web
 
 from daemons.runtime.connections import Connection, Room
@@ -59,12 +60,23 @@ class HttpDoors:
         connection = request.protocol.connection  # type: ignore[attr-defined]
         connection.asked()
         found = _PATH.fullmatch(request.path)
-        if found is None or request.method != "POST":
-            response: web.StreamResponse = web.Response(status=404, reason="No such request")
-        else:
-            response = await self._serve(found[1], request, connection)
-        await hand_over(request, response)
-        return response
+        try:
+            if found is None or request.method != "POST":
+                response: web.StreamResponse = web.Response(status=404, reason="No such request")
+            else:
+                response = await self._serve(found[1], request, connection)
+            await hand_over(request, response)
+            return response
+        finally:
+            _forget(request.content)
+
+
+def _forget(content: aiohttp.StreamReader) -> None:
+    """Free what has come of a body that nobody read: request and connection refer to each other, so they live on until
+    cycles are looked for, which the daemons seldom do."""
+    if content.exception() is not None:
+        content.set_exception(None)  # type: ignore[arg-type]
+    content.read_nowait()
 
 
 class _CountedHandler(web.RequestHandler):
@@ -99,7 +111,7 @@ class _CountedHandler(web.RequestHandler):
         if status >= 500:
             return super().handle_error(request, status, exc, message)
         peer = self.connection.peer
-        self._room.refusals.note(f"{peer} {status}", f"{peer} has sent what is no request: {(message or '').splitlines()[:1]}")
+        self._room.refusals.note(f"{peer} {status}", f"{peer} has sent what is no request: {(message or '').partition(':')[0]}")
         response = web.Response(status=status)
         response.force_close()
         return response

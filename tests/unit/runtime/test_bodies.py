@@ -11,6 +11,7 @@ from daemons.runtime import bodies
 from daemons.runtime.bodies import SMALL_BYTES, Bodies, Unread
 from daemons.runtime.cell import Limits
 
+PATIENCE_S = 60.0
 LIMITS = Limits(max_request_size=SMALL_BYTES * 2, max_submit_size=SMALL_BYTES * 8)
 
 
@@ -96,7 +97,7 @@ def test_a_body_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     held = Bodies(LIMITS)
 
     async def ask() -> None:
-        async with held.read("submit", LIMITS.max_submit_size, Silence(), "alice"):
+        async with asyncio.timeout(PATIENCE_S), held.read("submit", LIMITS.max_submit_size, Silence(), "alice"):
             pass
 
     with pytest.raises(Unread, match="did not come in time"):

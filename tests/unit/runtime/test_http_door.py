@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -163,6 +164,26 @@ def test_a_body_in_chunks_is_refused_as_soon_as_it_is_too_large(tmp_path: Path) 
         with _broken():  # as there is more of it
             assert b"max_request_size" in await reader.read()
         assert place.asked == []
+
+    run(tmp_path, play)
+
+
+def test_nothing_is_kept_of_a_body_that_nobody_read(tmp_path: Path) -> None:
+    """Without looking for cycles: the daemons seldom do."""
+
+    async def play(place: Place) -> None:
+        gc.disable()
+        try:
+            for _ in range(10):
+                reader, writer = await place.request("status", b"x" * 2**16, length=2**30)
+                with _broken():
+                    await reader.read()
+                writer.close()
+            kept = [each for each in gc.get_objects() if type(each) is aiohttp.StreamReader]
+            assert sum(each.total_bytes for each in kept) > 0, "none has come at all"
+            assert sum(len(part) for each in kept for part in each._buffer) == 0
+        finally:
+            gc.enable()
 
     run(tmp_path, play)
 
