@@ -10,6 +10,7 @@
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make torture MINUTES=10 SEED=1   kill processes of a cell at bad moments: every task must run once
+#   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
 
 SHELL := /bin/bash
@@ -85,6 +86,8 @@ bench: setup
 
 torture: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
+siege: setup
+	@$(BIN)/python bench/siege.py build/cell.env
 
 clean:
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,8 +4,9 @@
 
 An env file as `make cell` writes it. alice attacks from an exec host and from the master host (`attacks.py`); bob asks
 `qstat` all the time, beside her. Figures of each attack: `qstat_ms`, the median of the whole process, `qstat_worst_ms`,
-`qstat_failed`; `qmaster_mb`, the largest resident memory of the qmaster meanwhile, and `after_mb` when it is over. `calm` is the
-same without an attack. Promised: `qstat_ms` of 100 ms at most, 400 MB at most. Called by `make siege`.
+`qstat_failed`; `qmaster_mb` and `execd_mb`, the largest resident memory of the qmaster and of the exec host's daemon, and
+`after_mb`, the qmaster's when it is over. `calm` is the same without an attack. Promised: `qstat_ms` of 100 ms at most,
+`qmaster_mb` of 400 at most, no `qstat_failed`. Called by `make siege`.
 """
 
 from __future__ import annotations
@@ -34,15 +35,16 @@ _QSTAT = (
     "end=$((SECONDS + {seconds})); while [ $SECONDS -lt $end ]; do a=$(date +%s%N); qstat >/dev/null 2>&1; s=$?; "
     'b=$(date +%s%N); echo "$s $(( (b-a)/1000 ))"; sleep 0.05; done'
 )
-#: the actor of the qmaster on the master host: it names itself, so its command line is found in /proc
+#: of processes whose command line matches: the actors name themselves
 _MEMORY = (
-    "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '^ray::QmasterActor'; then "
-    "awk '/VmHWM|VmRSS/ {{print $2}}' $p/status; [ {reset} = 0 ] || echo 5 > $p/clear_refs; fi; done"
+    "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '{pattern}'; then "
+    "awk '/VmHWM|VmRSS/ {{print $2}}' $p/status; [ {reset} = 0 ] || echo 5 > $p/clear_refs; break; fi; done"
 )
+_QMASTER, _EXECD = "^ray::QmasterActor", "python.*bin/sge_execd"
 
 
 class Cell:
-    """A cell of the test bed, by the command prefixes of its env file. `bob` asks beside alice, at `places`."""
+    """A cell of the test bed, by the command prefixes of its env file: alice and bob on an exec host and on the master."""
 
     def __init__(self, env_file: Path) -> None:
         script = f'. {shlex.quote(str(env_file))} && printf "%s\\n" "$MGR" "$ALICE" "$BOB"'
@@ -65,16 +67,18 @@ class Cell:
         found = self.run(self.manager, "bash", "-c", f'awk \'$1 == "{key}" {{print $2}}\' $SGE_ROOT/$SGE_CELL/common/bootstrap')
         return found.strip()
 
-    def memory(self, reset: bool = False) -> tuple[float, float]:
-        """Largest and present resident memory of the qmaster, in MB; `reset`: count the largest anew."""
-        peak, now = self.run(self.manager, "bash", "-c", _MEMORY.format(reset=int(reset))).split()[:2]
-        return int(peak) / 1024, int(now) / 1024
+    def memory(self, process: str, reset: bool = False) -> tuple[int, int]:
+        """Largest and present resident memory of a daemon, in MB; `reset`: count the largest anew."""
+        prefix = self.manager if process == _QMASTER else [*self.manager[:-1], self.alice["exec"][-1]]
+        said = self.run(prefix, "bash", "-c", _MEMORY.format(pattern=process, reset=int(reset))).split()
+        return int(said[0]) // 1024, int(said[1]) // 1024
 
 
 @contextmanager
 def besieged(cell: Cell, place: str, seconds: float, figures: Figures):  # type: ignore[no-untyped-def]
     """bob asks for `seconds` s and more, as long as the attack takes."""
-    cell.memory(reset=True)
+    for process in (_QMASTER, _EXECD):
+        cell.memory(process, reset=True)
     command = [*cell.bob[place], "bash", "-c", _QSTAT.format(seconds=int(seconds))]
     asking = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     yield
@@ -84,9 +88,9 @@ def besieged(cell: Cell, place: str, seconds: float, figures: Figures):  # type:
     figures["asked"], figures["qstat_failed"] = len(answers), len(answers) - len(took)
     if took:
         figures["qstat_ms"], figures["qstat_worst_ms"] = round(statistics.median(took), 1), round(max(took), 1)
-    figures["qmaster_mb"] = round(cell.memory()[0])
+    figures["qmaster_mb"], figures["execd_mb"] = cell.memory(_QMASTER)[0], cell.memory(_EXECD)[0]
     time.sleep(_REST_S)
-    figures["after_mb"] = round(cell.memory()[1])
+    figures["after_mb"] = cell.memory(_QMASTER)[1]
 
 
 def siege(cell: Cell, place: str, seconds: float, *attack: object) -> Figures:
