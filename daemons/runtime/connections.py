@@ -22,6 +22,10 @@ MOST_IN_ALL = 8192
 _RESERVED = 4
 
 
+def _nothing() -> None:
+    """The end of a connection that has ended."""
+
+
 class Connection:
     """One connection of a peer. `end`: ends it at once, whatever state it is in; `deadline`: ends it while it is `silent`, that
     is, until the peer has asked something. The door sets both. `trusted`: see `vouched`."""
@@ -30,7 +34,7 @@ class Connection:
         self.peer = peer
         self.silent = True
         self.trusted = False
-        self.end: Callable[[], object] = lambda: None
+        self.end: Callable[[], object] = _nothing
         self.deadline: asyncio.TimerHandle | None = None
         self._room = room
 
@@ -49,6 +53,7 @@ class Connection:
     def over(self) -> None:
         """The connection has ended. May be called again."""
         self.asked()
+        self.end = _nothing  # what it belongs to is large, and refers to this: cycles are seldom looked for
         self._room.leave(self)
 
 

@@ -84,6 +84,15 @@ def test_a_connection_that_is_over_is_counted_no_more() -> None:
     assert crowd.room.count == crowd.room.held_by("alice") == 0
 
 
+def test_what_ended_a_connection_is_forgotten_with_it() -> None:
+    """It is a method of the transport, which has buffers of a quarter of a megabyte under TLS."""
+    crowd = Crowd()
+    connection = crowd.must("alice")
+    connection.over()
+    connection.end()
+    assert crowd.ended == []
+
+
 def test_descriptors_are_left_for_files(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 4096))
     assert most_by_descriptors() == 768
