@@ -1,7 +1,8 @@
 """Bodies of requests: how large one may be, and how much memory all that are being read or answered take together.
 
 Owns the limits; what a body says is the caller's. A body beyond its limit is refused by what its head says, or as soon as
-it passes the limit, and never gathered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.
+it passes the limit, and never gathered. Called by the GDI endpoint and the gateways. Source: docs/architecture.md section 4.1.
+Deviation: 8.1.9 has no such limits (adr/0096).
 """
 
 from __future__ import annotations
