@@ -17,7 +17,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements mutants pages demo install cell cell-down bench torture clean
+.PHONY: help setup test lint types unit fuzz statements mutants pages demo install cell cell-down bench siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -86,6 +86,7 @@ bench: setup
 
 torture: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
+
 siege: setup
 	@$(BIN)/python bench/siege.py build/cell.env
 
