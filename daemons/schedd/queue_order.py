@@ -10,10 +10,10 @@ Deviation: a Python file instead of a C library, as this is a Python system.
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
 from collections.abc import Callable, Sequence
+from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
 from gridengine.placement.requests import Request
@@ -46,11 +46,9 @@ def _function(path: str, name: str) -> Callable[[list[str], list[str]], Sequence
     changed = os.stat(path).st_mtime_ns
     known = _loaded.get(path)
     if known is None or known[0] != changed:
-        spec = importlib.util.spec_from_file_location("qsort_args", path)
-        if spec is None or spec.loader is None:
-            raise ImportError("it is not a Python file")
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = ModuleType("qsort_args")
+        module.__file__ = path
+        SourceFileLoader(module.__name__, path).exec_module(module)
         known = _loaded[path] = changed, module
     function: Callable[[list[str], list[str]], Sequence[str]] = getattr(known[1], name)
     return function
