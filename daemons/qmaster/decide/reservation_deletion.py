@@ -55,7 +55,7 @@ def _chosen(
     from_when = {one.series: one.start_time for one in reversed(found) if one.series}
     return [
         one
-        for _, one in sorted(state.reservations.items())
+        for one in state.reservations.values()
         if one in found or one.start_time >= from_when.get(one.series, float("inf"))
     ]
 
