@@ -1,4 +1,4 @@
-"""Why jobs wait for what is kept for others: job reservations, advance reservations, calendars, quotas."""
+"""Why jobs wait: what is kept for others (job and advance reservations, calendars, quotas), pauses; and until when."""
 
 from __future__ import annotations
 
@@ -119,3 +119,25 @@ def test_a_quota_is_kept_for_a_reservation_too() -> None:
     assert [cluster.runs(job) for job in (big, long, short, other)] == [False, False, True, True]
     assert [one.start_time for one in cluster.state.job_reservations] == [NOW + 600]
     assert all(f"kept for job {big}" in text for text in reasons(cluster, long))
+
+
+@pytest.mark.parametrize(("slots", "expected"), [("3", NOW + 600), ("4", 0)])
+def test_no_start_is_expected_behind_a_job_without_an_end(slots: str, expected: float) -> None:
+    cluster = looking_ahead()
+    for hard in ({"h_rt": "600"}, {"h_rt": "300"}, {}):
+        cluster.submit(hard=hard)
+    cluster.cycle()
+    job = cluster.submit(pe="par", pe_range=slots)
+    assert explanation(cluster.state, cluster.state.jobs[job], cluster.now).expected_start == expected
+
+
+@pytest.mark.statement("ST-18")
+def test_why_the_last_tries_of_paused_tasks_failed_is_told_in_order() -> None:
+    cluster = Cluster(2)
+    job = cluster.submit(array="1-5")
+    for _ in range(2):
+        cluster.cycle()
+        for task in cluster.state.jobs[job].tasks.values():
+            cluster.apply(ev.TaskRequeued(job, task.id, task.attempt, NOW, mishap=f"reason {9 - task.id}"))
+    [cause] = explanation(cluster.state, cluster.state.jobs[job], cluster.now).causes
+    assert cause.reasons == ["reason 4", "reason 5", "reason 6", "reason 7", "reason 8"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
+from gridengine.config import KINDS
 from gridengine.delivery import UsageReport
 from gridengine.ranges import Ranges
 from gridengine.state import events as ev
@@ -84,3 +86,13 @@ def test_what_follows_by_rule_belongs_to_it(cell: Cell, monkeypatch: pytest.Monk
         cell.configure("cluster_queue", "all.q", priority="5")
     assert cell.state.snapshot() == snapshot and cell.state.revision == revision
     assert not cell.master.pending
+
+
+def test_every_change_of_a_configuration_but_the_last_tells_that_more_follow(cell: Cell) -> None:
+    proposal = Proposal(cell.state)
+    for user in ("alice", "bob"):
+        proposal.set_attributes("user", user, KINDS["user"].template(user).attributes())
+    assert [(event.name, event.more) for event in proposal.events()] == [("alice", True), ("bob", False)]  # type: ignore[union-attr]
+    for queue in ("smp", "mpi"):
+        proposal.remove("parallel_environment", queue)
+    assert [event.more for event in proposal.events()] == [True, True, True, False]  # type: ignore[union-attr]

@@ -70,6 +70,13 @@ def test_names_mail_access_and_resources(cell: ReservingCell) -> None:
 
 
 @pytest.mark.statement("AR-125")
+def test_what_is_no_property_of_a_reservation_is_refused_in_the_order_of_names(cell: ReservingCell) -> None:
+    number = cell.qrsub(at=100)
+    done = alter(cell, number, verify="v", rule="x", now=True, latest=1.0, find=2)
+    assert done.answers[0][1] == "denied: find, latest, now, rule, verify of an advance reservation cannot be changed"
+
+
+@pytest.mark.statement("AR-125")
 def test_before_its_start_it_may_get_other_places(cell: ReservingCell) -> None:
     number = cell.qrsub(at=100, hard_queues=["all.q@h1"])
     assert alter(cell, number, hard_queues=["all.q@h2"]).status == 0

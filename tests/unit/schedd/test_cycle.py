@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from daemons.schedd.cycle import schedule
+from daemons.schedd.parameters import Parameters
 from daemons.schedd.view import View
 from gridengine.ranges import Ranges
 from gridengine.state import events as ev
@@ -387,3 +388,8 @@ def test_an_immediate_job_that_something_keeps_is_given_up() -> None:
     free = cluster.submit(now=True)
     orders = cluster.cycle()
     assert orders.give_up == kept and [job for job, _, _ in started(orders)] == [free]
+
+
+def test_a_parameter_that_is_neither_true_nor_false_counts_as_not_set() -> None:
+    found = Parameters({"params": "PROFILE=perhaps MONITOR=1"})
+    assert (found.profile, found.monitor) == (False, True)

@@ -231,6 +231,16 @@ def test_jobs_that_would_run_into_an_off_time_do_not_start(most: int, parallel: 
     assert [cluster.runs(number) for number in (fits, long, endless)] == [True, not most, not most]
 
 
+@pytest.mark.statement("CA-8")
+def test_an_off_time_in_years_keeps_jobs_without_a_limit_away() -> None:
+    cluster = ahead(slots=9)
+    cluster.add("calendar", "end", year="1.1.2030=off")
+    cluster.queue(calendar="end")
+    limited, endless = job(cluster, 86400), job(cluster)
+    cluster.cycle()
+    assert [cluster.runs(number) for number in (limited, endless)] == [True, False]
+
+
 @pytest.mark.statement("SC-9", "CA-8")
 def test_a_reservation_keeps_clear_of_off_times() -> None:
     cluster = ahead(slots=2)
@@ -255,6 +265,17 @@ def test_closed_queues_get_no_reservation() -> None:
     cluster.apply(ev.InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
     big = cluster.submit(**{**BIG, "pe_range": "2"})
     assert reserved(cluster.cycle()) == {big: 500}
+
+
+@pytest.mark.statement("SC-7", "SC-5")
+def test_the_reservation_is_at_the_place_that_a_start_would_prefer() -> None:
+    cluster = ahead(hosts=3, slots=1)
+    for host, load in zip(cluster.hosts, ("0.5", "0.1", "0.9"), strict=True):
+        running(cluster, 500, hard_queues=[f"all.q@{host}"])
+        cluster.heard(host, np_load_avg=load)
+    job(cluster, 100, reserve=True)
+    cluster.cycle()
+    assert [one.granted for one in cluster.state.job_reservations] == [[Grant("all.q@h2", 1)]]
 
 
 @pytest.mark.statement("AR-52")

@@ -156,6 +156,29 @@ def test_shares_that_are_not_divided_and_the_limit_of_jobs() -> None:
     assert tickets(cluster, *jobs) == [(0, 600), (0, 300), (0, 0)]
 
 
+@pytest.mark.statement("PR-4")
+@pytest.mark.parametrize(
+    ("shared", "alices", "bobs"),
+    [
+        # alice's first, bob's with a part of 110 shares, alice's second with half of hers
+        ("TRUE", [600, 600 * 50 / 110], 600 * 10 / 110 + 400),
+        # bob's, for of 210 shares alice has less for each of hers; then hers
+        ("FALSE", [600 * 100 / 110, 600 * 100 / 210], 600 + 400),
+    ],
+)
+def test_undivided_shares_count_once_a_job_in_the_ranking(shared: str, alices: list[float], bobs: float) -> None:
+    """Alice has ten times bob's share, but two jobs; bob has a project besides."""
+    weights = {"weight_user": "0.6", "weight_project": "0.4", "weight_department": "0", "weight_job": "0"}
+    cluster = cell(weight_tickets_functional="1000", share_functional_shares=shared, **weights)
+    cluster.change("user", "alice", fshare="100")
+    cluster.change("user", "bob", fshare="10")
+    cluster.change("project", "p1", fshare="1")
+    cluster.queue(slots="0")
+    jobs = [cluster.submit(), cluster.submit(), cluster.submit(owner="bob", project="p1")]
+    cluster.cycle()
+    assert [functional for _, functional in tickets(cluster, *jobs)] == pytest.approx([*alices, bobs])
+
+
 @pytest.mark.statement("PR-4", "PR-9")
 def test_projects_departments_and_job_shares_count_by_their_weights() -> None:
     shares = {"weight_user": "0", "weight_project": "0.5", "weight_department": "0", "weight_job": "0.5"}

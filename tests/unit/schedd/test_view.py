@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from daemons.schedd.pool import Pool
 from gridengine.state import events as ev
 from gridengine.state.jobs import Grant
 from tests.builders import NOW, Cluster
@@ -54,6 +55,28 @@ def test_what_someone_else_dispatched_is_in_use() -> None:
     cluster.apply(ev.TaskDispatched(later[0], 1, 1, [Grant("all.q@h1", 1)], NOW))
     cluster.cycle(NOW + 20)
     assert not cluster.runs(later[1])
+
+
+@pytest.mark.statement("SC-5", "LS-7")
+def test_a_host_whose_load_fell_is_preferred_although_nothing_else_changed() -> None:
+    cluster = Cluster(2)
+    cluster.heard("h2", np_load_avg="0.9")
+    first = cluster.submit()
+    cluster.cycle()
+    cluster.cycle()
+    cluster.heard("h2", np_load_avg="0.05")
+    second = cluster.submit()
+    cluster.cycle()
+    assert [*cluster.spread(first), *cluster.spread(second)] == ["all.q@h1", "all.q@h2"]
+
+
+def test_a_new_pool_is_without_the_places_that_are_full() -> None:
+    cluster = Cluster(2, slots=1)
+    cluster.submit(hard_queues=["all.q@h1"])
+    cluster.cycle()
+    assert cluster.view is not None
+    board = cluster.view.board
+    assert [place.name for _, _, place in Pool(board.places, board.rank).heap] == ["all.q@h2"]
 
 
 @pytest.mark.statement("CQ-29")
