@@ -1,6 +1,6 @@
 """The qmaster's service: requests in, answers out, and the loops that keep the cluster moving; no Ray in it.
 
-Owns the event loop's tasks: group commit, waiting clients, timers, the scheduler's driver, dispatch to hosts. The calls
+Owns the event loop's tasks: group commit, timers, the scheduler's driver, dispatch to hosts. The calls
 to the schedd and to the execds come in as functions, so that the actor uses Ray and tests use what they like.
 """
 
@@ -23,6 +23,7 @@ from daemons.qmaster.decide.submission import next_job_id
 from daemons.qmaster.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.gdi_server import GdiServer, stream_line
+from daemons.qmaster.job_waits import JobWaits
 from daemons.qmaster.jsv import ServerVerifier
 from daemons.qmaster.known_hosts import KeyOf
 from daemons.qmaster.mail_sender import MailSender
@@ -54,7 +55,6 @@ from gridengine.gdi.requests import (
     decode_request,
     malformed,
 )
-from gridengine.state import events as ev
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
@@ -81,8 +81,7 @@ class Service:
         self.master = master
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
-        self._waiters: dict[int, list[asyncio.Queue[dict[str, Any]]]] = {}
-        self._over: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
+        self._waits = JobWaits(master, self.settled)
         self._foreigners: set[str] = set()
         self._host_joined = host_joined
         self._session = session
@@ -97,7 +96,7 @@ class Service:
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._verifier = ServerVerifier(lambda: master.state.configuration())
-        master.subscribers.append(self._committed)
+        master.subscribers.append(self._waits.committed)
 
     async def start(
         self,
@@ -110,7 +109,7 @@ class Service:
         limits: Limits = USUAL_LIMITS,
     ) -> None:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
-        streams = {"wait": self._wait, "events": self._events, "job_list": self._job_list}
+        streams = {"wait": self._waits.stream, "events": self._events, "job_list": self._job_list}
         self._gdi = GdiServer(self.answer, streams, host, key_of, limits)
         self._sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
@@ -305,77 +304,6 @@ class Service:
         except ConnectionError:
             pass  # the reader has seen enough
         return response
-
-    # --- clients that wait for a job -----------------------------------------------------------------------
-
-    async def _wait(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
-        try:
-            job_id: int = decode_body("wait", body)["job_id"]
-        except msgspec.DecodeError as error:
-            return web.json_response(msgspec.to_builtins(malformed("wait", error)))
-        # what ended is read from disk: nothing may be between memory and disk at that moment
-        await self.settled()
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        for record in self._ended_before(job_id):
-            queue.put_nowait(record)
-        if job_id in self.master.state.jobs:
-            self._waiters.setdefault(job_id, []).append(queue)
-        else:
-            queue.put_nowait({"done": True})
-        await response.prepare(request)
-        try:
-            while True:
-                record = await queue.get()
-                await stream_line(response, record)
-                if "done" in record:
-                    break
-        except ConnectionError:
-            pass
-        finally:
-            waiting = self._waiters.get(job_id, [])
-            if queue in waiting:
-                waiting.remove(queue)
-        return response
-
-    def _ended_before(self, job_id: int) -> list[dict[str, Any]]:
-        """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
-        job = self.master.state.jobs.get(job_id)
-        found = {
-            int(fields[35]) or 1: {"exit_status": int(fields[12]), "failed": int(fields[11])}
-            for _, fields in self.master.spool.accounting([job_id])
-        }
-        there = [] if job is None else [task.id for task in job.tasks.values() if task.status != "pending"]
-        ended = [
-            {"task_id": task_id, **end}
-            for task_id, end in found.items()
-            if job is None or (task_id not in job.tasks and task_id not in job.pending)
-        ]
-        return [{"task_id": task_id, "started": True} for task_id in there] + ended
-
-    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
-        for event in events:
-            if isinstance(event, ev.TaskEnded):
-                self._tell(event.job_id, {"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed})
-            elif isinstance(event, ev.TaskDispatched):
-                self._tell(event.job_id, {"task_id": event.task_id, "started": True})
-            elif isinstance(event, ev.PendingTasksDeleted):
-                for task_id in event.tasks if event.job_id in self._waiters else ():
-                    self._tell(event.job_id, {"task_id": task_id, "deleted": True})
-        for job_id in [job_id for job_id, last in self._over.items() if last <= revision]:
-            del self._over[job_id]
-            for queue in self._waiters.pop(job_id):
-                queue.put_nowait({"done": True})
-
-    def _tell(self, job_id: int, record: dict[str, Any]) -> None:
-        if job_id not in self._waiters:
-            return
-        for queue in self._waiters[job_id]:
-            queue.put_nowait(record)
-        if job_id not in self.master.state.jobs:
-            # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
-            self._over.setdefault(job_id, self.master.state.revision)
 
     # --- hosts -----------------------------------------------------------------------------------------------
 
