@@ -144,7 +144,7 @@ def refusal(text: str, again: bool = False) -> web.Response:
 
 
 def _refusal_body(text: str) -> bytes:
-    return json.dumps({"status": 1, "answers": [["error", text]], "data": None}).encode()
+    return json.dumps({"status": 1, "answers": [["error", text]], "data": None}, separators=(",", ":")).encode()
 
 
 _busy = _refusal_body("denied: too many connections at the same time")

@@ -16,7 +16,7 @@ SPOOL = "/var/spool/gridengine/test/execd/t3"
 
 @pytest.fixture
 def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
-    """t3 has a spool directory of 2 MiB."""
+    """t3 has a spool directory of 2 MiB, with nothing in it but the host's keys."""
 
     def around(*command: str) -> None:
         assert testbed_cell.on("t3", "gridengine", "stop").returncode == 0
@@ -24,7 +24,9 @@ def small_spool(testbed_cell: TestbedCell) -> Iterator[None]:
         testbed_cell.start("t3")
         eventually("t3 is there", lambda: letters(testbed_cell)["t3"] == "")
 
-    around("mount", "-t", "tmpfs", "-o", "size=2m,mode=755", "tmpfs", SPOOL)
+    kept = f"{SPOOL}.keys"
+    mount = f"cp -a {SPOOL}/keys {kept}; mount -t tmpfs -o size=2m,mode=755 tmpfs {SPOOL}; mv {kept} {SPOOL}/keys"
+    around("sh", "-ec", mount)
     yield
     around("umount", SPOOL)
 
