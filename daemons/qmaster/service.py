@@ -36,7 +36,7 @@ from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
 from daemons.runtime.cell import USUAL_LIMITS, Limits
-from gridengine.delivery import Batch, Load, decode, encode
+from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import (
@@ -317,6 +317,8 @@ class Service:
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
+        # an execd that tells what it has is a new one, and may have lost its configuration with its disk
+        returned = returned or any(isinstance(report, Inventory) for report in reports)
         verdicts = self.master.reports(host, reports)
         await self.durable()
         if returned:

@@ -210,6 +210,24 @@ def serve(one: Cell) -> Callable[[Batch], Batch]:
     return lambda reports: asyncio.run(answer(reports))
 
 
+def test_an_execd_that_begins_anew_is_configured_anew(one: Cell) -> None:
+    """What it had been told may be gone with its disk."""
+
+    async def nothing(*_: object) -> object:
+        raise AssertionError("no call is made here")
+
+    async def told() -> list[object]:
+        service = Service(one.master, nothing, nothing, nothing, dict, nothing)  # type: ignore[arg-type]
+        service.dispatcher._stopped = True
+        batches = service.dispatcher._batches
+        batches.answered(HOST, batches.compose(HOST), [Acknowledgement()])
+        assert not batches.compose(HOST).instructions, "it has been told"
+        await service.reports(HOST, encode(letter(one.master.incarnation, 1)))
+        return list(batches.compose(HOST).instructions)
+
+    assert [type(instruction) for instruction in asyncio.run(told())] == [Configure]
+
+
 def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Batch], Batch]) -> None:
     own = one.master.incarnation
     answer = serve(letter(own, 1))
