@@ -158,6 +158,20 @@ def test_dynamic_limits_follow_their_host() -> None:
     assert Counter(hosts_of(cluster, jobs)) == {"h1": 8, "h2": 6, "h3": 2}
 
 
+@pytest.mark.statement("RQ-5")
+def test_a_report_of_an_attribute_in_a_dynamic_limit_brings_a_parallel_job_back() -> None:
+    cluster = Cluster(1)
+    cluster.complex("ready INT <= YES NO 0 0")
+    quota(cluster, "dyn", "hosts {*} to slots=$ready")
+    cluster.pe("any", "$fill_up")
+    cluster.queue(pe_list="any")
+    job = cluster.submit(pe="any", pe_range="2")
+    for ready, runs in (("1", False), ("2", True)):
+        cluster.heard("h1", ready=ready)
+        cluster.cycle()
+        assert cluster.runs(job) == runs
+
+
 @pytest.mark.statement("RQ-6")
 def test_fixed_attributes_are_compared_and_not_counted() -> None:
     cluster = Cluster()
