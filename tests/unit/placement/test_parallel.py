@@ -238,3 +238,18 @@ def test_consumables_limit_the_slots_of_each_host() -> None:
     job = cluster.submit(hard={"gpu": "2"}, pe="mpi", pe_range="1-")
     cluster.cycle()
     assert cluster.spread(job) == {"all.q@h1": 1, "all.q@h2": 2, "all.q@h3": 2}
+
+
+def test_slaves_that_ask_for_nothing_wait_too_while_more_is_in_use_than_there_is() -> None:
+    cluster = Cluster(2, slots=2)
+    cluster.complex("gpu INT <= YES YES 0 0")
+    cluster.pe("any", "$fill_up")
+    cluster.queue(pe_list="any")
+    for host in cluster.hosts:
+        cluster.values(host, "gpu=1")
+    cluster.submit(hard={"gpu": "1"}, hard_queues=["all.q@h2"])
+    cluster.cycle()
+    cluster.values("h2", "gpu=0")
+    asking, other = cluster.submit(pe="any", pe_range="3", hard={"gpu": "0"}), cluster.submit(pe="any", pe_range="3")
+    cluster.cycle()
+    assert [cluster.runs(job) for job in (asking, other)] == [False, True]
