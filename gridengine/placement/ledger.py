@@ -163,4 +163,4 @@ class Ledger:
         if not name.startswith("np_"):
             return 1.0
         count = reported_value("INT", self.state.hosts[host].load.get("num_proc", "1"))
-        return count if isinstance(count, float) and count > 0 else 1.0
+        return max(count, 1.0) if isinstance(count, float) else 1.0
