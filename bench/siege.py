@@ -35,12 +35,12 @@ _QSTAT = (
     "end=$((SECONDS + {seconds})); while [ $SECONDS -lt $end ]; do a=$(date +%s%N); qstat >/dev/null 2>&1; s=$?; "
     'b=$(date +%s%N); echo "$s $(( (b-a)/1000 ))"; sleep 0.05; done'
 )
-#: of processes whose command line matches: the actors name themselves
+#: of processes whose command line matches, not of the search itself: the actors name themselves
 _MEMORY = (
     "for p in /proc/[0-9]*; do if tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q '{pattern}'; then "
     "awk '/VmHWM|VmRSS/ {{print $2}}' $p/status; [ {reset} = 0 ] || echo 5 > $p/clear_refs; break; fi; done"
 )
-_QMASTER, _EXECD = "^ray::QmasterActor", "python.*bin/sge_execd"
+_QMASTER, _EXECD = "^ray::QmasterActor", "[p]ython.*bin/sge_execd"
 
 
 class Cell:

@@ -10,7 +10,9 @@ import asyncio
 import logging
 import socket
 import struct
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from ssl import SSLContext
 from typing import Any
@@ -92,7 +94,7 @@ class Door:
         task = self._loop.create_task(self._let_in(taken, connection))
         self._entering.add(task)
         task.add_done_callback(lambda task: self._entered(task, taken, connection))
-        connection.end = task.cancel
+        connection.end = lambda: _hang_up(taken)  # and the handshake fails: see there
         connection.deadline = self._loop.call_later(HEAD_S, lambda: connection.end())
 
     async def _let_in(self, taken: socket.socket, connection: Connection) -> None:
@@ -109,6 +111,15 @@ class Door:
             taken.close()
         if error is not None and not isinstance(error, OSError):  # of that kind: no TLS, or gone already
             _log.error("a connection of %s could not be served", connection.peer, exc_info=error)
+        if error is not None:
+            # frames and error of a failed handshake hold each other and 256 KB of buffers, and cycles are seldom looked for
+            traceback.clear_frames(error.__traceback__)
+
+
+def _hang_up(taken: socket.socket) -> None:
+    """End a connection whose handshake goes on. To cancel it would leave its error to nobody: see `_entered`."""
+    with suppress(OSError):  # gone already
+        taken.shutdown(socket.SHUT_RDWR)
 
 
 def _peer(connection: socket.socket) -> str:
