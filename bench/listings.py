@@ -25,8 +25,8 @@ from daemons.qmaster.service import Service
 from gridengine.delivery import Batch, encode
 from gridengine.gdi.requests import Answer
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
 from gridengine.state.jobs import Job
+from gridengine.state.machines.job import JobSubmitted
 from tests.harness import Cell
 
 JOBS, HOSTS, RUNS = 10_000, 1_000, 5
@@ -58,7 +58,7 @@ _PEAK = "import os; end = os._exit; os._exit = lambda s: (os.write(2, open('/pro
 
 def fill(cell: Cell) -> None:
     """JOBS pending jobs in 100 categories."""
-    cell.master.record(Decision(events=[ev.JobSubmitted(_job(number)) for number in range(1, JOBS + 1)]), DAEMON)
+    cell.master.record(Decision(events=[JobSubmitted(_job(number)) for number in range(1, JOBS + 1)]), DAEMON)
     cell.master.flush()
 
 

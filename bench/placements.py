@@ -20,9 +20,13 @@ from gridengine.config.sample_cell import read_cell
 from gridengine.orders import Orders
 from gridengine.placement.charges import charges
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
 from gridengine.state.apply import apply
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
+from gridengine.state.machines.configuration import ObjectSet
+from gridengine.state.machines.host import HostHeard
+from gridengine.state.machines.job import JobSubmitted, PrioritiesSet
+from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
 from tests.default_cell import shipped_texts
 
@@ -51,11 +55,11 @@ def cluster(hosts: int, adjustments: str = "NONE") -> State:
     objects["scheduler", ""] = {**objects["scheduler", ""], "job_load_adjustments": adjustments}
     queue = objects.pop(("cluster_queue", "all.q"))
     for (kind, name), attributes in objects.items():
-        apply(state, ev.ObjectSet(kind, name, attributes))
-    apply(state, ev.ObjectSet("cluster_queue", "all.q", queue))
+        apply(state, ObjectSet(kind, name, attributes))
+    apply(state, ObjectSet("cluster_queue", "all.q", queue))
     for index, name in enumerate(names):
         load = {"arch": "lx-amd64", "num_proc": "8", "np_load_avg": f"{index % 97 / 100:.6f}"}
-        apply(state, ev.HostHeard(name, NOW, load))
+        apply(state, HostHeard(name, NOW, load))
     return state
 
 
@@ -69,18 +73,18 @@ def submit(state: State, pe: str = "") -> None:
         job_id = state.next_job_id
         job = Job(job_id, "job", "alice", 1001, "users", 100, NOW + number / 1000, hard=hard, pending=Ranges.of([1]))
         job.pe, job.pe_range = (pe, "4") if pe else ("", "")
-        apply(state, ev.JobSubmitted(job))
+        apply(state, JobSubmitted(job))
 
 
 def carry_out(state: State, view: View, orders: Orders) -> None:
     """What the qmaster does with orders."""
     for start in orders.starts:
         resources = charges(state, state.jobs[start.job_id])
-        feed(state, view, ev.TaskDispatched(start.job_id, 1, 1, start.granted, NOW, start.pe, resources))
-    feed(state, view, ev.PrioritiesSet(orders.priorities))
+        feed(state, view, TaskDispatched(start.job_id, 1, 1, start.granted, NOW, start.pe, resources))
+    feed(state, view, PrioritiesSet(orders.priorities))
 
 
-def feed(state: State, view: View, event: ev.AnyEvent) -> None:
+def feed(state: State, view: View, event: AnyEvent) -> None:
     view.observe(event)
     apply(state, event)
 
@@ -106,7 +110,7 @@ def measure(hosts: int) -> dict[str, float]:
     nothing, orders = timed(view)
     assert not orders.starts
     for start in sorted(state.jobs)[:20]:
-        feed(state, view, ev.TaskEnded(start, 1, 1, NOW))
+        feed(state, view, TaskEnded(start, 1, 1, NOW))
     few, orders = timed(view)
     return {
         "hosts": hosts,
@@ -150,11 +154,11 @@ def measure_waiting(hosts: int) -> dict[str, float]:
             job_id = state.next_job_id
             hard = {"h_vmem": "1000G"}
             job = Job(job_id, "job", "alice", 1001, "users", 100, NOW + number / 1000, hard=hard, pending=Ranges.of([1]))
-            feed(state, view, ev.JobSubmitted(job))
+            feed(state, view, JobSubmitted(job))
         figures[f"first_{jobs}_s"], orders = timed(view)
         assert not orders.starts
-        feed(state, view, ev.PrioritiesSet(orders.priorities))
-        feed(state, view, ev.HostHeard("n1", NOW, {"np_load_avg": "0.5"}))
+        feed(state, view, PrioritiesSet(orders.priorities))
+        feed(state, view, HostHeard("n1", NOW, {"np_load_avg": "0.5"}))
         figures[f"next_{jobs}_s"], _ = timed(view)
     return figures
 

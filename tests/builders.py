@@ -14,9 +14,14 @@ from gridengine.config import KINDS
 from gridengine.orders import Orders
 from gridengine.placement.charges import charges
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
 from gridengine.state.apply import apply
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
+from gridengine.state.machines.configuration import ObjectSet
+from gridengine.state.machines.host import HostHeard
+from gridengine.state.machines.job import JobSubmitted, PendingTasksDeleted, PrioritiesSet
+from gridengine.state.machines.reservation import JobReservationsSet
+from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
 from gridengine.state.state import State
 from tests.default_cell import default_objects
 
@@ -41,13 +46,13 @@ class Cluster:
         self.view: View | None = None
         self.hosts = [f"h{number}" for number in range(1, hosts + 1)]
         for kind, name, text in _defaults(tuple(self.hosts), slots):
-            self.apply(ev.ObjectSet(kind, name, dict(text)))
+            self.apply(ObjectSet(kind, name, dict(text)))
         self.change("scheduler", "", job_load_adjustments="NONE")
         for host in self.hosts:
             self.heard(host, **LOAD)
         self.view = View(self.state, cached)
 
-    def apply(self, event: ev.AnyEvent) -> None:
+    def apply(self, event: AnyEvent) -> None:
         if self.view is not None:
             self.view.observe(event)
         apply(self.state, event)
@@ -60,13 +65,13 @@ class Cluster:
         text = self.state.objects[kind][name]
         unknown = attributes.keys() - text.keys()
         assert not unknown, unknown
-        self.apply(ev.ObjectSet(kind, name, {**text, **attributes}))
+        self.apply(ObjectSet(kind, name, {**text, **attributes}))
 
     def add(self, kind: str, name: str, **attributes: str) -> None:
         """Add an object: the template of its kind with these attributes."""
         template = KINDS[kind].template(name).attributes()
         assert attributes.keys() <= template.keys(), attributes.keys() - template.keys()
-        self.apply(ev.ObjectSet(kind, name, {**template, **attributes}))
+        self.apply(ObjectSet(kind, name, {**template, **attributes}))
 
     def queue(self, name: str = "all.q", **attributes: str) -> None:
         """Change a cluster queue, or add it on all hosts, without load thresholds."""
@@ -82,7 +87,7 @@ class Cluster:
         columns = (kind, relop, requestable, consumable, default, urgency)
         names = ("type", "relop", "requestable", "consumable", "default", "urgency")
         text = {"name": name, "shortcut": name, **dict(zip(names, columns, strict=True))}
-        self.apply(ev.ObjectSet("complex", name, text))
+        self.apply(ObjectSet("complex", name, text))
 
     def pe(self, name: str, rule: str, slots: int = 999, **attributes: str) -> None:
         self.add("parallel_environment", name, allocation_rule=rule, slots=str(slots), **attributes)
@@ -94,7 +99,7 @@ class Cluster:
     # --- what happens ------------------------------------------------------------------------------------
 
     def heard(self, host: str, **load: str) -> None:
-        self.apply(ev.HostHeard(host, self.now, load))
+        self.apply(HostHeard(host, self.now, load))
 
     def job(self, **fields: Any) -> Job:
         """A job that is not submitted. `hard` is a dict; `array` a text such as 1-5."""
@@ -106,7 +111,7 @@ class Cluster:
 
     def submit(self, **fields: Any) -> int:
         job = self.job(**fields)
-        self.apply(ev.JobSubmitted(job))
+        self.apply(JobSubmitted(job))
         return job.id
 
     def cycle(self, now: float | None = None) -> Orders:
@@ -120,23 +125,23 @@ class Cluster:
             job = self.state.jobs[start.job_id]
             resources = charges(self.state, job)
             self.apply(
-                ev.TaskDispatched(job.id, start.task_id, start.attempt, start.granted, self.now, start.pe, resources)
+                TaskDispatched(job.id, start.task_id, start.attempt, start.granted, self.now, start.pe, resources)
             )
-            self.apply(ev.TaskStarted(job.id, start.task_id, start.attempt, self.now))
+            self.apply(TaskStarted(job.id, start.task_id, start.attempt, self.now))
         if orders.priorities or orders.tickets:
-            self.apply(ev.PrioritiesSet(orders.priorities, orders.tickets))
+            self.apply(PrioritiesSet(orders.priorities, orders.tickets))
         if orders.job_reservations != self.state.job_reservations:
-            self.apply(ev.JobReservationsSet(orders.job_reservations))
+            self.apply(JobReservationsSet(orders.job_reservations))
         return orders
 
     def apply_deletion(self, job_id: int) -> None:
         """qdel of the tasks of a job that have no place."""
         if waiting := self.state.jobs[job_id].waiting:
-            self.apply(ev.PendingTasksDeleted(job_id, waiting, "alice", self.now))
+            self.apply(PendingTasksDeleted(job_id, waiting, "alice", self.now))
 
     def end(self, job_id: int, task_id: int = 1) -> None:
         task = self.state.jobs[job_id].tasks[task_id]
-        self.apply(ev.TaskEnded(job_id, task_id, task.attempt, self.now))
+        self.apply(TaskEnded(job_id, task_id, task.attempt, self.now))
 
     # --- looking -----------------------------------------------------------------------------------------
 

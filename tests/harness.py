@@ -20,8 +20,9 @@ from daemons.schedd.mirror import Mirror
 from gridengine.config import KINDS
 from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Origin, Renice, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
-from gridengine.state.events import AnyEvent, ObjectSet, encode_events
+from gridengine.state.events import AnyEvent, encode_events
 from gridengine.state.jobs import TaskKey
+from gridengine.state.machines.configuration import ObjectSet
 from tests.default_cell import default_objects
 
 MASTER = "master"

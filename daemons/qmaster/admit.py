@@ -20,42 +20,45 @@ from gridengine.placement.reserved import ReservedSite
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant, Job
+from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted, PrioritiesSet
+from gridengine.state.machines.reservation import JobReservationsSet
+from gridengine.state.machines.task import TaskDispatched, TaskSuspensionChanged
 from gridengine.state.state import State
 
 
-def admit(state: State, orders: Orders, now: float) -> list[ev.AnyEvent]:
+def admit(state: State, orders: Orders, now: float) -> list[AnyEvent]:
     """The events of all orders that still hold; what they take is counted over the whole batch. An order that is wrong in
     itself is dropped alone."""
     room = _Room(state, now)
     newly_reserved = _hosts_reserved_since(state, orders.revision)
     starts, faults = _starts(state, orders, room, newly_reserved, now)
     started = Counter(event.job_id for event in starts)
-    events: list[ev.AnyEvent] = [*starts]
+    events: list[AnyEvent] = [*starts]
     for fault in {fault.job_id: fault for fault in (*orders.faults, *faults)}.values():
         events += _set_aside(state, fault, now)
     for job_id in orders.give_up:
         job = state.jobs.get(job_id)
         if job is not None and job.now and job.pending and not job.tasks and not started[job_id]:
-            events.append(ev.PendingTasksDeleted(job_id, job.pending, "scheduler", now))
+            events.append(PendingTasksDeleted(job_id, job.pending, "scheduler", now))
     for suspend in orders.suspends:
         task = state.task(suspend.job_id, suspend.task_id, suspend.attempt)
         if task is not None and task.status == "running" and task.threshold_suspended != suspend.suspended:
-            events.append(ev.TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
+            events.append(TaskSuspensionChanged(suspend.job_id, suspend.task_id, "threshold", suspend.suspended))
     reservations = [one for one in orders.job_reservations if isfinite(one.start_time) and isfinite(one.end_time)]
     if reservations != state.job_reservations and not newly_reserved:
-        events.append(ev.JobReservationsSet(reservations))
+        events.append(JobReservationsSet(reservations))
     priorities = {job_id: each for job_id, each in orders.priorities.items() if all(map(isfinite, each))}
     tickets = {job_id: each for job_id, each in orders.tickets.items() if all(map(isfinite, each))}
     if priorities or tickets:
-        events.append(ev.PrioritiesSet(priorities, tickets))
+        events.append(PrioritiesSet(priorities, tickets))
     return events
 
 
 def _starts(
     state: State, orders: Orders, room: _Room, newly_reserved: frozenset[str], now: float
-) -> tuple[list[ev.TaskDispatched], list[JobFault]]:
+) -> tuple[list[TaskDispatched], list[JobFault]]:
     """The starts that there is room for, and the jobs of those that cannot be checked at all."""
     events = []
     faults = []
@@ -71,19 +74,19 @@ def _starts(
             faults.append(JobFault.of(job, error))
             continue
         grants = list(order.granted)
-        events.append(ev.TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held))
+        events.append(TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held))
     return events, faults
 
 
-def _set_aside(state: State, fault: JobFault, now: float) -> list[ev.AnyEvent]:
+def _set_aside(state: State, fault: JobFault, now: float) -> list[AnyEvent]:
     """A job that cannot be handled gets into error; one that somebody waits for at a terminal is over (IA-8)."""
     job = state.jobs.get(fault.job_id)
     if job is None or job.version != fault.version or job.error:
         return []
     waiting = job.waiting
     if waiting and (job.now or job.kind != "batch"):
-        return [ev.PendingTasksDeleted(job.id, waiting, "scheduler", now, fault.reason)]
-    return [ev.JobErrorChanged(job.id, fault.reason)]
+        return [PendingTasksDeleted(job.id, waiting, "scheduler", now, fault.reason)]
+    return [JobErrorChanged(job.id, fault.reason)]
 
 
 def _hosts_reserved_since(state: State, revision: int) -> frozenset[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime, tzinfo
 
-from gridengine.state.events import AnyEvent, InstanceFlagsChanged
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.state import State
 from gridengine.syntax.calendar import OFF, SUSPENDED, state_at
 

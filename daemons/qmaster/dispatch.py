@@ -14,14 +14,30 @@ from daemons.qmaster.batches import Batches
 from daemons.qmaster.decide.slaves import live_slave
 from daemons.qmaster.master import Master
 from gridengine.delivery import decode, encode
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import StraysAbandoned
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.job import JobChanged
+from gridengine.state.machines.slave import SlaveCommandApplied, SlaveRequested
+from gridengine.state.machines.task import (
+    CommandApplied,
+    MasterEnded,
+    TaskDeletionRequested,
+    TaskDispatched,
+    TaskEnded,
+    TaskRequeued,
+    TaskReschedulingRequested,
+    TasksReprioritized,
+    TaskSuspensionChanged,
+)
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
 _ON_A_TASK = (
-    *(ev.TaskDeletionRequested, ev.TaskReschedulingRequested, ev.TaskSuspensionChanged),
-    *(ev.CommandApplied, ev.MasterEnded),
+    *(TaskDeletionRequested, TaskReschedulingRequested, TaskSuspensionChanged),
+    *(CommandApplied, MasterEnded),
 )
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
@@ -49,36 +65,36 @@ class Dispatcher:
         self._stopped = False
         master.subscribers.append(self._committed)
 
-    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+    def _committed(self, revision: int, events: list[AnyEvent]) -> None:
         for event in events:
             for host in self._hosts(event):
                 self.wake(host)
 
-    def _hosts(self, event: ev.AnyEvent) -> list[str]:
+    def _hosts(self, event: AnyEvent) -> list[str]:
         """Hosts that may have something new to be told after an event."""
         state = self._master.state
-        if isinstance(event, ev.TaskDispatched):
+        if isinstance(event, TaskDispatched):
             return [event.granted[0].host]
         if isinstance(event, _ON_A_TASK):
             task = state.task(event.job_id, event.task_id)
             return sorted(hosts_of(task)) if task is not None and task.host else []
-        if isinstance(event, ev.TasksReprioritized):
+        if isinstance(event, TasksReprioritized):
             return sorted({task.host for job, number, _ in event.changes if (task := state.task(job, number)) is not None})
-        if isinstance(event, ev.StraysAbandoned):
+        if isinstance(event, StraysAbandoned):
             return [event.host]
-        if isinstance(event, ev.SlaveRequested):
+        if isinstance(event, SlaveRequested):
             return [event.slave.host]
-        if isinstance(event, ev.SlaveCommandApplied):
+        if isinstance(event, SlaveCommandApplied):
             slave = live_slave(state, (event.job_id, event.task_id, event.attempt, event.number))
             return [slave.host] if slave is not None else []
-        if isinstance(event, ev.TaskEnded | ev.TaskRequeued):
+        if isinstance(event, TaskEnded | TaskRequeued):
             return [name for name in self._dirty if (host := state.hosts.get(name)) and host.abandoned]
-        if isinstance(event, ev.InstanceFlagsChanged):
+        if isinstance(event, InstanceFlagsChanged):
             keys = {key for name in event.instances for key in state.tasks_in.get(name, ())}
             return sorted({host for job, task in keys for host in hosts_of(state.jobs[job].tasks[task])})
-        if isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind == "configuration":
+        if isinstance(event, ObjectSet | ObjectRemoved) and event.kind == "configuration":
             return list(self._dirty)
-        if isinstance(event, ev.JobChanged):
+        if isinstance(event, JobChanged):
             self._batches.altered(event.job_id)
         return []
 

@@ -16,8 +16,11 @@ from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnT
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.machines.host import TriesForgotten
+from gridengine.state.machines.slave import SlaveCommandApplied
+from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
 from gridengine.state.wanted import wanted
 
@@ -120,9 +123,9 @@ def _time_limit(state: State, job: Job, task: Task) -> float:
 
 def acknowledged(
     state: State, host: str, instructions: Sequence[Instruction], answers: list[Acknowledgement], now: float
-) -> tuple[list[ev.AnyEvent], list[Ended]]:
+) -> tuple[list[AnyEvent], list[Ended]]:
     """Events of what a host confirmed, and ends of tasks that it could not start."""
-    events: list[ev.AnyEvent] = []
+    events: list[AnyEvent] = []
     failures: list[Ended] = []
     forgotten: list[TaskKey] = []
     for instruction, answer in zip(instructions, answers, strict=True):
@@ -134,23 +137,23 @@ def acknowledged(
             if answer.again or answer.needs_script:
                 continue
             if answer.ok and slave is not None:
-                events.append(ev.SlaveCommandApplied(*try_of(instruction.key), instruction.key[3], "run"))
+                events.append(SlaveCommandApplied(*try_of(instruction.key), instruction.key[3], "run"))
             elif answer.ok:
-                events.append(ev.TaskStarted(*try_of(instruction.key), now, answer.confinement))
+                events.append(TaskStarted(*try_of(instruction.key), now, answer.confinement))
             else:
                 failures.append(_failure(instruction.key, answer, now))
         elif isinstance(instruction, Signal) and answer.ok:
             key, command = instruction.key, instruction.command
             if len(key) == SLAVE_KEY:
-                events.append(ev.SlaveCommandApplied(*try_of(key), key[3], command))
+                events.append(SlaveCommandApplied(*try_of(key), key[3], command))
             else:
-                events.append(ev.CommandApplied(*try_of(key), command))
+                events.append(CommandApplied(*try_of(key), command))
         elif isinstance(instruction, Renice) and answer.ok:
-            events.append(ev.NicenessApplied(*try_of(instruction.key), instruction.nice))
+            events.append(NicenessApplied(*try_of(instruction.key), instruction.nice))
         elif isinstance(instruction, Forget) and answer.ok:
             forgotten.append(instruction.key)
     if forgotten:
-        events.append(ev.TriesForgotten(host, forgotten))
+        events.append(TriesForgotten(host, forgotten))
     return events, failures
 
 

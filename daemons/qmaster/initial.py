@@ -11,7 +11,7 @@ from pathlib import Path
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON, Master
 from gridengine.config.sample_cell import read_cell
-from gridengine.state.events import ObjectSet
+from gridengine.state.machines.configuration import ObjectSet
 
 
 def load_initial_configuration(master: Master, directory: Path) -> None:

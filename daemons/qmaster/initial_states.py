@@ -6,7 +6,9 @@ says hello. Source: queue_conf(5) initial_state; QC-38.
 
 from __future__ import annotations
 
-from gridengine.state.events import AnyEvent, ExecdStarted, InstanceFlagsChanged
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.host import ExecdStarted
+from gridengine.state.machines.instance import InstanceFlagsChanged
 from gridengine.state.state import State
 
 

@@ -16,7 +16,9 @@ from daemons.qmaster.gdi_server import stream_line
 from daemons.qmaster.master import Master
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Caller, malformed
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.machines.task import TaskDispatched, TaskEnded
 
 Record = dict[str, Any]
 
@@ -75,14 +77,14 @@ class JobWaits:
         ]
         return [{"task_id": task_id, "started": True} for task_id in there] + ended
 
-    def committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+    def committed(self, revision: int, events: list[AnyEvent]) -> None:
         """Tell those who wait what these transactions mean for them."""
         for event in events:
-            if isinstance(event, ev.TaskEnded):
+            if isinstance(event, TaskEnded):
                 self._tell(event.job_id, {"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed})
-            elif isinstance(event, ev.TaskDispatched):
+            elif isinstance(event, TaskDispatched):
                 self._tell(event.job_id, {"task_id": event.task_id, "started": True})
-            elif isinstance(event, ev.PendingTasksDeleted):
+            elif isinstance(event, PendingTasksDeleted):
                 for task_id in event.tasks if event.job_id in self._waiters else ():
                     self._tell(event.job_id, {"task_id": task_id, "deleted": True})
         for job_id in [job_id for job_id, last in self._over.items() if last <= revision]:

@@ -16,8 +16,10 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.reservation_mail import reservation_letters
 from gridengine.accounting import FAILED, POSITION
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
+from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
+from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
 from gridengine.state.queues import names
 from gridengine.state.state import State
 from gridengine.units import format_memory, format_time
@@ -39,50 +41,50 @@ def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Ma
     letters = reservation_letters(state, decision.events, zone)
     found = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in letters]
     for event in decision.events:
-        if isinstance(event, ev.InstanceErrorSet):
+        if isinstance(event, InstanceErrorSet):
             found += _to_administrators(state, f'Queue instance "{event.instance}" in error state', event.reason)
-        elif isinstance(event, ev.InstanceFlagsChanged):
+        elif isinstance(event, InstanceFlagsChanged):
             found += _instances_stopped(state, event, now, zone)
         elif isinstance(event, _JobEvent):
             job = state.jobs.get(event.job_id)
-            if job is not None and (job.mail_options or isinstance(event, ev.TaskRequeued | ev.JobErrorChanged)):
+            if job is not None and (job.mail_options or isinstance(event, TaskRequeued | JobErrorChanged)):
                 found += _of_job(state, job, event, decision, now, zone)
     return found
 
 
 _JobEvent = (
-    ev.TaskStarted | ev.TaskEnded | ev.TaskRequeued | ev.PendingTasksDeleted | ev.TaskSuspensionChanged | ev.JobErrorChanged
+    TaskStarted | TaskEnded | TaskRequeued | PendingTasksDeleted | TaskSuspensionChanged | JobErrorChanged
 )
 
 
 def _of_job(
     state: State, job: Job, event: _JobEvent, decision: Decision, now: float, zone: tzinfo
 ) -> Iterator[Mail]:
-    if isinstance(event, ev.PendingTasksDeleted):
+    if isinstance(event, PendingTasksDeleted):
         if ABORT in job.mail_options:
             subject = f"{_label(job, event.tasks)} was killed from pending"
             yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
         return
-    if isinstance(event, ev.JobErrorChanged):
+    if isinstance(event, JobErrorChanged):
         if event.error:
             yield from _set_in_error(state, job, f"{_label(job, job.waiting)} Set in error state", [event.error])
         return
     task = job.tasks.get(event.task_id)
     if task is None:
         return
-    if isinstance(event, ev.TaskStarted):
+    if isinstance(event, TaskStarted):
         if BEGIN in job.mail_options and task.status == "transferring":
             rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, zone))]
             yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
-    elif isinstance(event, ev.TaskEnded):
+    elif isinstance(event, TaskEnded):
         yield from _ended(job, task, event, decision, zone)
-    elif isinstance(event, ev.TaskRequeued):
+    elif isinstance(event, TaskRequeued):
         yield from _requeued(state, job, task, event, decision, zone)
     elif SUSPEND in job.mail_options and task.suspended != event.suspended:
         yield _stopped(job, task, event.suspended, now, zone)
 
 
-def _ended(job: Job, task: Task, event: ev.TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
+def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
     """A task that failed or was deleted is aborted, any other complete, whatever its exit status."""
     aborted = bool(event.failed or task.deleted_by)
     if (ABORT if aborted else END) not in job.mail_options:
@@ -126,7 +128,7 @@ def _broken_off(job: Job, task: Task, status: int, end: float, used: _Rows, zone
 
 
 def _requeued(
-    state: State, job: Job, task: Task, event: ev.TaskRequeued, decision: Decision, zone: tzinfo
+    state: State, job: Job, task: Task, event: TaskRequeued, decision: Decision, zone: tzinfo
 ) -> Iterator[Mail]:
     subject = f"{_label(job, task.id)} {'Set in error state' if event.error else 'Rescheduled'}"
     record = _record(job, task, decision)
@@ -147,7 +149,7 @@ def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Ite
     yield from _to_administrators(state, subject, *lines)
 
 
-def _instances_stopped(state: State, event: ev.InstanceFlagsChanged, now: float, zone: tzinfo) -> Iterator[Mail]:
+def _instances_stopped(state: State, event: InstanceFlagsChanged, now: float, zone: tzinfo) -> Iterator[Mail]:
     """Jobs that stop or go on with their queue instance."""
     for name in event.instances:
         instance = state.instances.get(name)

@@ -37,16 +37,10 @@ from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, St
 from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
-from gridengine.state.events import (
-    AnyEvent,
-    ClockStepped,
-    GroupMembersSet,
-    HostLost,
-    ObjectRemoved,
-    ObjectSet,
-    StraysFound,
-)
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import TaskKey
+from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import ClockStepped, HostLost, StraysFound
 from gridengine.state.state import State
 from gridengine.state.volatile import carry_over
 

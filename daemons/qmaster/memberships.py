@@ -11,7 +11,9 @@ from collections.abc import Collection, Iterable
 from gridengine.config.complexes import value_of
 from gridengine.config.hosts import STATIC_LOAD
 from gridengine.errors import SyntaxFault
-from gridengine.state.events import AnyEvent, GroupMembersSet, HostHeard
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.configuration import GroupMembersSet
+from gridengine.state.machines.host import HostHeard
 from gridengine.state.state import State
 from gridengine.syntax.host_rule import HostRule
 

@@ -12,9 +12,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from gridengine.state import events as ev
 from gridengine.state.apply import apply
+from gridengine.state.events import AnyEvent
 from gridengine.state.letters import instance_letters
+from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
+from gridengine.state.machines.job import HoldsChanged, JobChanged, JobErrorChanged, JobSubmitted, PendingTasksDeleted
+from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved
+from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued
 from gridengine.state.state import State
 
 OBJECT_TYPES = {
@@ -39,7 +45,7 @@ OBJECT_TYPES = {
 }
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
 TYPES = (*OBJECT_TYPES.values(), INSTANCE, JOB, TASK, RESERVATION)
-_CONFIGURATION = (ev.ObjectSet, ev.ObjectRemoved, ev.GroupMembersSet)
+_CONFIGURATION = (ObjectSet, ObjectRemoved, GroupMembersSet)
 
 
 class Notice(Struct, frozen=True):
@@ -95,7 +101,7 @@ def _reservation(state: State, ar_id: int) -> dict[str, Any]:
     return {"ar_id": ar_id, "name": found.name, "owner": found.owner, "state": found.state, **times, "granted": granted}
 
 
-def advance(mirror: State, events: list[ev.AnyEvent]) -> list[Notice]:
+def advance(mirror: State, events: list[AnyEvent]) -> list[Notice]:
     """Apply one transaction to the mirror; the notices that it gives, objects before their instances (EV-3)."""
     watched = _watched(mirror, events)
     before = {name: _signature(mirror, name) for name in watched}
@@ -113,21 +119,21 @@ def advance(mirror: State, events: list[ev.AnyEvent]) -> list[Notice]:
     return notices
 
 
-def _watched(mirror: State, events: list[ev.AnyEvent]) -> list[str]:
+def _watched(mirror: State, events: list[AnyEvent]) -> list[str]:
     """Instances that a transaction may change."""
     if any(isinstance(event, _CONFIGURATION) for event in events):
         return list(mirror.instances)
     names: set[str] = set()
     for event in events:
-        if isinstance(event, ev.InstanceFlagsChanged | ev.InstanceErrorsCleared):
+        if isinstance(event, InstanceFlagsChanged | InstanceErrorsCleared):
             names.update(event.instances)
-        elif isinstance(event, ev.InstanceErrorSet):
+        elif isinstance(event, InstanceErrorSet):
             names.add(event.instance)
-        elif isinstance(event, ev.HostHeard | ev.HostLost):
+        elif isinstance(event, HostHeard | HostLost):
             host = mirror.hosts.get(event.host)
-            if host is not None and host.up == isinstance(event, ev.HostLost):
+            if host is not None and host.up == isinstance(event, HostLost):
                 names.update(name for name, found in mirror.instances.items() if found.host == event.host)
-        elif isinstance(event, ev.TaskEnded | ev.TaskRequeued):
+        elif isinstance(event, TaskEnded | TaskRequeued):
             task = mirror.task(event.job_id, event.task_id)
             names.update(grant.instance for grant in task.granted) if task is not None else None
     return [name for name in names if name in mirror.instances]
@@ -161,38 +167,38 @@ def _of_instance(
         yield Notice(INSTANCE, "MOD", name, _instance(mirror, name))
 
 
-def _known(mirror: State, event: ev.AnyEvent) -> bool:
+def _known(mirror: State, event: AnyEvent) -> bool:
     """Whether what an event is about was there before."""
-    if isinstance(event, ev.ObjectSet | ev.ObjectRemoved):
+    if isinstance(event, ObjectSet | ObjectRemoved):
         return mirror.has(event.kind, event.name)
-    if isinstance(event, ev.TaskDispatched):
+    if isinstance(event, TaskDispatched):
         return mirror.task(event.job_id, event.task_id) is not None
     return True
 
 
-def _of_event(mirror: State, event: ev.AnyEvent, known: bool) -> Iterator[Notice]:
+def _of_event(mirror: State, event: AnyEvent, known: bool) -> Iterator[Notice]:
     """Notices of one event, which was just applied."""
-    if isinstance(event, ev.ObjectSet):
+    if isinstance(event, ObjectSet):
         data = {"name": event.name, "attributes": event.attributes}
         yield Notice(OBJECT_TYPES[event.kind], "MOD" if known else "ADD", event.name, data)
-    elif isinstance(event, ev.ObjectRemoved):
+    elif isinstance(event, ObjectRemoved):
         yield Notice(OBJECT_TYPES[event.kind], "DEL", event.name)
-    elif isinstance(event, ev.HostHeard | ev.HostLost):
-        if mirror.has("exec_host", event.host) and (isinstance(event, ev.HostLost) or event.load):
-            load = event.load if isinstance(event, ev.HostHeard) else None
+    elif isinstance(event, HostHeard | HostLost):
+        if mirror.has("exec_host", event.host) and (isinstance(event, HostLost) or event.load):
+            load = event.load if isinstance(event, HostHeard) else None
             yield Notice("EXECHOST", "MOD", event.host, {"name": event.host, "load_values": load})
-    elif isinstance(event, ev.JobSubmitted):
+    elif isinstance(event, JobSubmitted):
         yield Notice(JOB, "ADD", str(event.job.id), _job(mirror, event.job.id))
-    elif isinstance(event, ev.JobChanged | ev.HoldsChanged | ev.JobErrorChanged | ev.PendingTasksDeleted):
+    elif isinstance(event, JobChanged | HoldsChanged | JobErrorChanged | PendingTasksDeleted):
         if event.job_id in mirror.jobs:
             yield Notice(JOB, "MOD", str(event.job_id), _job(mirror, event.job_id))
-    elif isinstance(event, ev.ReservationRemoved):
+    elif isinstance(event, ReservationRemoved):
         yield Notice(RESERVATION, "DEL", str(event.ar_id), {"ar_id": event.ar_id})
-    elif isinstance(event, ev.ReservationGranted):
+    elif isinstance(event, ReservationGranted):
         yield Notice(RESERVATION, "ADD", str(event.reservation.id), _reservation(mirror, event.reservation.id))
     elif (ar_id := getattr(event, "ar_id", None)) is not None:
         yield Notice(RESERVATION, "MOD", str(ar_id), _reservation(mirror, ar_id))
-    elif isinstance(event, ev.TaskEnded):
+    elif isinstance(event, TaskEnded):
         ended = {"exit_status": event.exit_status, "failed": event.failed}
         key = {"job_id": event.job_id, "task_id": event.task_id}
         yield Notice(TASK, "DEL", f"{event.job_id}.{event.task_id}", {**key, **ended})

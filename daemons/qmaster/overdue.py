@@ -12,8 +12,8 @@ from daemons.qmaster.decision import Decision
 from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.placement.timeline import duration_offset
-from gridengine.state.events import TaskEnded
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_bool, parse_time
 

@@ -14,8 +14,8 @@ from gridengine.placement.granting import Granting
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
-from gridengine.state.events import ReservationChanged
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.reservation import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 

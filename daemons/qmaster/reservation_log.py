@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.reservation import (
+    ReservationChanged,
+    ReservationEnding,
+    ReservationErrorsSet,
+    ReservationGranted,
+    ReservationRemoved,
+    ReservationStarted,
+)
 from gridengine.state.reservations import AdvanceReservation, typed_changes
 from gridengine.state.state import State
 
@@ -29,7 +37,7 @@ class Entry(NamedTuple):
     message: str
 
 
-def entries(state: State, events: Iterable[ev.AnyEvent]) -> Iterator[Entry]:
+def entries(state: State, events: Iterable[AnyEvent]) -> Iterator[Entry]:
     """The entries of a transaction that is about to be applied, in order."""
     known: dict[int, AdvanceReservation] = {}
 
@@ -39,23 +47,23 @@ def entries(state: State, events: Iterable[ev.AnyEvent]) -> Iterator[Entry]:
         return known[number]
 
     for event in events:
-        if isinstance(event, ev.ReservationGranted):
+        if isinstance(event, ReservationGranted):
             one = known[event.reservation.id] = event.reservation
             yield Entry(CREATED, one, one.submit_time, f"{one.owner} made the advance reservation")
-        elif isinstance(event, ev.ReservationStarted):
+        elif isinstance(event, ReservationStarted):
             yield Entry(START, changed(event.ar_id, started=True), event.time, "the start time has come")
-        elif isinstance(event, ev.ReservationErrorsSet):
+        elif isinstance(event, ReservationErrorsSet):
             one = changed(event.ar_id, errors=event.errors)
             name, text = (UNSATISFIED, "; ".join(event.errors)) if event.errors else (SATISFIED, "all resources are there")
             yield Entry(name, one, event.time, text)
-        elif isinstance(event, ev.ReservationChanged):
+        elif isinstance(event, ReservationChanged):
             one = changed(event.ar_id, **typed_changes(event.changes))
             yield Entry(CHANGED, one, event.time, event.why or "attributes were changed")
-        elif isinstance(event, ev.ReservationEnding):
+        elif isinstance(event, ReservationEnding):
             one = changed(event.ar_id, ending=event.state)
             ended = event.state == "x"
             text = "the end time has come" if ended else f"{event.by} deleted the advance reservation"
             yield Entry(END if ended else DELETED, one, event.time, event.why or text)
-        elif isinstance(event, ev.ReservationRemoved):
+        elif isinstance(event, ReservationRemoved):
             one = changed(event.ar_id)
             yield Entry(TERMINATED, one, event.time, "all jobs are gone and the slots are given back")

@@ -11,7 +11,7 @@ from datetime import tzinfo
 from daemons.qmaster.decide.reservation_ends import end_reservation
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.reservation_healing import healed
-from gridengine.state.events import ReservationChanged, ReservationErrorsSet, ReservationRemoved, ReservationStarted
+from gridengine.state.machines.reservation import ReservationChanged, ReservationErrorsSet, ReservationRemoved, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 

@@ -13,7 +13,19 @@ from collections.abc import Awaitable, Callable
 from daemons.qmaster.master import Master
 from daemons.qmaster.text_file import TextFile
 from gridengine.orders import decode_orders
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent, encode_events
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.job import PrioritiesSet
+from gridengine.state.machines.reservation import JobReservationsSet
+from gridengine.state.machines.slave import SlaveUsageReported
+from gridengine.state.machines.task import (
+    CommandApplied,
+    NicenessApplied,
+    TaskDispatched,
+    TasksReprioritized,
+    TaskStarted,
+    TaskUsageReported,
+)
 from gridengine.units import parse_time
 
 _log = logging.getLogger(__name__)
@@ -24,16 +36,16 @@ MAX_EVENTS = 10_000
 """Transactions that are kept for the scheduler before it is given a snapshot instead."""
 
 IRRELEVANT = (
-    ev.PrioritiesSet,
-    ev.JobReservationsSet,
-    ev.TaskUsageReported,
-    ev.SlaveUsageReported,
-    ev.TaskStarted,
-    ev.CommandApplied,
-    ev.TasksReprioritized,
-    ev.NicenessApplied,
-    ev.TaskDispatched,
-    ev.HostLost,
+    PrioritiesSet,
+    JobReservationsSet,
+    TaskUsageReported,
+    SlaveUsageReported,
+    TaskStarted,
+    CommandApplied,
+    TasksReprioritized,
+    NicenessApplied,
+    TaskDispatched,
+    HostLost,
 )
 """Events that cannot let a pending job start."""
 
@@ -58,20 +70,20 @@ class SchedulerDriver:
         self._schedule_file, self._run_log = TextFile(common / "schedule"), TextFile(common / "schedd_runlog")
         master.subscribers.append(self._committed)
 
-    def _committed(self, revision: int, events: list[ev.AnyEvent]) -> None:
+    def _committed(self, revision: int, events: list[AnyEvent]) -> None:
         if len(self._events) >= MAX_EVENTS:
             # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
             self._events.clear()
             self._snapshot_due = True
-        self._events.append(ev.encode_events(events))
+        self._events.append(encode_events(events))
         if any(self._matters(event) for event in events):
             self._wake.set()
 
-    def _matters(self, event: ev.AnyEvent) -> bool:
+    def _matters(self, event: AnyEvent) -> bool:
         if isinstance(event, IRRELEVANT):
             return False
         # load alone decides nothing while no job waits
-        return not isinstance(event, ev.HostHeard) or bool(self._master.state.jobs)
+        return not isinstance(event, HostHeard) or bool(self._master.state.jobs)
 
     def wake(self) -> None:
         self._wake.set()

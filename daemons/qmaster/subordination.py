@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
+from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued, TaskSuspensionChanged
 from gridengine.state.state import State
 from gridengine.state.wanted import suspending_instances
 from gridengine.syntax.subordinate import Subordinate
@@ -20,29 +23,29 @@ _CONFIGURATION = ("cluster_queue", "host_group", "exec_host")
 TaskId = tuple[int, int]
 
 
-def touched_hosts(state: State, events: Iterable[ev.AnyEvent]) -> set[str]:
+def touched_hosts(state: State, events: Iterable[AnyEvent]) -> set[str]:
     """Hosts with subordinates on which a transaction may change who is suspended (SU-13, SU-15).
 
     To be called before it is applied: then the places of tasks that end are known.
     """
     hosts: set[str] = set()
     for event in events if state.superiors else ():
-        if isinstance(event, ev.TaskDispatched):
+        if isinstance(event, TaskDispatched):
             hosts.update(grant.host for grant in event.granted)
-        elif isinstance(event, ev.TaskEnded | ev.TaskRequeued | ev.TaskSuspensionChanged):
+        elif isinstance(event, TaskEnded | TaskRequeued | TaskSuspensionChanged):
             task = state.task(event.job_id, event.task_id)
             if task is not None:
                 hosts.update(grant.host for grant in task.granted)
-        elif isinstance(event, ev.InstanceFlagsChanged):
+        elif isinstance(event, InstanceFlagsChanged):
             hosts.update(name.partition("@")[2] for name in event.instances)
     return {host for host in hosts if host in state.superiors}
 
 
-def configured_hosts(state: State, events: Iterable[ev.AnyEvent]) -> set[str]:
+def configured_hosts(state: State, events: Iterable[AnyEvent]) -> set[str]:
     """Hosts that a change of configuration may concern: all that have subordinates, or had. Called after it is applied."""
     if not any(
-        isinstance(event, ev.GroupMembersSet)
-        or (isinstance(event, ev.ObjectSet | ev.ObjectRemoved) and event.kind in _CONFIGURATION)
+        isinstance(event, GroupMembersSet)
+        or (isinstance(event, ObjectSet | ObjectRemoved) and event.kind in _CONFIGURATION)
         for event in events
     ):
         return set()
@@ -52,12 +55,12 @@ def configured_hosts(state: State, events: Iterable[ev.AnyEvent]) -> set[str]:
     return hosts
 
 
-def subordination_changes(state: State, hosts: Iterable[str]) -> list[ev.AnyEvent]:
+def subordination_changes(state: State, hosts: Iterable[str]) -> list[AnyEvent]:
     """What is to be suspended and released on these hosts.
 
     Where whole instances change, the tasks in trees follow when that is applied: they depend on it.
     """
-    events: list[ev.AnyEvent] = []
+    events: list[AnyEvent] = []
     trees = _Trees(state)
     for host in sorted(hosts):
         changes = _queue_wise(state, host)
@@ -65,7 +68,7 @@ def subordination_changes(state: State, hosts: Iterable[str]) -> list[ev.AnyEven
     return events + trees.events()
 
 
-def _queue_wise(state: State, host: str) -> list[ev.AnyEvent]:
+def _queue_wise(state: State, host: str) -> list[AnyEvent]:
     """Instances that become S or cease to be it: enough slots of a superordinate one are used, or all (SU-1, SU-2)."""
     wanted: set[str] = set()
     for superior in state.superiors.get(host, ()):
@@ -81,7 +84,7 @@ def _queue_wise(state: State, host: str) -> list[ev.AnyEvent]:
     for name in sorted(here):
         if state.instances[name].subordinated != (name in wanted):
             changed[name in wanted].append(name)
-    return [ev.InstanceFlagsChanged(names, {"subordinated": on}) for on, names in changed.items() if names]
+    return [InstanceFlagsChanged(names, {"subordinated": on}) for on, names in changed.items() if names]
 
 
 def _slots_used(state: State, instance: str) -> int:
@@ -179,7 +182,7 @@ class _Trees:
         self.decided: dict[TaskId, bool] = {}
         self._hosts: dict[str, dict[str, _Node]] = {}
 
-    def settle(self, host: str) -> list[ev.AnyEvent]:
+    def settle(self, host: str) -> list[AnyEvent]:
         """Decide about the tasks of a host; the events of its instances that become P or cease to be it."""
         nodes = self._nodes(host)
         for root in [node for node in nodes.values() if node.parent is None]:
@@ -195,14 +198,14 @@ class _Trees:
                 preempted = queue in nodes and nodes[queue].preempted()
                 if instance.preempted != preempted:
                     changed[preempted].append(instance.name)
-        return [ev.InstanceFlagsChanged(names, {"preempted": on}) for on, names in changed.items() if names]
+        return [InstanceFlagsChanged(names, {"preempted": on}) for on, names in changed.items() if names]
 
-    def events(self) -> list[ev.AnyEvent]:
+    def events(self) -> list[AnyEvent]:
         """The events of the tasks that were decided about otherwise than they are."""
-        found: list[ev.AnyEvent] = []
+        found: list[AnyEvent] = []
         for (job_id, task_id), suspended in sorted(self.decided.items()):
             if self._task((job_id, task_id)).subordinated != suspended:
-                found.append(ev.TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
+                found.append(TaskSuspensionChanged(job_id, task_id, "subordinate", suspended))
         return found
 
     def _nodes(self, host: str) -> dict[str, _Node]:

@@ -12,7 +12,8 @@ from datetime import UTC, tzinfo
 from daemons.qmaster.calendars import calendar_changes
 from daemons.qmaster.decide.admission import expired_users
 from daemons.qmaster.decision import World
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.host import HostLost
 from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
 from gridengine.units import parse_time
@@ -27,11 +28,11 @@ def clock_step(before: World, now: World) -> float:
     return step if abs(step) >= SMALLEST_STEP_S else 0.0
 
 
-def due(state: State, now: float, zone: tzinfo = UTC) -> list[ev.AnyEvent]:
+def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
     """Events that are due at `now`; `zone` is that of calendars."""
     max_unheard = float(parse_time(state.configuration().get("max_unheard", "0:5:0")))
     lost = [
-        ev.HostLost(host.name, now)
+        HostLost(host.name, now)
         for host in state.hosts.values()
         if host.up and host.last_heard + max_unheard < now
     ]

@@ -15,9 +15,14 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import quota_attributes
 from gridengine.placement.requests import CategoryKey, category_key
 from gridengine.placement.site import Site
-from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
+from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
+from gridengine.state.machines.reservation import ReservationChanged, ReservationEnding, ReservationRemoved
+from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued, TaskSuspensionChanged
 from gridengine.state.state import State
 
 UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "share_tree", "user", "checkpoint"))
@@ -52,38 +57,38 @@ class View:
         self._released = False
         self._stale = False
 
-    def observe(self, event: ev.AnyEvent) -> None:
+    def observe(self, event: AnyEvent) -> None:
         """Note what an event, which is about to be applied, makes stale."""
-        if isinstance(event, ev.ObjectSet | ev.ObjectRemoved):
+        if isinstance(event, ObjectSet | ObjectRemoved):
             self._stale = self._stale or event.kind not in UNCONCERNED
-        elif isinstance(event, ev.GroupMembersSet):
+        elif isinstance(event, GroupMembersSet):
             self._stale = True
-        elif isinstance(event, ev.HostHeard):
+        elif isinstance(event, HostHeard):
             self._host_heard(event)
-        elif isinstance(event, ev.HostLost):
+        elif isinstance(event, HostLost):
             self._host_lost(event.host)
-        elif isinstance(event, ev.TaskDispatched):
+        elif isinstance(event, TaskDispatched):
             self._changed.update(grant.host for grant in event.granted)
-        elif isinstance(event, ev.TaskEnded | ev.TaskRequeued):
+        elif isinstance(event, TaskEnded | TaskRequeued):
             task = self.state.task(event.job_id, event.task_id)
             if task is not None:
                 self._changed.update(grant.host for grant in task.granted)
                 self._released = True
-        elif isinstance(event, ev.TaskSuspensionChanged):
+        elif isinstance(event, TaskSuspensionChanged):
             task = self.state.task(event.job_id, event.task_id)
             if task is not None and event.by == "threshold":
                 self._suspended_in.update(grant.instance for grant in task.granted)
-        elif isinstance(event, ev.ReservationEnding | ev.ReservationRemoved):
+        elif isinstance(event, ReservationEnding | ReservationRemoved):
             self._changed.update(grant.host for grant in self.state.reservations[event.ar_id].granted)
             self._released = True
-        elif isinstance(event, ev.ReservationChanged):
+        elif isinstance(event, ReservationChanged):
             self._stale = True
-        elif isinstance(event, ev.InstanceFlagsChanged | ev.InstanceErrorsCleared):
+        elif isinstance(event, InstanceFlagsChanged | InstanceErrorsCleared):
             self._changed.update(name.partition("@")[2] for name in event.instances)
-        elif isinstance(event, ev.InstanceErrorSet):
+        elif isinstance(event, InstanceErrorSet):
             self._changed.add(event.instance.partition("@")[2])
 
-    def _host_heard(self, event: ev.HostHeard) -> None:
+    def _host_heard(self, event: HostHeard) -> None:
         host = self.state.hosts.get(event.host)
         if event.host == GLOBAL:
             self._changed.update(self.board.hosts)

@@ -7,12 +7,13 @@ PTF_MAX_PRIORITY; sge_sched_conf(5) reprioritize_interval; PR-10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gridengine.config.parameters import parse_parameters
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import NO_TICKETS, Job, Task
+from gridengine.state.machines.task import TasksReprioritized
 from gridengine.units import parse_time
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ PREDEFINED = -999
 """Stands for the predefined value of a parameter."""
 
 
-def niceness_changes(state: State, now: float) -> list[ev.AnyEvent]:
+def niceness_changes(state: State, now: float) -> list[AnyEvent]:
     """One event for all tasks whose nice value is to change; none while the interval is not over.
 
     now: epoch seconds. Tickets are compared among the tasks that have their master on one host. When reprioritize was switched
@@ -37,7 +38,7 @@ def niceness_changes(state: State, now: float) -> list[ev.AnyEvent]:
         changes = list(_of_queues(state))
     else:
         changes = _by_tickets(state, now - interval)
-    return [ev.TasksReprioritized(now, changes)] if changes else []
+    return [TasksReprioritized(now, changes)] if changes else []
 
 
 def _of_queues(state: State) -> Iterator[Change]:
@@ -89,22 +90,3 @@ def _bound(text: str, predefined: int) -> int:
     except ValueError:
         return predefined
     return predefined if value == PREDEFINED else min(19, max(-20, value))
-
-
-def _reprioritized(state: State, event: ev.TasksReprioritized) -> None:
-    for job_id, task_id, nice in event.changes:
-        task = state.task(job_id, task_id)
-        if task is not None:
-            task.nice, task.nice_time = nice, event.time
-
-
-def _niceness_applied(state: State, event: ev.NicenessApplied) -> None:
-    task = state.task(event.job_id, event.task_id, event.attempt)
-    if task is not None:
-        task.nice_applied = event.nice
-
-
-NICENESS_HANDLERS: dict[type, Callable[..., None]] = {
-    ev.TasksReprioritized: _reprioritized,
-    ev.NicenessApplied: _niceness_applied,
-}

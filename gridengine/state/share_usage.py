@@ -8,7 +8,7 @@ halflife_decay_list; sge_share_tree(5); qconf(1) -clearusage; QF-33, PR-6, PR-7.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from gridengine.config.parameters import parse_parameters
 from gridengine.reserved_usage import Allocation, reserved
-from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task, Usage
 from gridengine.units import parse_memory
 
@@ -75,32 +74,6 @@ def remaining(age: float, half_life: float) -> float:
     return 1.0 if half_life == 0 else float(0.5 ** (age / half_life))
 
 
-def _charged(state: State, event: ev.UsageCharged) -> None:
-    lives = half_lives(state.scheduler)
-    for user, project, used, time in event.charges:
-        projects = state.share_usage.setdefault(user, {})
-        past = projects.get(project, ShareUsage(time)).at(time, lives)
-        projects[project] = past.plus(used.cpu, used.mem, used.io)
-
-
-def _cleared(state: State, event: ev.UsageCleared) -> None:
-    for user in event.users:
-        state.share_usage.pop(user, None)
-    for job_id, task_id, used in event.running:
-        task = state.task(job_id, task_id)
-        if task is not None:
-            task.cleared = used
-
-
-def forget(state: State, kind: str, name: str) -> None:
-    """A user or project is no longer configured. Called by `apply` alone."""
-    if kind == "user":
-        state.share_usage.pop(name, None)
-    else:
-        for projects in state.share_usage.values():
-            projects.pop(name, None)
-
-
 def takes_reserved(state: State, host: str) -> bool:
     """Whether what is reserved on a host counts, not what is used: execd_params SHARETREE_RESERVED_USAGE (EX-16)."""
     parameters = parse_parameters(state.configuration(host).get("execd_params", "none"))
@@ -148,6 +121,3 @@ def running_usage(state: State, jobs: Iterable[Job], now: float) -> Iterator[tup
                 used = reserved_by(state, job, task, used or Usage(), now)
             if used is not None:
                 yield job, task, used
-
-
-USAGE_HANDLERS: dict[type, Callable[..., None]] = {ev.UsageCharged: _charged, ev.UsageCleared: _cleared}

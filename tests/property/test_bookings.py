@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gridengine.delivery import Load
-from gridengine.state import apply as module
+from gridengine.state.machines import task as module
 from gridengine.state.state import State
 from tests.harness import LOAD, Cell
 
@@ -136,8 +136,8 @@ def history(directory: Any, steps: list[tuple[str, Any, Any]]) -> None:
 
 
 def test_a_planted_bug_is_caught(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    release: Callable[..., None] = module._unplace
-    monkeypatch.setattr(module, "_unplace", lambda state, job, task: release(state, job, task) if task.deleted_by else None)
+    release: Callable[..., None] = module.unplace
+    monkeypatch.setattr(module, "unplace", lambda state, job, task: release(state, job, task) if task.deleted_by else None)
     steps = [("start", ["lic=1"], {}), ("end", 0, (99, 25))]
     with pytest.raises(AssertionError):
         history(tmp_path, steps)

@@ -13,7 +13,7 @@ from daemons.qmaster.memberships import membership_changes
 from gridengine.config import KINDS
 from gridengine.gdi.requests import REQUESTS, Caller, decode_request
 from gridengine.state.apply import apply, load_state
-from gridengine.state.events import ObjectSet
+from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.state import State, decode_snapshot
 from tests.default_cell import default_objects
 

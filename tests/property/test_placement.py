@@ -22,7 +22,10 @@ from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
-from gridengine.state import events as ev
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import HostLost
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.quotas import Bucket, QuotaBook
 from gridengine.state.state import State
 from tests.builders import NOW, Cluster
@@ -118,25 +121,25 @@ def perform(cluster: Cluster, action: str, value: Any) -> None:
         cluster.end(job_id, task_id)
     elif action == "requeue" and running:
         job_id, task_id, task = running[value % len(running)]
-        cluster.apply(ev.TaskRequeued(job_id, task_id, task.attempt, cluster.now))
+        cluster.apply(TaskRequeued(job_id, task_id, task.attempt, cluster.now))
     elif action == "load":
         host, load, free = value
         cluster.heard(host, np_load_avg=f"{load:.6f}", mem_free=f"{free}G")
     elif action == "arch":
         cluster.heard(value[0], arch=value[1])
     elif action == "lost":
-        cluster.apply(ev.HostLost(value, cluster.now))
+        cluster.apply(HostLost(value, cluster.now))
     elif action == "flag":
-        cluster.apply(ev.InstanceFlagsChanged([value[0]], {"disabled": value[1]}))
+        cluster.apply(InstanceFlagsChanged([value[0]], {"disabled": value[1]}))
     elif action == "slots":
         cluster.queue(slots=str(value))
     elif action == "quota":
         name, rules = value
         text = {"name": name, "description": "NONE", "enabled": "TRUE", "limit": "\n".join(rules)}
         if rules:
-            cluster.apply(ev.ObjectSet("resource_quota", name, text))
+            cluster.apply(ObjectSet("resource_quota", name, text))
         elif cluster.state.has("resource_quota", name):
-            cluster.apply(ev.ObjectRemoved("resource_quota", name))
+            cluster.apply(ObjectRemoved("resource_quota", name))
     elif action == "adjust":
         cluster.change("scheduler", "", job_load_adjustments=value)
     elif action == "formula":

@@ -20,9 +20,10 @@ from daemons.qmaster.correspondence import Correspondence
 from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from gridengine.delivery import Batch
 from gridengine.state import apply as apply_module
-from gridengine.state import events as ev
 from gridengine.state.bookings import Bookings
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.machines import task as task_machine
+from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.state import State
 from tests.harness import Cell
 from tests.simulation.simulated_host import SimulatedHost
@@ -262,11 +263,11 @@ def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
 def test_the_simulation_catches_a_planted_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A master that forgets to raise the attempt lets an attempt run twice; one that releases nothing leaks slots."""
 
-    def leak(state: State, event: ev.TaskRequeued) -> None:
+    def leak(state: State, event: TaskRequeued) -> None:
         task = state.jobs[event.job_id].tasks[event.task_id]
         task.status, task.granted = "pending", []
 
-    monkeypatch.setitem(apply_module.HANDLERS, ev.TaskRequeued, leak)
+    monkeypatch.setitem(apply_module.HANDLERS, TaskRequeued, leak)
     with pytest.raises(AssertionError):
         for seed in range(10):
             simulate(tmp_path, seed)
@@ -278,7 +279,7 @@ def test_the_simulation_sees_what_is_left_behind(tmp_path: Path, monkeypatch: py
     def forget(state: State, job: Job, task: Task) -> None:
         task.slaves = {}
 
-    monkeypatch.setattr(apply_module, "abandon_slaves", forget)
+    monkeypatch.setattr(task_machine, "abandon_slaves", forget)
     seen = []
     for seed in range(100, 140):
         try:

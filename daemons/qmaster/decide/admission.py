@@ -10,7 +10,8 @@ from daemons.qmaster.decide.refused import Refused
 from gridengine.config import KINDS
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.queues import names
 from gridengine.state.state import Attributes, State
 
@@ -87,7 +88,7 @@ def department_of(state: State, user: str, group: str) -> str:
     return DEFAULT_DEPARTMENT
 
 
-def new_user(state: State, configuration: Attributes, user: str, now: float) -> list[ev.AnyEvent]:
+def new_user(state: State, configuration: Attributes, user: str, now: float) -> list[AnyEvent]:
     """The object that a user without one gets with enforce_user auto. Source: sge_conf(5) auto_user_*; PR-13."""
     if configuration.get("enforce_user", "").lower() != "auto" or state.has("user", user):
         return []
@@ -100,21 +101,21 @@ def new_user(state: State, configuration: Attributes, user: str, now: float) -> 
         "delete_time": str(int(now) + seconds if seconds else 0),
         "default_project": default_project(state, configuration, user) or "NONE",
     }
-    return [ev.ObjectSet("user", user, text)]
+    return [ObjectSet("user", user, text)]
 
 
-def expired_users(state: State, now: float) -> list[ev.AnyEvent]:
+def expired_users(state: State, now: float) -> list[AnyEvent]:
     """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
     expired = [u for u, text in state.kind("user").items() if 0 < int(text.get("delete_time", "0")) <= now]
     if not expired:
         return []
     busy = {job.owner for job in state.jobs.values()}
     seconds = int(state.configuration().get("auto_user_delete_time", "0") or 0)
-    events: list[ev.AnyEvent] = []
+    events: list[AnyEvent] = []
     for user in expired:
         if user in busy:
             text = {**state.kind("user")[user], "delete_time": str(int(now) + seconds if seconds else 0)}
-            events.append(ev.ObjectSet("user", user, text))
+            events.append(ObjectSet("user", user, text))
         else:
-            events.append(ev.ObjectRemoved("user", user))
+            events.append(ObjectRemoved("user", user))
     return events

@@ -27,8 +27,8 @@ from daemons.qmaster.spool import Payload
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import AlterJobs, Caller, Changes
 from gridengine.jsv.parameters import PARAMETER_OF
-from gridengine.state.events import JobChanged
 from gridengine.state.jobs import Job
+from gridengine.state.machines.job import JobChanged
 from gridengine.state.queues import names
 from gridengine.state.state import State
 

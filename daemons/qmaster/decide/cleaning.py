@@ -13,7 +13,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.selection import select_instances
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, CleanQueues
-from gridengine.state.events import TaskEnded
+from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
 
 

@@ -21,8 +21,10 @@ from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.ranges import Ranges
-from gridengine.state.events import PendingTasksDeleted, StraysAbandoned, TaskDeletionRequested, TaskEnded
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.host import StraysAbandoned
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded
 from gridengine.state.state import State
 
 FAILED_FORCED = 37

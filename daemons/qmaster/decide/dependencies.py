@@ -14,8 +14,8 @@ from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.selection import predecessors
 from gridengine.gdi.requests import Submit
-from gridengine.state.events import PendingTasksDeleted
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.state import State
 
 FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))

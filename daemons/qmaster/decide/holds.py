@@ -15,8 +15,8 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, HoldJobs
 from gridengine.ranges import Ranges
 from gridengine.state.dependencies import unfinished
-from gridengine.state.events import HoldsChanged
 from gridengine.state.jobs import Hold, Job
+from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.state import State
 
 EXIT_UNKNOWN, EXIT_NOT_OWNER = 3, 18

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gridengine.state.events import AnyEvent, InstanceErrorsCleared, InstanceErrorSet
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet
 from gridengine.state.state import State
 
 

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from gridengine.config import KINDS
 from gridengine.config.objects import ConfigObject
 from gridengine.config.sample_cell import LOAD_ORDER
-from gridengine.state.events import AnyEvent, ObjectRemoved, ObjectSet
+from gridengine.state.events import AnyEvent
 from gridengine.state.groups import HostGroups
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.queues import names
 from gridengine.state.state import State
 

@@ -32,10 +32,13 @@ from gridengine.delivery import (
     UsageReport,
     Verdict,
 )
-from gridengine.state import events as ev
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Stray
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.machines.host import HostBooted, HostHeard
+from gridengine.state.machines.instance import InstanceErrorSet
+from gridengine.state.machines.slave import SlaveUsageReported
+from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskEnded, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 
@@ -96,15 +99,15 @@ def _usage(report: UsageReport, found: Standing, outcome: Outcome, verdict: Verd
     if found is not Standing.LIVE:
         verdict.forget.extend([report.key] if found is Standing.OVER else [])
     elif len(report.key) < SLAVE_KEY:
-        outcome.events.append(ev.TaskUsageReported(*try_of(report.key), used))
+        outcome.events.append(TaskUsageReported(*try_of(report.key), used))
     else:
-        outcome.events.append(ev.SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io]))
+        outcome.events.append(SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io]))
 
 
 def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
     task = _live(state, key)
     if task is not None and task.checkpoint != pid:
-        outcome.events.append(ev.TaskCheckpointed(*try_of(key), pid))
+        outcome.events.append(TaskCheckpointed(*try_of(key), pid))
 
 
 def _live(state: State, key: TaskKey) -> Task | None:
@@ -117,7 +120,7 @@ def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -
     removed = list(report.removed)
     if report.full and known is not None:
         removed = [name for name in known.load if name not in report.values]
-    outcome.events.append(ev.HostHeard(host, now, report.values, removed))
+    outcome.events.append(HostHeard(host, now, report.values, removed))
 
 
 def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Outcome) -> list[str]:
@@ -133,7 +136,7 @@ def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Ou
         if name != GLOBAL and not state.has("exec_host", name):
             unknown.append(name)
         elif load or gone:
-            outcome.events.append(ev.HostHeard(name, now, load, gone, by))
+            outcome.events.append(HostHeard(name, now, load, gone, by))
     return unknown
 
 
@@ -142,7 +145,7 @@ def _started(state: State, report: Started, found: Standing, outcome: Outcome, v
         verdict.forget.append(report.key)
     task = _live(state, report.key) if found is Standing.LIVE and len(report.key) < SLAVE_KEY else None
     if task is not None and task.status == "transferring":
-        outcome.events.append(ev.TaskStarted(*try_of(report.key), report.time, report.confinement))
+        outcome.events.append(TaskStarted(*try_of(report.key), report.time, report.confinement))
 
 
 def _unknown_here(
@@ -184,7 +187,7 @@ def _inventory(
     known = state.hosts.get(host)
     booted = known is not None and known.incarnation != report.incarnation
     if booted:
-        outcome.events.append(ev.HostBooted(host, report.incarnation))
+        outcome.events.append(HostBooted(host, report.incarnation))
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
@@ -198,17 +201,17 @@ def _inventory(
         if task.applied:
             lost(state, job, task, now, outcome)
         elif booted:
-            outcome.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now))
+            outcome.events.append(TaskRequeued(job_id, task_id, task.attempt, now))
 
 
 def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> None:
     """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
     if may_rerun(state, job, task) and not task.deleted_by:
         outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
-        outcome.events.append(ev.TaskRequeued(job.id, task.id, task.attempt, now))
+        outcome.events.append(TaskRequeued(job.id, task.id, task.attempt, now))
     else:
         outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
-        outcome.events.append(ev.TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
+        outcome.events.append(TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
 
 
 def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
@@ -219,7 +222,7 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _checkpointed(state, report.key, report.checkpoint, outcome)
     if holding(state, task):
         known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
-        outcome.events.append(ev.MasterEnded(*try_of(report.key), MasterEnd(**known)))
+        outcome.events.append(MasterEnded(*try_of(report.key), MasterEnd(**known)))
     else:
         _conclude(state, host, report, now, outcome)
 
@@ -244,13 +247,13 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         _end(state, job, task, report, outcome)
     elif report.host_faults:
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        requeued = ev.TaskRequeued(*try_of(report.key), now, mishap=report.reason)
+        requeued = TaskRequeued(*try_of(report.key), now, mishap=report.reason)
         outcome.events += [*fault_events(state, host, report.host_faults), requeued]
     elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
         failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
-        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, behind=behind))
+        outcome.events.append(TaskRequeued(*try_of(report.key), now, behind=behind))
     elif failure.fault is Fault.JOB and again:
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(state, job, task, report, reason, now, outcome)
@@ -260,7 +263,7 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         _requeue_unstarted(state, job, task, report, now, outcome)
     elif failure.then is Then.IF_IT_MAY and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events.append(ev.TaskRequeued(*try_of(report.key), now))
+        outcome.events.append(TaskRequeued(*try_of(report.key), now))
     else:
         _end(state, job, task, report, outcome)
 
@@ -284,13 +287,13 @@ def goes_behind(state: State, job: Job) -> bool:
 def _end(state: State, job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(
-        ev.TaskEnded(*try_of(report.key), report.end_time or task.start_time, report.exit_status, report.failed)
+        TaskEnded(*try_of(report.key), report.end_time or task.start_time, report.exit_status, report.failed)
     )
 
 
 def _requeue_in_error(state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, error=reason))
+    outcome.events.append(TaskRequeued(*try_of(report.key), now, error=reason))
 
 
 def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
@@ -308,7 +311,7 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool,
     instance = task.granted[0].instance
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
-    outcome.events.append(ev.InstanceErrorSet(instance, reason))
+    outcome.events.append(InstanceErrorSet(instance, reason))
     if again:
         _requeue_unstarted(state, job, task, report, now, outcome)
     else:
@@ -318,4 +321,4 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool,
 def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
     """Again, for no fault of the job: what it failed for did not let it begin, or is not to count."""
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(ev.TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))
+    outcome.events.append(TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))

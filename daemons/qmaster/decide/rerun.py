@@ -11,8 +11,8 @@ from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decision import Decision
 from gridengine.config.parameters import parse_parameters
 from gridengine.state import checkpointing
-from gridengine.state import events as ev
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.state import State
 from gridengine.units import parse_time
 
@@ -75,7 +75,7 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
     flags = qmaster_flags(state)
     if "DISABLE_AUTO_RESCHEDULING" in flags:
         return
-    decided = {(event.job_id, event.task_id) for event in decision.events if isinstance(event, ev.TaskRequeued | ev.TaskEnded)}
+    decided = {(event.job_id, event.task_id) for event in decision.events if isinstance(event, TaskRequeued | TaskEnded)}
     for job_id, task_id in sorted(state.tasks_on[host] - decided):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
@@ -83,7 +83,7 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
             continue
         if not why_not(state, job, task):
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
-            decision.events.append(ev.TaskRequeued(job_id, task_id, task.attempt, now, abandoned=True))
+            decision.events.append(TaskRequeued(job_id, task_id, task.attempt, now, abandoned=True))
         elif "ENABLE_RESCHEDULE_KILL" in flags and job.kind == "batch":
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_LOST)))
-            decision.events.append(ev.TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST, abandoned=True))
+            decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST, abandoned=True))

@@ -25,7 +25,7 @@ from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
 from gridengine.state.bookings import Bookings
-from gridengine.state.events import ReservationChanged
+from gridengine.state.machines.reservation import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 

@@ -11,13 +11,9 @@ from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.deletion import FAILED_FORCED
 from daemons.qmaster.decision import Decision
 from gridengine.ranges import Ranges
-from gridengine.state.events import (
-    PendingTasksDeleted,
-    ReservationEnding,
-    ReservationRemoved,
-    TaskDeletionRequested,
-    TaskEnded,
-)
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved
+from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 

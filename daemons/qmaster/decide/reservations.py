@@ -21,7 +21,8 @@ from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.search import windows
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
-from gridengine.state.events import AnyEvent, ReservationGranted, ReservationStarted
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.reservation import ReservationGranted, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 

@@ -12,8 +12,9 @@ from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decision import AccountingRecord, Decision, World
 from gridengine.gdi.requests import Caller, ClearUsage
-from gridengine.state.events import AnyEvent, UsageCharged, UsageCleared
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Usage
+from gridengine.state.machines.usage import UsageCharged, UsageCleared
 from gridengine.state.share_usage import counted, is_kept, reserved_by, running_usage, takes_reserved
 from gridengine.state.state import State
 

@@ -10,8 +10,11 @@ from daemons.qmaster.accounting import slave_record
 from daemons.qmaster.decision import Decision, World
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Caller, StartSlave
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.machines.host import HostLost
+from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
+from gridengine.state.machines.task import MasterEnded
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 
@@ -55,7 +58,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
         no_shell=request.no_shell,
         start_time=world.now,
     )
-    decision.events.append(ev.SlaveRequested(job.id, task.id, task.attempt, slave))
+    decision.events.append(SlaveRequested(job.id, task.id, task.attempt, slave))
     decision.answer.data = {"task": [job.id, task.id, task.attempt, slave.number], "host": slave.host}
     return decision
 
@@ -86,7 +89,7 @@ def slave_ended(state: State, report: Ended, decision: Decision) -> None:
         decision.accounting.append((job_id, task_id, slave_record(state, job, task, slave, report)))
     end = report.end_time or slave.start_time
     decision.events.append(
-        ev.SlaveEnded(job_id, task_id, attempt, number, end, report.exit_status, report.failed, report.reason, report.usage)
+        SlaveEnded(job_id, task_id, attempt, number, end, report.exit_status, report.failed, report.reason, report.usage)
     )
 
 
@@ -103,13 +106,13 @@ def holding(state: State, task: Task) -> list[SlaveTask]:
     return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
 
 
-def ended_masters(state: State, events: list[ev.AnyEvent]) -> list[tuple[Job, Task]]:
+def ended_masters(state: State, events: list[AnyEvent]) -> list[tuple[Job, Task]]:
     """Tasks whose master has ended, and with these events the last slave that it waited for."""
     found: dict[tuple[int, int], tuple[Job, Task]] = {}
     for event in events:
-        if isinstance(event, ev.MasterEnded | ev.SlaveEnded):
+        if isinstance(event, MasterEnded | SlaveEnded):
             keys = {(event.job_id, event.task_id)}
-        elif isinstance(event, ev.HostLost):
+        elif isinstance(event, HostLost):
             keys = state.tasks_on.get(event.host, set())
         else:
             continue

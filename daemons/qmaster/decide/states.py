@@ -14,16 +14,10 @@ from daemons.qmaster.selection import Selected, may_control, select_instances, s
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, ChangeStates
 from gridengine.ranges import Ranges
-from gridengine.state.events import (
-    InstanceErrorsCleared,
-    InstanceFlagsChanged,
-    JobErrorChanged,
-    TaskErrorCleared,
-    TaskRequeued,
-    TaskReschedulingRequested,
-    TaskSuspensionChanged,
-)
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceFlagsChanged
+from gridengine.state.machines.job import JobErrorChanged
+from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued, TaskReschedulingRequested, TaskSuspensionChanged
 from gridengine.state.state import State
 
 _FLAGS = {

@@ -13,9 +13,12 @@ from enum import Enum
 from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Stray
 from gridengine.state.jobs import Job, TaskKey, try_of
+from gridengine.state.machines.host import StraysFound
+from gridengine.state.machines.job import JobNumbersRaised
+from gridengine.state.machines.task import TaskDispatched, TaskStarted
 from gridengine.state.state import State
 
 WasHere = Callable[[TaskKey, Origin], bool]
@@ -71,7 +74,7 @@ def _same(job: Job, origin: Origin) -> bool:
     return not origin.owner or (job.owner, job.submitted) == (origin.owner, origin.submit_time)
 
 
-def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[ev.AnyEvent]:
+def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
     """The events by which a LATER try is the cell's again, with the places that it has; none when those are gone."""
     if not origin.granted or any(grant.instance not in state.instances for grant in origin.granted):
         return []
@@ -79,18 +82,18 @@ def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[ev.
         return []
     job = state.jobs[key[0]]
     resources = charges(state, job)
-    dispatched = ev.TaskDispatched(*try_of(key), origin.granted, origin.time or now, origin.pe, resources)
-    return [dispatched, ev.TaskStarted(*try_of(key), origin.time or now)]
+    dispatched = TaskDispatched(*try_of(key), origin.granted, origin.time or now, origin.pe, resources)
+    return [dispatched, TaskStarted(*try_of(key), origin.time or now)]
 
 
-def stray_events(state: State, host: str, strays: list[Stray]) -> list[ev.AnyEvent]:
+def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]:
     """What an inventory says of strays, if it is news. No new job gets a number that one of them has."""
     known = state.hosts.get(host)
-    events: list[ev.AnyEvent] = []
+    events: list[AnyEvent] = []
     if strays != (known.strays if known is not None else []):
-        events.append(ev.StraysFound(host, strays))
+        events.append(StraysFound(host, strays))
     last = max((stray.key[0] for stray in strays), default=0)
-    return [*events, ev.JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
+    return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
 
 
 def strays_of(state: State, target: str) -> dict[str, list[TaskKey]]:

@@ -28,8 +28,8 @@ from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_ho
 from daemons.qmaster.spool import Payload
 from gridengine.gdi.requests import Caller, Submit
 from gridengine.ranges import Ranges
-from gridengine.state.events import JobSubmitted
 from gridengine.state.jobs import Job
+from gridengine.state.machines.job import JobSubmitted
 from gridengine.state.state import State
 
 MAX_JOB_ID = 9_999_999

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.state import events as ev
 from gridengine.state.apply import apply
 from gridengine.state.jobs import Usage
+from gridengine.state.machines.usage import UsageCharged
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 
@@ -37,7 +37,7 @@ def tree(shell: Shell, cell: Cell) -> Shell:
     cell.submit("bob")
     cell.submit("bob", project="P")
     used = (("alice", "", 100.0), ("bob", "", 300.0))
-    apply(cell.state, ev.UsageCharged([(user, project, Usage(cpu=cpu, mem=1.0), cell.now) for user, project, cpu in used]))
+    apply(cell.state, UsageCharged([(user, project, Usage(cpu=cpu, mem=1.0), cell.now) for user, project, cpu in used]))
     return shell
 
 

@@ -8,8 +8,10 @@ import pytest
 
 from gridengine.placement.explanation import explanation
 from gridengine.placement.verify import explain, explain_all, verify
-from gridengine.state import events as ev
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.configuration import ObjectSet
+from gridengine.state.machines.reservation import ReservationGranted
+from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
 
@@ -84,7 +86,7 @@ def test_what_was_kept_is_free_again_when_its_job_is_gone() -> None:
 def test_a_job_that_would_meet_an_advance_reservation_is_told_which(start: int, words: str) -> None:
     cluster = looking_ahead()
     granted = [Grant("all.q@h1", 4)]
-    cluster.apply(ev.ReservationGranted(AdvanceReservation(1, "bob", "users", NOW, NOW + start, NOW + 7200, granted=granted)))
+    cluster.apply(ReservationGranted(AdvanceReservation(1, "bob", "users", NOW, NOW + start, NOW + 7200, granted=granted)))
     job = cluster.submit(hard={"h_rt": "3600"})
     cluster.cycle()
     assert reasons(cluster, job) == [f'cannot run in queue instance "all.q@h1" because what it needs there is kept for {words}']
@@ -94,7 +96,7 @@ def test_a_job_that_would_meet_an_advance_reservation_is_told_which(start: int, 
 def test_a_job_that_would_meet_an_off_time_is_told_the_calendar() -> None:
     cluster = looking_ahead()
     # NOW is 08:00 in UTC
-    cluster.apply(ev.ObjectSet("calendar", "lunch", {"calendar_name": "lunch", "year": "NONE", "week": "mon-sun=12-13=off"}))
+    cluster.apply(ObjectSet("calendar", "lunch", {"calendar_name": "lunch", "year": "NONE", "week": "mon-sun=12-13=off"}))
     cluster.queue(calendar="lunch")
     short, long = cluster.submit(hard={"h_rt": "3600"}), cluster.submit(hard={"h_rt": "36000"})
     cluster.cycle()
@@ -138,6 +140,6 @@ def test_why_the_last_tries_of_paused_tasks_failed_is_told_in_order() -> None:
     for _ in range(2):
         cluster.cycle()
         for task in cluster.state.jobs[job].tasks.values():
-            cluster.apply(ev.TaskRequeued(job, task.id, task.attempt, NOW, mishap=f"reason {9 - task.id}"))
+            cluster.apply(TaskRequeued(job, task.id, task.attempt, NOW, mishap=f"reason {9 - task.id}"))
     [cause] = explanation(cluster.state, cluster.state.jobs[job], cluster.now).causes
     assert cause.reasons == ["reason 4", "reason 5", "reason 6", "reason 7", "reason 8"]

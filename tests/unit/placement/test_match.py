@@ -8,7 +8,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.resources import available
 from gridengine.placement.site import Site
 from gridengine.placement.verify import explain, verify
-from gridengine.state import events as ev
+from gridengine.state.machines.configuration import ObjectSet
 from tests.builders import NOW, Cluster
 
 
@@ -131,7 +131,7 @@ def test_a_queue_is_found_by_each_requestable_attribute(attribute: str, of_all: 
     row = {"name": attribute, "shortcut": attribute, "type": "TIME", "default": "0:0:0"}
     row |= cluster.state.kind("complex").get(attribute, {})
     row |= {"relop": "==", "requestable": "YES", "consumable": "NO", "urgency": "0"}
-    cluster.apply(ev.ObjectSet("complex", attribute, row))
+    cluster.apply(ObjectSet("complex", attribute, row))
     cluster.queue("all.q", **{attribute: of_all})
     wanted = cluster.submit(hard={attribute: of_other})
     cluster.cycle()

@@ -9,7 +9,10 @@ from gridengine.placement.obstacles import alarm, obstacle, suspend_alarm
 from gridengine.placement.resources import all_resources, host_resources
 from gridengine.placement.site import Site
 from gridengine.placement.verify import FOUND, NOT_FOUND, explain, verification
-from gridengine.state import events as ev
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
+from gridengine.state.machines.job import HoldsChanged
+from gridengine.state.machines.task import TaskRequeued
 from tests.builders import NOW, Cluster
 
 INSTANCE = "all.q@h1"
@@ -35,12 +38,12 @@ def what(cluster: Cluster) -> str:
 def test_flags_keep_jobs_out(flag: str, code: str) -> None:
     cluster = Cluster(1)
     assert what(cluster) == ""
-    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {flag: True}))
+    cluster.apply(InstanceFlagsChanged([INSTANCE], {flag: True}))
     assert what(cluster) == code
     job = cluster.submit()
     cluster.cycle()
     assert not cluster.runs(job)
-    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {flag: False}))
+    cluster.apply(InstanceFlagsChanged([INSTANCE], {flag: False}))
     cluster.cycle()
     assert cluster.runs(job)
 
@@ -48,10 +51,10 @@ def test_flags_keep_jobs_out(flag: str, code: str) -> None:
 @pytest.mark.statement("QI-3", "QI-10", "LS-8")
 def test_error_state_and_lost_host() -> None:
     cluster = Cluster(1)
-    cluster.apply(ev.InstanceErrorSet(INSTANCE, "prolog failed"))
+    cluster.apply(InstanceErrorSet(INSTANCE, "prolog failed"))
     assert what(cluster) == "in_error_state"
-    cluster.apply(ev.InstanceErrorsCleared([INSTANCE]))
-    cluster.apply(ev.HostLost("h1", cluster.now))
+    cluster.apply(InstanceErrorsCleared([INSTANCE]))
+    cluster.apply(HostLost("h1", cluster.now))
     assert what(cluster) == "unavailable"
     job = cluster.submit()
     cluster.cycle()
@@ -137,7 +140,7 @@ def test_a_threshold_on_a_consumable_stops_dispatch_within_a_cycle() -> None:
 def test_load_scaling_changes_the_value_and_its_letter() -> None:
     cluster = Cluster(1)
     cluster.complex("lic INT <= YES NO 0 0")
-    cluster.apply(ev.HostHeard("h1", NOW, {"lic": "5"}))
+    cluster.apply(HostHeard("h1", NOW, {"lic": "5"}))
     cluster.change("exec_host", "h1", load_scaling="mem_free=0.5,lic=0.3")
     offers = [offer.text() for offer in host_resources(Site(cluster.state), Ledger(cluster.state), "h1")]
     assert "hL:mem_free=3.906G" in offers and "hl:num_proc=4" in offers
@@ -152,7 +155,7 @@ def test_letters_of_level_and_source() -> None:
     cluster.values("global", "lic=5")
     cluster.values("h1", "lic=7,tag=a,slots=9")
     cluster.queue(complex_values="lic=5,tag=b", h_rt="2:00:00")
-    cluster.apply(ev.HostHeard("global", NOW, {"swap_rate": "3M"}))
+    cluster.apply(HostHeard("global", NOW, {"swap_rate": "3M"}))
     job = cluster.submit(hard={"lic": "2"})
     cluster.cycle()
     assert cluster.runs(job)
@@ -182,7 +185,7 @@ def test_verify_looks_at_an_empty_cluster_poke_at_the_cluster_as_it_is() -> None
     assert verification(cluster.state, job, assume_empty=True) == (True, [FOUND])
     fits, lines = verification(cluster.state, job, assume_empty=False)
     assert not fits and "is full" in lines[0] and lines[-1] == NOT_FOUND
-    cluster.apply(ev.InstanceFlagsChanged([INSTANCE], {"disabled": True}))
+    cluster.apply(InstanceFlagsChanged([INSTANCE], {"disabled": True}))
     assert verification(cluster.state, job, assume_empty=True)[0]
     never = cluster.job(hard={"arch": "nosuch"})
     fits, lines = verification(cluster.state, never, assume_empty=True)
@@ -208,7 +211,7 @@ def test_reasons_of_jobs_that_are_not_looked_at() -> None:
     first = cluster.submit()
     held, later = cluster.submit(), cluster.submit(start_after=NOW + 100)
     dependent, array = cluster.submit(predecessors=[first]), cluster.submit(array="1-5", task_concurrency=2)
-    cluster.apply(ev.HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
+    cluster.apply(HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
     cluster.cycle()
     assert [code(job) for job in (held, later, dependent, array)] == [
         ["held"],
@@ -217,7 +220,7 @@ def test_reasons_of_jobs_that_are_not_looked_at() -> None:
         ["task_limit"],
     ]
     task = cluster.state.jobs[first].tasks[1]
-    cluster.apply(ev.TaskRequeued(first, 1, task.attempt, NOW, error="no shell"))
+    cluster.apply(TaskRequeued(first, 1, task.attempt, NOW, error="no shell"))
     assert code(first) == ["in_error"]
     cluster.change("scheduler", "", maxujobs="2")
     assert code(cluster.submit()) == ["user_limit"]

@@ -7,8 +7,12 @@ from collections import Counter
 import pytest
 
 from gridengine.placement.verify import explain, verify
-from gridengine.state import events as ev
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import HostHeard
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.job import JobChanged
+from gridengine.state.machines.reservation import ReservationGranted, ReservationStarted
 from gridengine.state.quotas import Bucket
 from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster
@@ -106,7 +110,7 @@ def test_lists_count_together_and_braces_each(rule: str, alice: int, bob: int) -
 def test_filters(rule: str, running: str) -> None:
     cluster = Cluster()
     cluster.add("host_group", "@two", hostlist="h1 h2")
-    cluster.apply(ev.ObjectSet("userset", "staff", {"name": "staff", "type": "ACL", "entries": "bob"}))
+    cluster.apply(ObjectSet("userset", "staff", {"name": "staff", "type": "ACL", "entries": "bob"}))
     quota(cluster, "set", rule)
     jobs = {"alice": cluster.submit(), "bob": cluster.submit(owner="bob")}
     jobs["carl"] = cluster.submit(owner="carl", project="p1")
@@ -137,7 +141,7 @@ def test_what_ends_at_one_host_lets_a_job_run_at_another() -> None:
     first, waiting = cluster.submit(), cluster.submit()
     cluster.cycle()
     assert hosts_of(cluster, [first]) == ["h1"] and not cluster.runs(waiting)
-    cluster.apply(ev.InstanceFlagsChanged(["all.q@h1"], {"disabled": True}))
+    cluster.apply(InstanceFlagsChanged(["all.q@h1"], {"disabled": True}))
     cluster.cycle()
     cluster.end(first)
     cluster.cycle()
@@ -148,7 +152,7 @@ def test_what_ends_at_one_host_lets_a_job_run_at_another() -> None:
 def test_dynamic_limits_follow_their_host() -> None:
     cluster = Cluster(slots=20)
     cluster.heard("h2", num_proc="2")
-    cluster.apply(ev.HostHeard("h3", NOW, {}, ["num_proc"]))
+    cluster.apply(HostHeard("h3", NOW, {}, ["num_proc"]))
     quota(cluster, "set", "hosts {h1,h2} to slots=$num_proc*2", "hosts h3 to slots=$num_proc-999999998")
     jobs = [cluster.submit() for _ in range(30)]
     cluster.cycle()
@@ -273,7 +277,7 @@ def test_counts_are_right_when_rules_and_lists_change() -> None:
     cluster.cycle()
     quota(cluster, "set", "users {@staff} to slots=2", "users {*} to slots=9")
     assert list(cluster.state.quotas.used) == [Bucket("set", 1, ("alice", "", "", "", ""))]
-    cluster.apply(ev.ObjectSet("userset", "staff", {"name": "staff", "type": "ACL", "entries": "alice"}))
+    cluster.apply(ObjectSet("userset", "staff", {"name": "staff", "type": "ACL", "entries": "alice"}))
     assert cluster.state.quotas.used == {Bucket("set", 0, ("alice", "", "", "", "")): {"slots": 3}}
     late = cluster.submit()
     for job in jobs[:2]:
@@ -292,7 +296,7 @@ def test_a_job_that_changes_its_project_is_counted_there() -> None:
     quota(cluster, "set", "projects {*} to slots=1")
     job = cluster.submit(project="p1")
     cluster.cycle()
-    cluster.apply(ev.JobChanged(job, {"project": "p2"}))
+    cluster.apply(JobChanged(job, {"project": "p2"}))
     assert [bucket.consumers[1] for bucket in cluster.state.quotas.used] == ["p2"]
     cluster.end(job)
     assert cluster.state.quotas.used == {}
@@ -307,7 +311,7 @@ def test_no_slots_drain() -> None:
     late = cluster.submit()
     cluster.cycle()
     assert (cluster.runs(running), cluster.runs(late)) == (True, False)
-    cluster.apply(ev.ObjectRemoved("resource_quota", "drain"))
+    cluster.apply(ObjectRemoved("resource_quota", "drain"))
     cluster.cycle()
     assert cluster.runs(late)
 
@@ -317,8 +321,8 @@ def test_jobs_in_a_reservation_are_outside() -> None:
     cluster = Cluster()
     quota(cluster, "drain", "to slots=0")
     reservation = AdvanceReservation(1, "alice", "users", NOW, NOW, NOW + 3600, granted=[Grant("all.q@h1", 2)])
-    cluster.apply(ev.ReservationGranted(reservation))
-    cluster.apply(ev.ReservationStarted(1, NOW))
+    cluster.apply(ReservationGranted(reservation))
+    cluster.apply(ReservationStarted(1, NOW))
     inside, outside = cluster.submit(ar=1, hard={"h_rt": "60"}), cluster.submit()
     cluster.cycle()
     assert (cluster.runs(inside), cluster.runs(outside)) == (True, False)

@@ -248,7 +248,7 @@ def test_a_change_to_the_tuple_of_a_host_resolves_that_host_alone(
     def after(change: str) -> list[str]:
         resolved.clear()
         from gridengine.state.apply import apply
-        from gridengine.state.events import ObjectSet
+        from gridengine.state.machines.configuration import ObjectSet
 
         text = {**cell.state.kind("cluster_queue")["all.q"], "slots": change}
         apply(cell.state, ObjectSet("cluster_queue", "all.q", text))

@@ -83,7 +83,7 @@ def test_states_of_instances_are_changes(cell: Cell, registry: EventClients) -> 
     assert states == {"all.q@h1": "d", "all.q@h3": "u"}
     from daemons.qmaster.decision import Decision
     from daemons.qmaster.master import DAEMON
-    from gridengine.state.events import InstanceFlagsChanged
+    from gridengine.state.machines.instance import InstanceFlagsChanged
 
     for on in (True, False):
         cell.master.record(Decision(events=[InstanceFlagsChanged(["all.q@h2"], {"subordinated": on})]), DAEMON)
@@ -175,8 +175,8 @@ def test_one_transaction_that_alters_many_instances_is_told_in_order(cell: Cell,
 def test_reservations_come_change_and_go(cell: Cell, registry: EventClients) -> None:
     from daemons.qmaster.decision import Decision
     from daemons.qmaster.master import DAEMON
-    from gridengine.state import events as ev
     from gridengine.state.jobs import Grant
+    from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved, ReservationStarted
     from gridengine.state.reservations import AdvanceReservation
 
     client = _client(registry, "AR")
@@ -184,7 +184,7 @@ def test_reservations_come_change_and_go(cell: Cell, registry: EventClients) -> 
     reservation = AdvanceReservation(
         1, "alice", "users", cell.now, cell.now, cell.now + 3600, granted=[Grant("all.q@h1", 2)]
     )
-    for event in (ev.ReservationGranted(reservation), ev.ReservationStarted(1, cell.now), ev.ReservationRemoved(1, cell.now)):
+    for event in (ReservationGranted(reservation), ReservationStarted(1, cell.now), ReservationRemoved(1, cell.now)):
         cell.master.record(Decision(events=[event]), DAEMON)
         cell.master.flush()
     added, changed, removed = _taken(client)

@@ -8,8 +8,10 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from gridengine.state.events import AnyEvent, InstanceFlagsChanged, TaskSuspensionChanged
+from gridengine.state.events import AnyEvent
 from gridengine.state.letters import running_letters
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.task import TaskSuspensionChanged
 from tests.harness import Cell
 
 CAUSES = {

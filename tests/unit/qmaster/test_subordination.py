@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from daemons.qmaster.subordination import subordination_changes
 from gridengine.placement.verify import explain
-from gridengine.state import events as ev
+from gridengine.state.events import AnyEvent
 from gridengine.state.letters import instance_letters, running_letters
+from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.harness import Cell
 
 
@@ -56,12 +57,12 @@ def instance(cell: Cell, name: str) -> str:
 def test_an_instance_is_suspended_while_enough_slots_are_used(tmp_path: Path) -> None:
     here = cell(tmp_path, high="low=1,mid", low="NONE", mid="NONE")
     low, mid, other = run(here, "low"), run(here, "mid"), run(here, "low", "h2")
-    seen: list[ev.AnyEvent] = []
+    seen: list[AnyEvent] = []
     here.master.subscribers.append(lambda revision, events: seen.extend(events))
     first = run(here, "high")
     assert (instance(here, "low@h1"), instance(here, "mid@h1"), instance(here, "low@h2")) == ("S", "", "")
     assert letters(here, low, mid, other) == "S r r"
-    assert ev.InstanceFlagsChanged(["low@h1"], {"subordinated": True}) in seen
+    assert InstanceFlagsChanged(["low@h1"], {"subordinated": True}) in seen
     here.deliver()
     assert here.signals[-1][1:] == ((low, 1, 1), "suspend")
     rest = [run(here, "high") for _ in range(3)]
@@ -71,7 +72,7 @@ def test_an_instance_is_suspended_while_enough_slots_are_used(tmp_path: Path) ->
     for job in (first, *rest[1:]):
         here.end(job)
     assert instance(here, "low@h1") == "" and letters(here, low, mid) == "r r"
-    assert ev.InstanceFlagsChanged(["low@h1"], {"subordinated": False}) in seen
+    assert InstanceFlagsChanged(["low@h1"], {"subordinated": False}) in seen
     here.deliver()
     assert ("h1", (low, 1, 1), "run") in here.signals
 

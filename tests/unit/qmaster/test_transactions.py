@@ -10,15 +10,15 @@ from daemons.qmaster.master import DAEMON
 from gridengine.config import KINDS
 from gridengine.delivery import UsageReport
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Tickets, Usage
+from gridengine.state.machines.job import HoldsChanged, PrioritiesSet
 from tests.harness import Cell
 
 
 def broken(job: int) -> list[AnyEvent]:
     """Events of which the second cannot be applied: there is no such job."""
-    return [ev.HoldsChanged(job, Ranges.of([1]), set_holds=1), ev.HoldsChanged(99, Ranges.of([1]), set_holds=1)]
+    return [HoldsChanged(job, Ranges.of([1]), set_holds=1), HoldsChanged(99, Ranges.of([1]), set_holds=1)]
 
 
 def derived(cell: Cell) -> dict[str, object]:
@@ -41,7 +41,7 @@ def busy(cell: Cell) -> int:
     key = next(iter(cell.running))
     cell.report(cell.running[key], UsageReport(key, Usage(cpu=12.0)))
     waiting = cell.submit(hold_jid=[str(running)])
-    orders = ev.PrioritiesSet({waiting: (0.5, 0.5, 0.0, 0.0)}, {waiting: Tickets(1.0, 2.0, 3.0)})
+    orders = PrioritiesSet({waiting: (0.5, 0.5, 0.0, 0.0)}, {waiting: Tickets(1.0, 2.0, 3.0)})
     cell.master.record(Decision(events=[orders]), DAEMON)
     cell.master.flush()
     return waiting

@@ -200,7 +200,7 @@ def test_a_reservation_that_is_broken_already_forbids_nothing_new(both: Reservin
     # broken by something that no guard sees: the state is written by hand
     both.state.objects["cluster_queue"]["t.q"]["slots"] = "1"
     from gridengine.state.apply import apply
-    from gridengine.state.events import ObjectSet
+    from gridengine.state.machines.configuration import ObjectSet
 
     apply(both.state, ObjectSet("cluster_queue", "t.q", dict(both.state.objects["cluster_queue"]["t.q"])))
     assert both.configure("cluster_queue", "t.q", notify="0:1:0").status == 0

@@ -7,7 +7,7 @@ import pytest
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.delivery import Inventory, Load
-from gridengine.state.events import InstanceFlagsChanged
+from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 

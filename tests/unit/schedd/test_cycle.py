@@ -10,7 +10,8 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.parameters import Parameters
 from daemons.schedd.view import View
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
+from gridengine.state.machines.job import HoldsChanged, JobChanged
+from gridengine.state.machines.task import TaskRequeued
 from tests.builders import NOW, Cluster, started
 
 
@@ -238,7 +239,7 @@ def test_a_million_tasks_are_not_unfolded() -> None:
     cluster = Cluster(1, slots=2)
     job = cluster.submit(array="1-1000000")
     held = cluster.submit(array="1-1000000")
-    cluster.apply(ev.HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
+    cluster.apply(HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
     assert len(cluster.cycle().starts) == 2
     assert str(cluster.state.jobs[job].pending) == "3-1000000:1"
 
@@ -261,9 +262,9 @@ def test_held_tasks_are_left_out() -> None:
     cluster = Cluster(1, slots=10)
     job = cluster.submit(array="1-5")
     some = cluster.state.jobs[job].pending.take(2)
-    cluster.apply(ev.HoldsChanged(job, some, set_holds=2))
+    cluster.apply(HoldsChanged(job, some, set_holds=2))
     assert [task for _, task, _ in started(cluster.cycle())] == [3, 4, 5]
-    cluster.apply(ev.HoldsChanged(job, some, cleared=2))
+    cluster.apply(HoldsChanged(job, some, cleared=2))
     assert [task for _, task, _ in started(cluster.cycle())] == [1, 2]
 
 
@@ -296,10 +297,10 @@ def test_a_rescheduled_task_gets_a_new_attempt_and_goes_first() -> None:
     cluster = Cluster(1, slots=1)
     job = cluster.submit(array="1-3")
     cluster.cycle()
-    cluster.apply(ev.TaskRequeued(job, 1, 1, NOW))
+    cluster.apply(TaskRequeued(job, 1, 1, NOW))
     start = cluster.cycle().starts[0]
     assert (start.task_id, start.attempt) == (1, 2)
-    cluster.apply(ev.TaskRequeued(job, 1, 2, NOW, error="broken"))
+    cluster.apply(TaskRequeued(job, 1, 2, NOW, error="broken"))
     assert cluster.cycle().starts[0].task_id == 2
 
 
@@ -330,7 +331,7 @@ def test_now_jobs_start_whole_or_are_given_up_and_leave_no_trace() -> None:
 def test_a_version_and_attempt_are_in_every_order() -> None:
     cluster = Cluster()
     job = cluster.submit()
-    cluster.apply(ev.JobChanged(job, {"name": "other"}))
+    cluster.apply(JobChanged(job, {"name": "other"}))
     start = cluster.cycle().starts[0]
     assert (start.version, start.attempt, start.pe) == (1, 1, "")
 
@@ -340,7 +341,7 @@ def test_changed_requests_make_another_category() -> None:
     cluster = Cluster(1)
     job = cluster.submit(hard={"arch": "nosuch"})
     cluster.cycle()
-    cluster.apply(ev.JobChanged(job, {"hard": {"arch": "lx*"}}))
+    cluster.apply(JobChanged(job, {"hard": {"arch": "lx*"}}))
     cluster.cycle()
     assert cluster.runs(job)
 

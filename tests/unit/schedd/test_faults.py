@@ -19,8 +19,10 @@ from daemons.schedd.priorities import normalised
 from gridengine.gdi.requests import Caller
 from gridengine.orders import JobFault, Orders, StartOrder, decode_orders
 from gridengine.placement.urgency import LARGEST, finite
-from gridengine.state import events as ev
 from gridengine.state.jobs import Grant, Job, Tickets
+from gridengine.state.machines.job import JobChanged, JobErrorChanged, PrioritiesSet
+from gridengine.state.machines.reservation import JobReservationsSet
+from gridengine.state.machines.task import TaskDispatched
 from gridengine.state.reservations import JobReservation
 from tests.builders import NOW, Cluster, started
 from tests.harness import Cell
@@ -34,7 +36,7 @@ HUGE = 10**400
 def submitted(cell: Cell, **fields: object) -> Job:
     """A job that no request could have brought, as if a check were missing."""
     number = cell.submit()
-    cell.master.record(Decision(events=[ev.JobChanged(number, dict(fields))]), DAEMON)
+    cell.master.record(Decision(events=[JobChanged(number, dict(fields))]), DAEMON)
     cell.master.flush()
     return cell.state.jobs[number]  # type: ignore[no-any-return]
 
@@ -193,14 +195,14 @@ def test_an_order_that_cannot_be_checked_is_dropped_alone(cell: Cell) -> None:
     starts = [StartOrder(job.id, 1, 1, job.version, [Grant("all.q@h1", 1)], "make" if job is bad else "") for job in (bad, good)]
     found = admit(cell.state, Orders(cell.state.revision, starts), cell.now)
     assert [(type(event), event.job_id) for event in found] == [  # type: ignore[union-attr]
-        (ev.TaskDispatched, good.id),
-        (ev.JobErrorChanged, bad.id),
+        (TaskDispatched, good.id),
+        (JobErrorChanged, bad.id),
     ]
 
 
 def test_a_job_in_error_is_not_started(cell: Cell) -> None:
     job = cell.state.jobs[cell.submit()]
-    cell.master.record(Decision(events=[ev.JobErrorChanged(job.id, "why")]), DAEMON)
+    cell.master.record(Decision(events=[JobErrorChanged(job.id, "why")]), DAEMON)
     order = StartOrder(job.id, 1, 1, job.version, [Grant("all.q@h1", 1)])
     assert admit(cell.state, Orders(cell.state.revision, [order]), cell.now) == []
 
@@ -215,8 +217,8 @@ def test_numbers_without_an_end_are_not_taken(cell: Cell) -> None:
         job_reservations=[good, bad],
     )
     assert admit(cell.state, orders, cell.now) == [
-        ev.JobReservationsSet([good]),
-        ev.PrioritiesSet({one: (0.5, 0.5, 0.5, 0.5)}, {one: Tickets(1.0)}),
+        JobReservationsSet([good]),
+        PrioritiesSet({one: (0.5, 0.5, 0.5, 0.5)}, {one: Tickets(1.0)}),
     ]
 
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from gridengine.orders import Orders
-from gridengine.state import events as ev
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.reservation import ReservationGranted
+from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.reservations import AdvanceReservation
 from tests.builders import NOW, Cluster, started
 
@@ -252,7 +254,7 @@ def test_a_reservation_keeps_clear_of_off_times() -> None:
     after = cluster.submit(**{**BIG, "hard": {"h_rt": "1801"}})
     assert reserved(cluster.cycle()) == {after: 7200}
     flags = {"calendar_disabled": True}
-    cluster.apply(ev.InstanceFlagsChanged(["all.q@h1"], flags))
+    cluster.apply(InstanceFlagsChanged(["all.q@h1"], flags))
     cluster.now = NOW + 3600
     assert reserved(cluster.cycle()) == {after: 7200}
 
@@ -262,7 +264,7 @@ def test_closed_queues_get_no_reservation() -> None:
     cluster = ahead(hosts=2)
     running(cluster, 500, hard_queues=["all.q@h1"])
     running(cluster, 100, hard_queues=["all.q@h2"])
-    cluster.apply(ev.InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
+    cluster.apply(InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
     big = cluster.submit(**{**BIG, "pe_range": "2"})
     assert reserved(cluster.cycle()) == {big: 500}
 
@@ -288,7 +290,7 @@ def test_job_and_advance_reservations_leave_room_for_each_other() -> None:
         end_time=NOW + 2000,
         granted=[Grant("all.q@h1", 1)],
     )
-    cluster.apply(ev.ReservationGranted(held))
+    cluster.apply(ReservationGranted(held))
     behind = cluster.submit(**{**BIG, "hard": {"h_rt": "301"}})
     assert reserved(cluster.cycle()) == {behind: 2000}
     cluster.apply_deletion(behind)
@@ -306,7 +308,7 @@ def test_monitor_lines() -> None:
     cluster.values("h1", "slots=8")
     first = running(cluster, 500, hard={"lic": "2"})
     endless = running(cluster)
-    cluster.apply(ev.TaskSuspensionChanged(endless, 1, "user", True))
+    cluster.apply(TaskSuspensionChanged(endless, 1, "user", True))
     big = cluster.submit(**BIG)
     small = job(cluster, 100)
     now, off = int(NOW), 0xFFFFFFFF - int(NOW)

@@ -10,7 +10,9 @@ from daemons.schedd.actor import ScheddActor
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.orders import Orders
-from gridengine.state.events import AnyEvent, HostHeard, JobSubmitted, encode_events
+from gridengine.state.events import AnyEvent, encode_events
+from gridengine.state.machines.host import HostHeard
+from gridengine.state.machines.job import JobSubmitted
 from tests.builders import LOAD, NOW, Cluster
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from daemons.schedd.cycle import schedule
 from daemons.schedd.run_log import run_log
-from gridengine.state import events as ev
+from gridengine.state.machines.host import HostLost
+from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.builders import Cluster
 
 
@@ -25,8 +26,8 @@ def lines(cluster: Cluster) -> list[str]:
 def test_closed_instances_and_waiting_jobs_have_their_reasons() -> None:
     cluster = Cluster(3, slots=1)
     assert lines(cluster) == ["no pending jobs to perform scheduling on"]
-    cluster.apply(ev.HostLost("h2", cluster.now))
-    cluster.apply(ev.InstanceFlagsChanged(["all.q@h3"], {"disabled": True}))
+    cluster.apply(HostLost("h2", cluster.now))
+    cluster.apply(InstanceFlagsChanged(["all.q@h3"], {"disabled": True}))
     first, second = cluster.submit(), cluster.submit()
     held = cluster.submit(holds={"u": cluster.state.jobs[first].pending})
     never = [cluster.submit(hard={"arch": "nosuch"}), cluster.submit(hard={"arch": "nosuch"})]

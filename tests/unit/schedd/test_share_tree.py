@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.state import events as ev
 from gridengine.state.jobs import Usage
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
+from gridengine.state.machines.usage import UsageCharged
 from tests.builders import Cluster
 
 PROJECTS = """id=0
@@ -64,12 +65,12 @@ def cell(tree: str, slots: int = 0, **scheduler: str) -> Cluster:
         cluster.add("user", user)
     for project in ("p1", "p2", "p3"):
         cluster.add("project", project)
-    cluster.apply(ev.ObjectSet("share_tree", "", {"nodes": tree}))
+    cluster.apply(ObjectSet("share_tree", "", {"nodes": tree}))
     return cluster
 
 
 def spend(cluster: Cluster, user: str, project: str, cpu: float) -> None:
-    cluster.apply(ev.UsageCharged([(user, project, Usage(cpu=cpu), cluster.now)]))
+    cluster.apply(UsageCharged([(user, project, Usage(cpu=cpu), cluster.now)]))
 
 
 def shares(cluster: Cluster, *jobs: int) -> list[float]:
@@ -139,7 +140,7 @@ def test_without_a_tree_or_weight_nobody_gets_any() -> None:
     assert shares(cluster, job) == [0]
     cluster.change("scheduler", "", weight_tickets_share="10")
     assert shares(cluster, job) == [10]
-    cluster.apply(ev.ObjectRemoved("share_tree", ""))
+    cluster.apply(ObjectRemoved("share_tree", ""))
     assert shares(cluster, job) == [0]
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from daemons.schedd.view import View
 from gridengine.orders import Orders
-from gridengine.state import events as ev
+from gridengine.state.machines.task import TaskSuspensionChanged
 from tests.builders import NOW, Cluster
 
 
 def carry_out(cluster: Cluster, orders: Orders) -> list[tuple[int, bool]]:
     for order in orders.suspends:
-        cluster.apply(ev.TaskSuspensionChanged(order.job_id, order.task_id, "threshold", order.suspended))
+        cluster.apply(TaskSuspensionChanged(order.job_id, order.task_id, "threshold", order.suspended))
     return [(order.job_id, order.suspended) for order in orders.suspends]
 
 
@@ -47,7 +47,7 @@ def test_what_stands_still_already_is_no_step(by: Literal["user", "subordinate"]
     jobs = [cluster.submit() for _ in range(2)]
     cluster.cycle(NOW)
     cluster.queue(suspend_thresholds="np_load_avg=5", suspend_interval="0:1:0", nsuspend="1")
-    cluster.apply(ev.TaskSuspensionChanged(jobs[1], 1, by, True))
+    cluster.apply(TaskSuspensionChanged(jobs[1], 1, by, True))
     cluster.heard("h1", np_load_avg="6")
     assert carry_out(cluster, cluster.cycle(NOW + 20)) == [(jobs[0], True)]
     assert carry_out(cluster, cluster.cycle(NOW + 80)) == []

@@ -10,8 +10,8 @@ from daemons.qmaster.views.jobs import jobs as job_rows
 from daemons.qmaster.views.selection import Listing
 from daemons.schedd.cycle import NO_PRIORITY
 from gridengine.gdi.requests import Caller
-from gridengine.state import events as ev
 from gridengine.state.jobs import NO_TICKETS
+from gridengine.state.machines.configuration import ObjectSet
 from tests.builders import Cluster
 
 
@@ -78,7 +78,7 @@ def test_jobs_that_wait_share_override_tickets_with_those_before_them() -> None:
     cluster.change("user", "alice", oticket="100")
     cluster.change("project", "p1", oticket="300")
     text = {"name": "lab", "type": "DEPT", "fshare": "0", "oticket": "70", "entries": "bob"}
-    cluster.apply(ev.ObjectSet("userset", "lab", text))
+    cluster.apply(ObjectSet("userset", "lab", text))
     running = [cluster.submit(), cluster.submit(project="p1")]
     cluster.cycle()
     waiting = [cluster.submit(), cluster.submit(owner="bob", department="lab")]
@@ -111,7 +111,7 @@ def test_override_tickets_of_project_and_department_add_up() -> None:
     cluster = cell()
     cluster.change("project", "p1", oticket="100")
     text = {"name": "lab", "type": "DEPT", "fshare": "0", "oticket": "7", "entries": "bob"}
-    cluster.apply(ev.ObjectSet("userset", "lab", text))
+    cluster.apply(ObjectSet("userset", "lab", text))
     cluster.queue(slots="0")
     job = cluster.submit(owner="bob", project="p1", department="lab", override_tickets=1)
     cluster.cycle()

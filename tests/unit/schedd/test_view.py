@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from daemons.schedd.pool import Pool
-from gridengine.state import events as ev
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.task import TaskDispatched
 from tests.builders import NOW, Cluster
 
 
@@ -52,7 +52,7 @@ def test_what_someone_else_dispatched_is_in_use() -> None:
     cluster = Cluster(1, slots=1)
     later = [cluster.submit(start_after=NOW + 10) for _ in range(2)]
     cluster.cycle()
-    cluster.apply(ev.TaskDispatched(later[0], 1, 1, [Grant("all.q@h1", 1)], NOW))
+    cluster.apply(TaskDispatched(later[0], 1, 1, [Grant("all.q@h1", 1)], NOW))
     cluster.cycle(NOW + 20)
     assert not cluster.runs(later[1])
 

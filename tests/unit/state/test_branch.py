@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from gridengine.placement.site import Site
-from gridengine.state import events as ev
 from gridengine.state.apply import apply
+from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant
+from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines.host import HostHeard
+from gridengine.state.machines.reservation import ReservationGranted
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from tests.builders import NOW, Cluster
@@ -22,8 +25,8 @@ def cluster() -> Cluster:
     cluster.submit()
     cluster.cycle()
     reservation = AdvanceReservation(1, "a", "g", NOW, NOW, NOW + 100, granted=[Grant("all.q@h2", 1)])
-    cluster.apply(ev.ReservationGranted(reservation))
-    cluster.apply(ev.HostHeard("h1", NOW, {"lic": "3"}, by="h3"))
+    cluster.apply(ReservationGranted(reservation))
+    cluster.apply(HostHeard("h1", NOW, {"lic": "3"}, by="h3"))
     return cluster
 
 
@@ -39,15 +42,15 @@ def derived(state: State) -> dict[str, Any]:
     }
 
 
-def changes(state: State) -> list[ev.AnyEvent]:
+def changes(state: State) -> list[AnyEvent]:
     queue, group = state.objects["cluster_queue"]["all.q"], state.objects["host_group"]["@allhosts"]
     return [
-        ev.ObjectSet("cluster_queue", "all.q", {**queue, "slots": "9,[h1=2]"}),
-        ev.ObjectSet("cluster_queue", "new.q", {**queue, "qname": "new.q"}),
-        ev.ObjectSet("host_group", "@allhosts", {**group, "hostlist": "h1"}),
-        ev.GroupMembersSet({"@allhosts": ["h3"]}),
-        ev.ObjectRemoved("exec_host", "h3"),
-        ev.ObjectRemoved("cluster_queue", "all.q"),
+        ObjectSet("cluster_queue", "all.q", {**queue, "slots": "9,[h1=2]"}),
+        ObjectSet("cluster_queue", "new.q", {**queue, "qname": "new.q"}),
+        ObjectSet("host_group", "@allhosts", {**group, "hostlist": "h1"}),
+        GroupMembersSet({"@allhosts": ["h3"]}),
+        ObjectRemoved("exec_host", "h3"),
+        ObjectRemoved("cluster_queue", "all.q"),
     ]
 
 

@@ -16,7 +16,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
 from gridengine.placement.urgency import resource_urgency
 from gridengine.ranges import Ranges
-from gridengine.state import events as ev
+from gridengine.state.machines.job import PrioritiesSet
 from tests.builders import NOW, Cluster
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
@@ -31,7 +31,7 @@ def ask(cluster: Cluster, view: Any, **body: Any) -> Any:
 def test_pending_jobs_by_priority_then_submission() -> None:
     cluster = Cluster()
     first, second, third = (cluster.submit() for _ in range(3))
-    cluster.apply(ev.PrioritiesSet({second: (0.9, 0.5, 0.5, 0.5), third: (0.5, 0.5, 0.5, 0.5)}))
+    cluster.apply(PrioritiesSet({second: (0.9, 0.5, 0.5, 0.5), third: (0.5, 0.5, 0.5, 0.5)}))
     assert [row[0] for row in ask(cluster, jobs)["pending"]] == [second, third, first]
 
 

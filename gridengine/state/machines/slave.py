@@ -1,24 +1,62 @@
-"""Events of slave tasks, applied. Owns the writing of `SlaveTask` and of what hosts have still to forget.
+"""Slave tasks (qrsh -inherit) of parallel tasks: requested, run, ended.
 
-Called by `gridengine.state.apply` only.
+Owns the events and the writing of `SlaveTask`. Called by `gridengine.state.apply` only. Source: statements TI-1 … TI-5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
-from gridengine.state import events as ev
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
 
 
-def abandon(state: State, job: Job, task: Task) -> None:
-    """The try is over without a word of its host, which is told to kill and forget it."""
-    if host := state.hosts.get(task.host):
-        host.abandoned.append((job.id, task.id, task.attempt))
+class SlaveRequested(Event, frozen=True, tag=True):
+    """The master of a parallel task starts a slave task on one of its hosts (qrsh -inherit)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    slave: SlaveTask
+
+
+class SlaveCommandApplied(Event, frozen=True, tag=True):
+    """The host runs the slave task (`run`), or has carried out another command on it."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    number: int
+    command: str
+
+
+class SlaveUsageReported(Event, frozen=True, tag=True):
+    """What a slave task has used so far; `usage` as in `SlaveTask`."""
+
+    durable: ClassVar[bool] = False
+    job_id: int
+    task_id: int
+    attempt: int
+    number: int
+    usage: list[float]
+
+
+class SlaveEnded(Event, frozen=True, tag=True):
+    job_id: int
+    task_id: int
+    attempt: int
+    number: int
+    time: float
+    exit_status: int = 0
+    failed: int = 0
+    reason: str = ""
+    usage: dict[str, float] = {}
+
+
+SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveEnded
 
 
 def abandon_slaves(state: State, job: Job, task: Task) -> None:
@@ -35,25 +73,25 @@ def _slave(state: State, event: Any) -> SlaveTask | None:
     return task.slaves.get(event.number) if task is not None else None
 
 
-def _slave_requested(state: State, event: ev.SlaveRequested) -> None:
+def _slave_requested(state: State, event: SlaveRequested) -> None:
     task = state.jobs[event.job_id].tasks[event.task_id]
     task.slaves[event.slave.number] = event.slave
     task.slaves_begun = event.slave.number
 
 
-def _slave_command_applied(state: State, event: ev.SlaveCommandApplied) -> None:
+def _slave_command_applied(state: State, event: SlaveCommandApplied) -> None:
     slave = _slave(state, event)
     if slave is not None:
         slave.applied = event.command  # type: ignore[assignment]
 
 
-def _slave_usage(state: State, event: ev.SlaveUsageReported) -> None:
+def _slave_usage(state: State, event: SlaveUsageReported) -> None:
     slave = _slave(state, event)
     if slave is not None:
         slave.usage = event.usage
 
 
-def _slave_ended(state: State, event: ev.SlaveEnded) -> None:
+def _slave_ended(state: State, event: SlaveEnded) -> None:
     task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
     if task is None or slave is None:
         return  # the end of the whole try came with the same reports
@@ -68,21 +106,9 @@ def _slave_ended(state: State, event: ev.SlaveEnded) -> None:
         del task.slaves[number]
 
 
-def _master_ended(state: State, event: ev.MasterEnded) -> None:
-    state.jobs[event.job_id].tasks[event.task_id].master_end = event.end
-
-
-def _tries_forgotten(state: State, event: ev.TriesForgotten) -> None:
-    host = state.hosts.get(event.host)
-    if host is not None:
-        host.abandoned = [key for key in host.abandoned if key not in event.keys]
-
-
-SLAVE_HANDLERS: dict[type, Callable[[State, Any], None]] = {
-    ev.SlaveRequested: _slave_requested,
-    ev.SlaveCommandApplied: _slave_command_applied,
-    ev.SlaveUsageReported: _slave_usage,
-    ev.SlaveEnded: _slave_ended,
-    ev.MasterEnded: _master_ended,
-    ev.TriesForgotten: _tries_forgotten,
+HANDLERS: Handlers = {
+    SlaveRequested: _slave_requested,
+    SlaveCommandApplied: _slave_command_applied,
+    SlaveUsageReported: _slave_usage,
+    SlaveEnded: _slave_ended,
 }

@@ -1,22 +1,84 @@
-"""The part of `apply` that writes advance reservations and their index.
+"""Advance reservations: granted, changed, begun, in error, ending, gone; and what is kept free for waiting jobs.
 
-Owns those handlers, and which bookings a job is charged to: those of the cluster, or those inside its reservation
-(AR-92). Called by `gridengine.state.apply` only. It never decides and reads no clock.
+Owns the events, the writing of `AdvanceReservation` and its index, and which bookings a job is charged to: those of
+the cluster, or those inside its reservation (AR-92). Called by `gridengine.state.apply` only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import msgspec
 
-from gridengine.state import events as ev
 from gridengine.state.bookings import Bookings
 from gridengine.state.instances import remove_instance
 from gridengine.state.jobs import Job
-from gridengine.state.reservations import typed_changes
+from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.reservations import AdvanceReservation, JobReservation, typed_changes
 from gridengine.state.state import State
+
+
+class ReservationGranted(Event, frozen=True, tag=True):
+    reservation: AdvanceReservation
+
+
+class ReservationChanged(Event, frozen=True, tag=True):
+    """`changes` maps field names of `AdvanceReservation` to new values (qralter, healing); `why` is for its log."""
+
+    ar_id: int
+    changes: dict[str, Any]
+    time: float
+    why: str = ""
+
+
+class ReservationStarted(Event, frozen=True, tag=True):
+    """Its start time has come (AR-54)."""
+
+    ar_id: int
+    time: float
+
+
+class ReservationErrorsSet(Event, frozen=True, tag=True):
+    """What is wrong with its instances changed; without any it is sound again (AR-57, AR-58)."""
+
+    ar_id: int
+    errors: list[str]
+    time: float
+
+
+class ReservationEnding(Event, frozen=True, tag=True):
+    """Its end has come (`x`) or it was deleted (`d`): its jobs go first, then it goes itself (AR-55, AR-104)."""
+
+    ar_id: int
+    state: Literal["x", "d"]
+    by: str
+    time: float
+    why: str = ""
+
+
+class ReservationRemoved(Event, frozen=True, tag=True):
+    """The last of its jobs is gone, and so is it."""
+
+    ar_id: int
+    time: float
+
+
+class JobReservationsSet(Event, frozen=True, tag=True):
+    """What the scheduler keeps free for waiting jobs (-R y) from now on, in place of all that it did before (AR-52)."""
+
+    durable: ClassVar[bool] = False
+    reservations: list[JobReservation]
+
+
+ReservationEvent = (
+    ReservationGranted
+    | ReservationChanged
+    | ReservationStarted
+    | ReservationErrorsSet
+    | ReservationEnding
+    | ReservationRemoved
+    | JobReservationsSet
+)
 
 
 def index_reservations(state: State) -> None:
@@ -49,7 +111,7 @@ def note_use(state: State, job: Job, time: float) -> None:
         reservation.idle_since = 0.0 if state.reserved.used[job.ar].cluster else time
 
 
-def _granted(state: State, event: ev.ReservationGranted) -> None:
+def _granted(state: State, event: ReservationGranted) -> None:
     # a copy: a mirror in the same process must not share what apply changes
     reservation = msgspec.structs.replace(event.reservation)
     state.reservations[reservation.id] = reservation
@@ -57,7 +119,7 @@ def _granted(state: State, event: ev.ReservationGranted) -> None:
     state.reserved.add(reservation, state.per_job, state.revision)
 
 
-def _changed(state: State, event: ev.ReservationChanged) -> None:
+def _changed(state: State, event: ReservationChanged) -> None:
     reservation = state.reservations[event.ar_id]
     before = list(reservation.granted)
     state.reserved.take_out(reservation)
@@ -68,29 +130,29 @@ def _changed(state: State, event: ev.ReservationChanged) -> None:
         drop_orphan(state, grant.instance)
 
 
-def _started(state: State, event: ev.ReservationStarted) -> None:
+def _started(state: State, event: ReservationStarted) -> None:
     reservation = state.reservations[event.ar_id]
     reservation.started = True
     reservation.idle_since = event.time
     state.reserved.note_window(reservation)
 
 
-def _errors_set(state: State, event: ev.ReservationErrorsSet) -> None:
+def _errors_set(state: State, event: ReservationErrorsSet) -> None:
     state.reservations[event.ar_id].errors = list(event.errors)
 
 
-def _ending(state: State, event: ev.ReservationEnding) -> None:
+def _ending(state: State, event: ReservationEnding) -> None:
     state.reservations[event.ar_id].ending = event.state
 
 
-def _removed(state: State, event: ev.ReservationRemoved) -> None:
+def _removed(state: State, event: ReservationRemoved) -> None:
     reservation = state.reservations.pop(event.ar_id)
     state.reserved.forget(reservation)
     for grant in reservation.granted:
         drop_orphan(state, grant.instance)
 
 
-def _job_reservations_set(state: State, event: ev.JobReservationsSet) -> None:
+def _job_reservations_set(state: State, event: JobReservationsSet) -> None:
     state.job_reservations = event.reservations
 
 
@@ -101,12 +163,12 @@ def drop_orphan(state: State, name: str) -> None:
         remove_instance(state, name)
 
 
-RESERVATION_HANDLERS: dict[type, Callable[[State, Any], None]] = {
-    ev.ReservationGranted: _granted,
-    ev.ReservationChanged: _changed,
-    ev.ReservationStarted: _started,
-    ev.ReservationErrorsSet: _errors_set,
-    ev.ReservationEnding: _ending,
-    ev.ReservationRemoved: _removed,
-    ev.JobReservationsSet: _job_reservations_set,
+HANDLERS: Handlers = {
+    ReservationGranted: _granted,
+    ReservationChanged: _changed,
+    ReservationStarted: _started,
+    ReservationErrorsSet: _errors_set,
+    ReservationEnding: _ending,
+    ReservationRemoved: _removed,
+    JobReservationsSet: _job_reservations_set,
 }

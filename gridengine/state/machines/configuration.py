@@ -1,0 +1,103 @@
+"""The configuration: its objects, and the members that rules give host groups.
+
+Owns the events, and what of the state follows from a change: hosts come and go, queue instances and what resource
+quotas count are made to fit. Called by `gridengine.state.apply` only.
+"""
+
+from __future__ import annotations
+
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.hosts import Host
+from gridengine.state.instances import settle
+from gridengine.state.machines import usage
+from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.host import forget_sensed
+from gridengine.state.quotas import QUOTA_KINDS
+from gridengine.state.state import State, Unsettled
+
+
+class ObjectSet(Event, frozen=True, tag=True):
+    """A configuration object was added or replaced; `attributes` are canonical texts in print order.
+
+    `more`: another change of the same transaction follows, and queue instances are made to fit after the last one only,
+    so that none goes and comes again, without its flags, in between.
+    """
+
+    kind: str
+    name: str
+    attributes: dict[str, str]
+    more: bool = False
+
+
+class ObjectRemoved(Event, frozen=True, tag=True):
+    """A configuration object was removed; `more` as in `ObjectSet`."""
+
+    kind: str
+    name: str
+    more: bool = False
+
+
+class GroupMembersSet(Event, frozen=True, tag=True):
+    """The hosts that match the rules of host groups changed: group -> all hosts that match now, sorted (HG-12)."""
+
+    members: dict[str, list[str]]
+
+
+ConfigurationEvent = ObjectSet | ObjectRemoved | GroupMembersSet
+
+
+def _object_set(state: State, event: ObjectSet) -> None:
+    state.objects.setdefault(event.kind, {})[event.name] = event.attributes
+    _configuration_changed(state, event.kind, event.name, event.more)
+
+
+def _object_removed(state: State, event: ObjectRemoved) -> None:
+    state.objects.get(event.kind, {}).pop(event.name, None)
+    _configuration_changed(state, event.kind, event.name, event.more)
+
+
+def _configuration_changed(state: State, kind: str, name: str, more: bool) -> None:
+    state.forget_compiled(kind, name)
+    if kind == "exec_host" and name != GLOBAL:
+        if state.has("exec_host", name):
+            state.hosts.setdefault(name, Host(name))
+        else:
+            state.hosts.pop(name, None)
+            forget_sensed(state, name)
+    elif kind == "host_group":
+        state.unsettled.groups = True
+        if not state.has(kind, name):
+            state.rule_members.pop(name, None)
+    elif kind == "cluster_queue":
+        state.unsettled.queues.add(name)
+    elif kind in QUOTA_KINDS:
+        state.unsettled.quotas = True
+    elif kind in ("user", "project") and not state.has(kind, name):
+        usage.forget(state, kind, name)
+    if not more:
+        _settle(state)
+
+
+def _group_members_set(state: State, event: GroupMembersSet) -> None:
+    for group, hosts in event.members.items():
+        if hosts:
+            state.rule_members[group] = hosts
+        else:
+            state.rule_members.pop(group, None)
+    state.unsettled.groups = True
+    _settle(state)
+
+
+def _settle(state: State) -> None:
+    unsettled, state.unsettled = state.unsettled, Unsettled()
+    settle(state, unsettled)
+    if unsettled.quotas or unsettled.groups:
+        state.quotas.rebuild()
+    state.kept.clear()
+
+
+HANDLERS: Handlers = {
+    ObjectSet: _object_set,
+    ObjectRemoved: _object_removed,
+    GroupMembersSet: _group_members_set,
+}

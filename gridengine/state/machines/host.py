@@ -1,0 +1,174 @@
+"""Exec hosts at run time: heard, lost, come back, and what is left on them that is not the cell's.
+
+Owns the events and the writing of `Host`. Called by `gridengine.state.apply` only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gridengine.state.hosts import Host, Stray
+from gridengine.state.jobs import TaskKey
+from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.state import State
+
+
+class HostHeard(Event, frozen=True, tag=True):
+    """A load report. `load` holds only values that changed; `removed` names values that ceased.
+
+    `by`: another host whose load sensor gave the values, which says nothing about whether the host itself lives (LS-3).
+    """
+
+    durable: ClassVar[bool] = False
+    host: str
+    time: float
+    load: dict[str, str] = {}
+    removed: list[str] = []
+    by: str = ""
+
+
+class HostBooted(Event, frozen=True, tag=True):
+    """The host was booted since it was last heard: nothing that ran there is left (EX-10)."""
+
+    host: str
+    incarnation: str
+
+
+class ExecdStarted(Event, frozen=True, tag=True):
+    """A new process of sge_execd plays the host; `process` tells it from the one before (QC-38)."""
+
+    host: str
+    process: str
+
+
+class HostLost(Event, frozen=True, tag=True):
+    """The host has not been heard for max_unheard or its node is dead: its instances are `u`."""
+
+    durable: ClassVar[bool] = False
+    host: str
+    time: float
+
+
+class ClockStepped(Event, frozen=True, tag=True):
+    """The clock of the qmaster's host was set by so many seconds: silence of hosts is measured on from where it was."""
+
+    durable: ClassVar[bool] = False
+    seconds: float
+
+
+class StraysFound(Event, frozen=True, tag=True):
+    """All tasks of the host's last inventory that the cell does not know (ADR 93)."""
+
+    durable: ClassVar[bool] = False
+    host: str
+    strays: list[Stray]
+
+
+class StraysAbandoned(Event, frozen=True, tag=True):
+    """An operator ends these strays: the host is told to kill and forget them."""
+
+    host: str
+    keys: list[TaskKey]
+
+
+class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
+    """The host has nothing left of these tasks and slave tasks, whose tries were over. Spools know it by its first name."""
+
+    host: str
+    keys: list[tuple[int, ...]]
+
+
+HostEvent = (
+    HostHeard
+    | HostBooted
+    | ExecdStarted
+    | HostLost
+    | ClockStepped
+    | StraysFound
+    | StraysAbandoned
+    | TriesForgotten
+)
+
+
+def _host_heard(state: State, event: HostHeard) -> None:
+    host = state.hosts.setdefault(event.host, Host(event.host))
+    if event.by:
+        _sensed(host, event)
+        return
+    host.up = True
+    host.last_heard = event.time
+    host.load.update(event.load)
+    for name in event.load:
+        host.sensed_by.pop(name, None)
+    for name in event.removed:
+        if name not in host.sensed_by:
+            host.load.pop(name, None)
+
+
+def _sensed(host: Host, event: HostHeard) -> None:
+    """Values from a load sensor of another host; what the host reports itself counts before them."""
+    for name, text in event.load.items():
+        if name in host.sensed_by or name not in host.load:
+            host.load[name] = text
+            host.sensed_by[name] = event.by
+    for name in event.removed:
+        if host.sensed_by.get(name) == event.by:
+            del host.load[name], host.sensed_by[name]
+
+
+def forget_sensed(state: State, by: str) -> None:
+    """A host is gone: what its load sensors said of others is no longer known (LS-8). Deviation: 8.1.9 keeps it."""
+    for host in state.hosts.values():
+        for name in [name for name, giver in host.sensed_by.items() if giver == by]:
+            del host.load[name], host.sensed_by[name]
+
+
+def _host_booted(state: State, event: HostBooted) -> None:
+    state.hosts.setdefault(event.host, Host(event.host)).incarnation = event.incarnation
+
+
+def _execd_started(state: State, event: ExecdStarted) -> None:
+    state.hosts.setdefault(event.host, Host(event.host)).execd = event.process
+
+
+def _host_lost(state: State, event: HostLost) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.forget()
+        host.lost_at = event.time
+    forget_sensed(state, event.host)
+
+
+def _clock_stepped(state: State, event: ClockStepped) -> None:
+    for host in state.hosts.values():
+        host.last_heard += event.seconds if host.last_heard else 0.0
+        host.lost_at += event.seconds if host.lost_at else 0.0
+
+
+def _strays_found(state: State, event: StraysFound) -> None:
+    state.hosts.setdefault(event.host, Host(event.host)).strays = event.strays
+
+
+def _strays_abandoned(state: State, event: StraysAbandoned) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.strays = [stray for stray in host.strays if stray.key not in event.keys]
+        host.abandoned += [key for key in event.keys if key not in host.abandoned]
+
+
+def _tries_forgotten(state: State, event: TriesForgotten) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.abandoned = [key for key in host.abandoned if key not in event.keys]
+
+
+HANDLERS: Handlers = {
+    HostHeard: _host_heard,
+    HostBooted: _host_booted,
+    ExecdStarted: _execd_started,
+    HostLost: _host_lost,
+    ClockStepped: _clock_stepped,
+    StraysFound: _strays_found,
+    StraysAbandoned: _strays_abandoned,
+    TriesForgotten: _tries_forgotten,
+}

@@ -1,0 +1,211 @@
+"""Jobs: submitted, changed, held, deleted while they wait, gone with their last task.
+
+Owns the events and the writing of `Job`, of the index of who waits for whom, of the last ended jobs, and of the
+priorities that the scheduler found. Called by `gridengine.state.apply` only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from gridengine.ranges import Ranges, parse_slot_ranges
+from gridengine.state.hooks import decode_hook
+from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Tickets
+from gridengine.state.machines import reservation as reservations
+from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.state import State
+
+
+class JobSubmitted(Event, frozen=True, tag=True):
+    job: Job
+
+
+class JobChanged(Event, frozen=True, tag=True):
+    """qalter: `changes` maps field names of `Job` to new values as JSON-able values; the version goes up by one, unless
+    they are about its share and priority alone."""
+
+    job_id: int
+    changes: dict[str, Any]
+
+
+class HoldsChanged(Event, frozen=True, tag=True):
+    """`set_holds`/`cleared` are `Hold` flags for the tasks named (qhold, qrls, qalter -h); the version goes up by one."""
+
+    job_id: int
+    tasks: Ranges
+    set_holds: int = 0
+    cleared: int = 0
+
+
+class PendingTasksDeleted(Event, frozen=True, tag=True):
+    """Tasks that are not at a host were deleted; a job without any task left is gone. `reason`: "" if a person did it."""
+
+    job_id: int
+    tasks: Ranges
+    by: str
+    time: float
+    reason: str = ""
+
+
+class JobErrorChanged(Event, frozen=True, tag=True):
+    """The scheduler cannot handle the job: `error` says why to its owner. "": an operator has cleared that."""
+
+    job_id: int
+    error: str
+
+
+class JobNumbersRaised(Event, frozen=True, tag=True):
+    """The next job gets this number or a later one: those before it are in use on hosts."""
+
+    next_job_id: int
+
+
+class PrioritiesSet(Event, frozen=True, tag=True):
+    """job id -> (prio, npprior, nurg, ntckts), each 0..1 but prio, and tickets. Source: sge_priority(5), PR-1."""
+
+    durable: ClassVar[bool] = False
+    priorities: dict[int, tuple[float, float, float, float]]
+    tickets: dict[int, Tickets] = {}
+
+
+JobEvent = (
+    JobSubmitted
+    | JobChanged
+    | HoldsChanged
+    | PendingTasksDeleted
+    | JobErrorChanged
+    | JobNumbersRaised
+    | PrioritiesSet
+)
+
+
+def _job_submitted(state: State, event: JobSubmitted) -> None:
+    # a copy: a mirror in the same process must not share what apply changes
+    job = msgspec.structs.replace(event.job, tasks=dict(event.job.tasks), holds=dict(event.job.holds))
+    state.jobs[job.id] = job
+    state.next_job_id = job.id + 1
+    index_job(state, job)
+
+
+def index_job(state: State, job: Job) -> None:
+    reservations.index_job(state, job)
+    for other in (*job.predecessors, *job.array_predecessors):
+        state.dependents.setdefault(other, set()).add(job.id)
+    if job.doomed:
+        state.doomed.add(job.id)
+
+
+def _forget_dependencies(state: State, job: Job) -> None:
+    for other in (*job.predecessors, *job.array_predecessors):
+        state.dependents.get(other, set()).discard(job.id)
+
+
+POLICY_FIELDS = frozenset(("priority", "job_share"))
+"""What no order depends on: who goes first, not where. Source: O (qalter -p, -js leave the version as it is)."""
+
+
+def _job_changed(state: State, event: JobChanged) -> None:
+    job = state.jobs[event.job_id]
+    placed = [task for task in job.tasks.values() if task.granted]
+    for task in placed:
+        state.quotas.charge(job, task, -1)
+    _forget_dependencies(state, job)
+    reservations.forget_job(state, job)
+    fresh = msgspec.convert(event.changes, dict[str, Any])
+    kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
+    for name, value in fresh.items():
+        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook, str_keys=True))
+    job.version += bool(event.changes.keys() - POLICY_FIELDS)
+    job.error = ""  # what the scheduler could not handle may be mended: it looks again
+    index_job(state, job)
+    for task in placed:
+        state.quotas.charge(job, task)
+
+
+def _holds_changed(state: State, event: HoldsChanged) -> None:
+    job = state.jobs[event.job_id]
+    for kind in Hold:
+        before = job.holds.get(kind.value, Ranges())
+        if event.set_holds & kind:
+            job.holds[kind.value] = before | event.tasks
+        elif event.cleared & kind:
+            left = before - event.tasks
+            job.holds[kind.value] = left
+            if not left:
+                del job.holds[kind.value]
+    job.version += 1
+
+
+def _pending_tasks_deleted(state: State, event: PendingTasksDeleted) -> None:
+    job = state.jobs[event.job_id]
+    job.pending = job.pending - event.tasks
+    job.unsuccessful += len(event.tasks)
+    for task_id in [t.id for t in job.tasks.values() if t.status == "pending" and t.id in event.tasks]:
+        del job.tasks[task_id]
+    finish_if_done(state, job, event.time, parse_slot_ranges(job.pe_range)[0][0] if job.pe_range else 1)
+
+
+def _job_error_changed(state: State, event: JobErrorChanged) -> None:
+    state.jobs[event.job_id].error = event.error
+
+
+def _job_numbers_raised(state: State, event: JobNumbersRaised) -> None:
+    state.next_job_id = max(state.next_job_id, event.next_job_id)
+
+
+def _priorities_set(state: State, event: PrioritiesSet) -> None:
+    for job_id, values in event.priorities.items():
+        if job_id in state.jobs:
+            state.priorities[job_id] = values
+    for job_id, tickets in event.tickets.items():
+        if job_id in state.jobs and tickets != NO_TICKETS:
+            state.tickets[job_id] = tickets
+        else:
+            state.tickets.pop(job_id, None)
+
+
+def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
+    if job.pending or job.tasks:
+        return
+    del state.jobs[job.id]
+    reservations.forget_job(state, job)
+    state.tickets.pop(job.id, None)
+    prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
+    state.doomed.discard(job.id)
+    _forget_dependencies(state, job)
+    for other_id in state.dependents.pop(job.id, ()):
+        _predecessor_ended(state, state.jobs[other_id], job)
+    keep = int(state.configuration().get("finished_jobs", "100"))
+    state.finished.append(
+        FinishedJob(
+            *(job.id, job.name, job.owner, job.submit_time, time, slots, prio[0]),
+            unsuccessful=bool(job.unsuccessful),
+            tasks=str(job.array or ""),
+        )
+    )
+    del state.finished[: max(0, len(state.finished) - keep)]
+
+
+def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
+    """Take an ended job from what another one waits for; one that had to end otherwise stays there (ADR 0020)."""
+    wanted = job.conditions.get(ended.id)
+    if wanted is not None and (wanted == "ok") == bool(ended.unsuccessful):
+        job.doomed = f"job {ended.id} had to {'succeed but failed' if wanted == 'ok' else 'fail but succeeded'}"
+        state.doomed.add(job.id)
+        return
+    job.conditions = {other: how for other, how in job.conditions.items() if other != ended.id}
+    job.predecessors = [other for other in job.predecessors if other != ended.id]
+    job.array_predecessors = [other for other in job.array_predecessors if other != ended.id]
+
+
+HANDLERS: Handlers = {
+    JobSubmitted: _job_submitted,
+    JobChanged: _job_changed,
+    HoldsChanged: _holds_changed,
+    PendingTasksDeleted: _pending_tasks_deleted,
+    JobErrorChanged: _job_error_changed,
+    JobNumbersRaised: _job_numbers_raised,
+    PrioritiesSet: _priorities_set,
+}

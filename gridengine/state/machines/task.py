@@ -1,0 +1,346 @@
+"""Tasks: given a place, started, ended or pending again, and what they are told meanwhile.
+
+Owns the events and the writing of `Task`, of the places that it takes in bookings and indexes. Called by
+`gridengine.state.apply` only.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gridengine.state.jobs import SHORT_TRY_S, Confinement, Grant, Job, Task, Usage
+from gridengine.state.machines import reservation as reservations
+from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.job import finish_if_done
+from gridengine.state.machines.slave import abandon_slaves
+from gridengine.state.slaves import MasterEnd
+from gridengine.state.state import State
+
+
+class TaskDispatched(Event, frozen=True, tag=True):
+    """A task was given its place and will be delivered to the host of its first grant.
+
+    `resources` are the amounts that the job is charged for as long as it holds the place.
+    """
+
+    job_id: int
+    task_id: int
+    attempt: int
+    granted: list[Grant]
+    time: float
+    pe: str = ""
+    resources: dict[str, str] = {}
+
+
+class TaskStarted(Event, frozen=True, tag=True):
+    """The host has the task and its shepherd runs."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    time: float
+    confinement: Confinement | None = None
+
+
+class TaskUsageReported(Event, frozen=True, tag=True):
+    durable: ClassVar[bool] = False
+    job_id: int
+    task_id: int
+    attempt: int
+    usage: Usage
+
+
+class TaskEnded(Event, frozen=True, tag=True):
+    """A task has ended for good. What it used is in the accounting record of the same transaction.
+
+    `abandoned`: its host has not said so, and is told to kill and forget what it may still run of it.
+    """
+
+    job_id: int
+    task_id: int
+    attempt: int
+    time: float
+    exit_status: int = 0
+    failed: int = 0
+    abandoned: bool = False
+
+
+class TaskRequeued(Event, frozen=True, tag=True):
+    """A task lost or gave back its place and is pending again (exit 99, host failure, qmod -r).
+
+    `error`: reason of an error state (Eqw), "" when the task may simply run again. `behind`: the job counts as submitted
+    now, and so waits behind those that were there before (QM-9). `restart`: the next try is a restart (`R`, RESTARTED=1).
+    `mishap`: why this try came to nothing, where that is no error of the job. `abandoned`: as in `TaskEnded`.
+    """
+
+    job_id: int
+    task_id: int
+    attempt: int
+    time: float
+    error: str = ""
+    behind: bool = False
+    restart: bool = True
+    mishap: str = ""
+    abandoned: bool = False
+
+
+class TaskCheckpointed(Event, frozen=True, tag=True):
+    """A checkpoint of the task was made; `pid`: of the job's process in it ($job_pid of restart_command)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    pid: int
+
+
+class TaskErrorCleared(Event, frozen=True, tag=True):
+    job_id: int
+    task_id: int
+
+
+class TaskDeletionRequested(Event, frozen=True, tag=True):
+    """A task at a host shall be killed; it is gone when the host reports its end (`qdel` without `-f`).
+
+    `by_operator`: also what runs after the job, as often as it is said.
+    """
+
+    job_id: int
+    task_id: int
+    by: str
+    by_operator: bool = False
+
+
+class TaskReschedulingRequested(Event, frozen=True, tag=True):
+    """A running task shall be killed on its host and become pending again (qmod -rj, -rq)."""
+
+    job_id: int
+    task_id: int
+    by: str
+
+
+class TaskSuspensionChanged(Event, frozen=True, tag=True):
+    """`by`: `user` (qmod -sj), `threshold` (suspend_thresholds) or `subordinate` (slot-wise subordinate_list, SU-7)."""
+
+    job_id: int
+    task_id: int
+    by: str
+    suspended: bool
+
+
+class CommandApplied(Event, frozen=True, tag=True):
+    """The host has carried out a command (`run`, `suspend`, `migrate`, `kill`) on a task."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    command: str
+
+
+class TasksReprioritized(Event, frozen=True, tag=True):
+    """Tasks are to run with other nice values: (job, task, nice) each (PR-10)."""
+
+    time: float
+    changes: list[tuple[int, int, int]]
+
+
+class NicenessApplied(Event, frozen=True, tag=True):
+    """The host has given the processes of a task this nice value."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    nice: int
+
+
+class MasterEnded(Event, frozen=True, tag=True):
+    """The master of a parallel task has ended while slave tasks of it live: they are killed first (TI-5)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    end: MasterEnd
+
+
+TaskEvent = (
+    TaskDispatched
+    | TaskStarted
+    | TaskUsageReported
+    | TaskEnded
+    | TaskRequeued
+    | TaskCheckpointed
+    | TaskErrorCleared
+    | TaskDeletionRequested
+    | TaskReschedulingRequested
+    | TaskSuspensionChanged
+    | CommandApplied
+    | TasksReprioritized
+    | NicenessApplied
+    | MasterEnded
+)
+
+
+def _task_dispatched(state: State, event: TaskDispatched) -> None:
+    job = state.jobs[event.job_id]
+    task = job.tasks.get(event.task_id)
+    if task is None:
+        task = job.tasks[event.task_id] = Task(event.task_id)
+        job.pending = job.pending.minus(event.task_id)
+    task.status = "transferring"
+    task.attempt = event.attempt
+    task.granted = list(event.granted)
+    task.pe = event.pe
+    task.start_time = event.time
+    task.resources = dict(event.resources)
+    task.applied = ""
+    task.error = task.mishap = ""
+    place(state, job, task)
+    reservations.note_use(state, job, event.time)
+
+
+def _task_started(state: State, event: TaskStarted) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None and task.status == "transferring":
+        task.status = "running"
+        task.applied = "run"
+        task.confinement = event.confinement
+
+
+def _task_usage(state: State, event: TaskUsageReported) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.usage = event.usage
+
+
+def _task_ended(state: State, event: TaskEnded) -> None:
+    job = state.jobs[event.job_id]
+    task = job.tasks.pop(event.task_id)
+    abandon_slaves(state, job, task)
+    if event.abandoned:
+        abandon(state, job, task)
+    job.unsuccessful += bool(event.exit_status or event.failed or task.deleted_by)
+    unplace(state, job, task)
+    reservations.note_use(state, job, event.time)
+    finish_if_done(state, job, event.time, task.slots or 1)
+
+
+def _task_requeued(state: State, event: TaskRequeued) -> None:
+    job = state.jobs[event.job_id]
+    task = job.tasks[event.task_id]
+    abandon_slaves(state, job, task)
+    if event.abandoned:
+        abandon(state, job, task)
+    unplace(state, job, task)
+    reservations.note_use(state, job, event.time)
+    task.status = "pending"
+    task.granted = []
+    task.pe = task.applied = task.deleted_by = ""
+    task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = task.ended_by_operator = False
+    task.error, task.mishap = event.error, event.mishap
+    task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
+    task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
+    task.requeued_at = event.time
+    if event.behind:
+        job.first_submit_time, job.submit_time = job.submitted, event.time
+    if event.restart and not event.error:
+        task.restarts += 1
+
+
+def _task_checkpointed(state: State, event: TaskCheckpointed) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.checkpoint = event.pid
+
+
+def _task_error_cleared(state: State, event: TaskErrorCleared) -> None:
+    task = state.jobs[event.job_id].tasks[event.task_id]
+    task.error = ""
+    task.short_tries = 0
+
+
+def _task_deletion_requested(state: State, event: TaskDeletionRequested) -> None:
+    task = state.jobs[event.job_id].tasks[event.task_id]
+    task.deleted_by = task.deleted_by or event.by
+    if event.by_operator:
+        task.ended_by_operator = True
+        if task.applied == "end":
+            task.applied = "kill"  # it is said again
+
+
+def _task_rescheduling_requested(state: State, event: TaskReschedulingRequested) -> None:
+    state.jobs[event.job_id].tasks[event.task_id].rescheduling = True
+
+
+_SUSPENSIONS = {"user": "suspended", "threshold": "threshold_suspended", "subordinate": "subordinated"}
+
+
+def _task_suspension_changed(state: State, event: TaskSuspensionChanged) -> None:
+    task = state.jobs[event.job_id].tasks[event.task_id]
+    setattr(task, _SUSPENSIONS[event.by], event.suspended)
+
+
+def _command_applied(state: State, event: CommandApplied) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.applied = event.command  # type: ignore[assignment]
+
+
+def _reprioritized(state: State, event: TasksReprioritized) -> None:
+    for job_id, task_id, nice in event.changes:
+        task = state.task(job_id, task_id)
+        if task is not None:
+            task.nice, task.nice_time = nice, event.time
+
+
+def _niceness_applied(state: State, event: NicenessApplied) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.nice_applied = event.nice
+
+
+def _master_ended(state: State, event: MasterEnded) -> None:
+    state.jobs[event.job_id].tasks[event.task_id].master_end = event.end
+
+
+def abandon(state: State, job: Job, task: Task) -> None:
+    """The try is over without a word of its host, which is told to kill and forget it."""
+    if host := state.hosts.get(task.host):
+        host.abandoned.append((job.id, task.id, task.attempt))
+
+
+def place(state: State, job: Job, task: Task) -> None:
+    reservations.bookings_of(state, job).charge(task, state.per_job)
+    state.quotas.charge(job, task)
+    key = (job.id, task.id)
+    for grant in task.granted:
+        state.tasks_on.setdefault(grant.host, set()).add(key)
+        state.tasks_in.setdefault(grant.instance, set()).add(key)
+
+
+def unplace(state: State, job: Job, task: Task) -> None:
+    if not task.granted:
+        return
+    reservations.bookings_of(state, job).charge(task, state.per_job, -1)
+    state.quotas.charge(job, task, -1)
+    key = (job.id, task.id)
+    for grant in task.granted:
+        state.tasks_on.get(grant.host, set()).discard(key)
+        state.tasks_in.get(grant.instance, set()).discard(key)
+        reservations.drop_orphan(state, grant.instance)
+
+
+HANDLERS: Handlers = {
+    TaskDispatched: _task_dispatched,
+    TaskStarted: _task_started,
+    TaskUsageReported: _task_usage,
+    TaskEnded: _task_ended,
+    TaskRequeued: _task_requeued,
+    TaskCheckpointed: _task_checkpointed,
+    TaskErrorCleared: _task_error_cleared,
+    TaskDeletionRequested: _task_deletion_requested,
+    TaskReschedulingRequested: _task_rescheduling_requested,
+    TaskSuspensionChanged: _task_suspension_changed,
+    CommandApplied: _command_applied,
+    TasksReprioritized: _reprioritized,
+    NicenessApplied: _niceness_applied,
+    MasterEnded: _master_ended,
+}
