@@ -139,7 +139,7 @@ def summed_limit(config: TaskConfig, name: str) -> Number | None:
 
 def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
     """The configuration of a task whose scratch directory has got another name: what names it, or a file in it, follows."""
-    if config.tmpdir is None:
+    if config.tmpdir is None or config.tmpdir == tmpdir:
         return config
     old = re.compile(rf"(?<![^:]){re.escape(config.tmpdir)}(?=[/:]|$)")
 

@@ -66,10 +66,14 @@ class TaskRun:
     def run(self) -> dict[str, object]:
         """Carry out all steps; returns the content of `exit`."""
         try:
-            done = 0
-            while steps := plan.plan(self._config)[done:]:  # the scratch directory may get another name than was planned
-                self._carry_out(steps[0])
+            done, planned = 0, self._config
+            steps = plan.plan(planned)
+            while done < len(steps):
+                self._carry_out(steps[done])
                 done += 1
+                if self._config is not planned:  # the scratch directory has got another name
+                    planned = self._config
+                    steps = plan.plan(planned)
         finally:
             self._not_job.clear()
             self._end_all(self._not_job)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shepherd.config import ConfigError, parse_config, read_config
+from shepherd.config import ConfigError, parse_config, read_config, with_tmpdir
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -44,3 +44,11 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     (tmp_path / "config").write_text("{")
     with pytest.raises(ConfigError, match="is not JSON"):
         read_config(tmp_path / "config")
+
+
+def test_another_scratch_directory_is_where_the_jobs_words_point() -> None:
+    planned = config(tmpdir="/tmp/1.1.q", cwd="/tmp/1.1.q", environment={"PATH": "/bin:/tmp/1.1.q", "X": "/tmp/1.1.queue"})
+    assert with_tmpdir(planned, "/tmp/1.1.q") is planned  # nothing is worked out again for nearly every job
+    moved = with_tmpdir(planned, "/tmp/1.1.q-2")
+    assert (moved.tmpdir, moved.cwd) == ("/tmp/1.1.q-2", "/tmp/1.1.q-2")
+    assert moved.environment == {"PATH": "/bin:/tmp/1.1.q-2", "X": "/tmp/1.1.queue"}
