@@ -1,0 +1,67 @@
+"""The project's own text, as the tests of this directory read it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file. `path`: from the project's root."""
+
+    path: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    def statements(self) -> Iterator[ast.stmt]:
+        """All statements, not what is within an expression: three times as quick as a walk."""
+        waiting: list[ast.AST] = [self.tree]
+        while waiting:
+            for child in ast.iter_child_nodes(waiting.pop()):
+                if not isinstance(child, ast.expr):
+                    waiting.append(child)
+                if isinstance(child, ast.stmt):
+                    yield child
+
+    @staticmethod
+    def of(*directories: str) -> list[Source]:
+        """All Python files below directories that have a text, in order."""
+        found = sorted(file for directory in directories for file in (ROOT / directory).rglob("*.py"))
+        return [_read(file) for file in found if file.stat().st_size]
+
+
+@cache
+def _read(file: Path) -> Source:
+    return Source(str(file.relative_to(ROOT)), file.read_text())
+
+
+def table_of(page: str, *header: str) -> Iterator[list[str]]:
+    """Rows of the table of a page that has this header: the texts of their cells."""
+    lines = iter((ROOT / page).read_text().splitlines())
+    for line in lines:
+        if cells(line) == list(header):
+            next(lines)  # the rule below it
+            for row in lines:
+                if not row.startswith("|"):
+                    return
+                yield cells(row)
+    raise AssertionError(f"{page} has no table with the columns {', '.join(header)}")
+
+
+def cells(line: str) -> list[str]:
+    """Texts between the bars of a table's line; a bar behind a backslash is part of a text."""
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]

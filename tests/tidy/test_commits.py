@@ -1,0 +1,37 @@
+"""Subjects of commits: one idea in 72 letters, so that a list of them can be read."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.tidy.sources import ROOT
+
+#: the last commit before this was a rule
+BEFORE = "d90ffd09"
+LONGEST = 72
+
+
+def fault_of(subject: str) -> str | None:
+    """What is wrong with a subject."""
+    if len(subject) > LONGEST:
+        return f"{len(subject)} letters: {subject}"
+    if ";" in subject or subject.endswith("."):
+        return f"more than one idea, or a sentence that ends: {subject}"
+    return None
+
+
+def test_subjects_of_commits() -> None:
+    said = subprocess.run(["git", "log", "--format=%s", f"{BEFORE}.."], cwd=ROOT, capture_output=True, text=True)
+    if said.returncode:
+        pytest.skip("no history here: an archive, or a shallow clone")
+    assert [fault for fault in map(fault_of, said.stdout.splitlines()) if fault] == []
+
+
+@pytest.mark.parametrize(
+    ("subject", "fine"),
+    [("A door has a limit", True), ("x" * 72, True), ("x" * 73, False), ("A door; a window", False), ("A door.", False)],
+)
+def test_a_bad_subject_is_seen(subject: str, fine: bool) -> None:
+    assert (fault_of(subject) is None) == fine

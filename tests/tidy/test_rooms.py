@@ -1,0 +1,93 @@
+"""Rooms import only what the table of docs/architecture.md, section 2, lets them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from tests.tidy.sources import ROOT, Source, table_of
+
+PROGRAMS = ("gridengine", "daemons", "shepherd", "clients")
+
+
+class Room(NamedTuple):
+    """A row of the table. `libraries`: the files that may import each, none for all."""
+
+    rooms: frozenset[str]
+    libraries: dict[str, frozenset[str]]
+
+
+def _row(cells: list[str]) -> tuple[str, Room]:
+    name, rooms, libraries = cells
+    allowed = {}
+    for words in filter(None, libraries.split(", ")):
+        library, _, files = words.partition(" in ")
+        allowed[library] = frozenset(file.strip("`") for file in files.split())
+    return name.strip("`"), Room(frozenset(each.strip("`") for each in rooms.split(", ") if each), allowed)
+
+
+TABLE = dict(_row(cells) for cells in table_of("docs/architecture.md", "room", "imports", "libraries"))
+
+
+def room_of(path: str) -> str:
+    """The room of a file or module: the longest that the table has."""
+    parts = path.split("/")
+    names = ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    return next((each for name in names for each in (name, f"{name}.py") if each in TABLE), parts[0])
+
+
+def _imported(source: Source) -> Iterator[str]:
+    for node in source.statements():
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            # `from daemons.qmaster import effects` names a module of a room, or a name in a module: both lie in that room
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def faults_of(source: Source) -> list[str]:
+    """A sentence for each import that the table does not allow."""
+    own = room_of(source.path)
+    room, faults = TABLE[own], []
+    for module in _imported(source):
+        top = module.partition(".")[0]
+        if top in PROGRAMS:
+            theirs = room_of(module.replace(".", "/"))
+            allowed = theirs == own or theirs in room.rooms
+        else:
+            files = room.libraries.get(top)
+            theirs = top
+            allowed = top in sys.stdlib_module_names or (files is not None and (not files or source.name in files))
+        if not allowed:
+            faults.append(f"{source.path} imports {module}: {own} may not import {theirs}")
+    return faults
+
+
+
+def test_rooms_import_what_their_rows_allow() -> None:
+    assert [fault for source in Source.of(*PROGRAMS) for fault in faults_of(source)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "fault"),
+    [
+        ("clients/qstat.py", "from gridengine.state.jobs import Job", "clients may not import gridengine/state"),
+        ("clients/qstat.py", "def f():\n    import ray", "clients may not import ray"),
+        ("daemons/schedd/cycle.py", "from daemons.qmaster import admit", "may not import daemons/qmaster"),
+        ("daemons/qmaster/service.py", "import ray", "daemons/qmaster may not import ray"),
+        ("daemons/qmaster/actor.py", "import ray", None),
+        ("gridengine/units.py", "from gridengine.placement.use import Use", "gridengine may not import gridengine/placement"),
+        ("shepherd/run.py", "import psutil", "shepherd may not import psutil"),
+    ],
+)
+def test_a_wrong_import_is_seen(path: str, text: str, fault: str | None) -> None:
+    found = faults_of(Source(path, text))
+    assert [fault is not None and fault in each for each in found] == [True] * (fault is not None)
+
+
+def test_every_room_of_the_table_is_there() -> None:
+    assert [room for room in TABLE if not (ROOT / room).exists()] == []
