@@ -10,12 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from gridengine.state.apply import CHECKS, HANDLERS
+from gridengine.state.machines.event import Handler, StateOf
+from gridengine.state.state import State
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 
@@ -56,6 +60,24 @@ def fence(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(sys.modules["ray"], "init", _refusal("ray.init"))
     else:
         monkeypatch.setitem(sys.modules, "ray", None)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def transitions() -> None:
+    """Whatever a test applies to a state, the thing is afterwards in the state that the table of its machine says."""
+
+    def checked(handler: Handler, state_of: StateOf, rows: Mapping[str, str | tuple[str, ...]]) -> Handler:
+        def handle(state: State, event: Any) -> None:
+            was = state_of(state, event)
+            handler(state, event)
+            now = state_of(state, event)
+            to = rows[was]
+            assert now in (to if isinstance(to, tuple) else (to,)), f"{was} -> {now} by {event}"
+
+        return handle
+
+    for event, (state_of, rows) in CHECKS.items():
+        HANDLERS[event] = checked(HANDLERS[event], state_of, rows)
 
 
 def _refusal(what: str) -> Callable[..., NoReturn]:

@@ -62,9 +62,10 @@ def _starts(
     """The starts that there is room for, and the jobs of those that cannot be checked at all."""
     events = []
     faults = []
+    given: set[tuple[int, int]] = set()
     for order in orders.starts:
         job = state.jobs.get(order.job_id)
-        if job is None:
+        if job is None or (job.id, order.task_id) in given:
             continue
         try:
             if not _may_start(state, job, order, newly_reserved) or not room.take(job, order):
@@ -74,6 +75,7 @@ def _starts(
             faults.append(JobFault.of(job, error))
             continue
         grants = list(order.granted)
+        given.add((job.id, order.task_id))
         events.append(TaskDispatched(job.id, order.task_id, order.attempt, grants, now, order.pe, held))
     return events, faults
 

@@ -21,6 +21,7 @@ from daemons.qmaster import spool_file
 from daemons.qmaster.spool_file import SpoolError
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
+from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
 
 VERSION = 1
@@ -91,14 +92,18 @@ class Spool:
         return row is not None and not row[0]
 
     def load(self) -> State:
-        """The state as of the last committed transaction. No host counts as heard."""
+        """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for an event that cannot
+        follow on those before it."""
         row = self._db.execute("select state from snapshot").fetchone()
         state = load_state(State(decode_snapshot(zlib.decompress(row[0])))) if row else State()
         self._journalled = 0
         tail = "select revision, events from journal where revision > ? order by revision"
         for revision, events in self._db.execute(tail, (state.revision,)):
-            for event in decode_events(events):
-                apply(state, event)
+            try:
+                for event in decode_events(events):
+                    apply(state, event)
+            except InvalidTransition as error:
+                raise SpoolError(f"spool {self.path}, revision {revision} of the journal: {error}") from error
             state.revision = revision
             self._journalled += 1
         for host in state.hosts.values():

@@ -23,6 +23,7 @@ from gridengine.state import apply as apply_module
 from gridengine.state.bookings import Bookings
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.machines import task as task_machine
+from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.state import State
 from tests.harness import Cell
@@ -285,9 +286,10 @@ def test_the_simulation_sees_what_is_left_behind(tmp_path: Path, monkeypatch: py
         try:
             # no inventory is to tidy up before the end
             simulate(tmp_path, seed, without=("kill_master", "kill_actor", "power_off"))
-        except AssertionError as error:
+        except (AssertionError, InvalidTransition) as error:
             seen.append(str(error))
-        if any("left behind" in text for text in seen):
+        # either the host has it still, or the table of tasks sees what became of the try
+        if any("left behind" in text or "ending -> ending" in text for text in seen):
             return
     pytest.fail(f"not seen, but {seen}")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import zip_longest
 
 import msgspec
 
@@ -160,10 +159,12 @@ def _unknown_here(
     """Tasks that the host knows and the state does not are forgotten, adopted (those are returned), or kept as strays."""
     strays: list[Stray] = []
     adopted: set[TaskKey] = set()
-    for key, origin in zip_longest(report.keys, report.origins[: len(report.keys)], fillvalue=Origin()):
-        assert not isinstance(key, Origin)
+    told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
+    # the last try of a task first: when that is adopted, those before it are over
+    for key in sorted(told, key=lambda key: key[2], reverse=True):
+        origin = told[key]
         found = judged(key, origin)
-        if found is Standing.OVER:
+        if found is Standing.OVER or found is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
             verdict.forget.append(key)
         elif found is Standing.LATER and (events := adoption(state, key, origin, now)):
             outcome.events += events

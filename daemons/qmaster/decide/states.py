@@ -61,9 +61,11 @@ def _take_back(state: State, now: float, decision: Decision) -> None:
 
     A host that comes back is told to kill what it may still run of them.
     """
-    for request in [event for event in decision.events if isinstance(event, TaskReschedulingRequested)]:
-        job = state.jobs[request.job_id]
-        task = job.tasks[request.task_id]
+    requests = [event for event in decision.events if isinstance(event, TaskReschedulingRequested)]
+    # a command may name a task twice
+    for job_id, task_id in dict.fromkeys((request.job_id, request.task_id) for request in requests):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
         if not state.hosts[task.host].up:
             decision.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             behind = goes_behind(state, job)

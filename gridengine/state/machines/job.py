@@ -14,7 +14,7 @@ from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Tickets
 from gridengine.state.machines import reservation as reservations
-from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.state import State
 
 
@@ -79,6 +79,21 @@ JobEvent = (
     | JobNumbersRaised
     | PrioritiesSet
 )
+
+TRANSITIONS: Transitions = {
+    JobSubmitted: {"none": "known"},
+    JobChanged: unchanged("known"),
+    HoldsChanged: unchanged("known"),
+    JobErrorChanged: unchanged("known"),
+    PendingTasksDeleted: {"known": ("known", "none")},
+}
+"""`none`: there is no such job, or it is gone with its last task. What its tasks do is `task`'s."""
+
+
+def state_of(state: State, event: Any) -> str:
+    """Whether there is the job that an event is about."""
+    number = event.job.id if type(event) is JobSubmitted else event.job_id
+    return "known" if number in state.jobs else "none"
 
 
 def _job_submitted(state: State, event: JobSubmitted) -> None:

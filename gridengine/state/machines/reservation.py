@@ -13,7 +13,7 @@ import msgspec
 from gridengine.state.bookings import Bookings
 from gridengine.state.instances import remove_instance
 from gridengine.state.jobs import Job
-from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.reservations import AdvanceReservation, JobReservation, typed_changes
 from gridengine.state.state import State
 
@@ -79,6 +79,27 @@ ReservationEvent = (
     | ReservationRemoved
     | JobReservationsSet
 )
+
+_STANDING = ("granted", "active")
+TRANSITIONS: Transitions = {
+    ReservationGranted: {"none": "granted"},
+    ReservationChanged: unchanged(*_STANDING, "ending"),
+    ReservationStarted: {"granted": "active"},
+    ReservationErrorsSet: unchanged(*_STANDING),
+    ReservationEnding: dict.fromkeys(_STANDING, "ending"),
+    ReservationRemoved: {"ending": "none"},
+}
+"""`granted`: before its start. `active`: after it. `ending`: over or deleted, and waits for the end of its jobs. Whether it is
+in error is beside that."""
+
+
+def state_of(state: State, event: Any) -> str:
+    """The state of the reservation that an event is about."""
+    number = event.reservation.id if type(event) is ReservationGranted else event.ar_id
+    found = state.reservations.get(number)
+    if found is None:
+        return "none"
+    return "ending" if found.ending else "active" if found.started else "granted"
 
 
 def index_reservations(state: State) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
 
@@ -58,6 +58,27 @@ class SlaveEnded(Event, frozen=True, tag=True):
 
 SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveEnded
 
+_ALL = ("none", "requested", "running", "over")
+TRANSITIONS: Transitions = {
+    SlaveRequested: {"none": "requested"},
+    # the try may be over by now, or end with the same reports
+    SlaveCommandApplied: {**unchanged(*_ALL), "requested": "running"},
+    SlaveUsageReported: unchanged(*_ALL),
+    SlaveEnded: {**unchanged("none"), **dict.fromkeys(("requested", "running", "over"), ("over", "none"))},
+}
+"""`requested`: its host has not acknowledged it. `over`: it has ended, and is kept for `qrsh -inherit` for a while. `none`: not
+known, or not any more."""
+
+
+def state_of(state: State, event: Any) -> str:
+    """The state of the slave task that an event is about."""
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    number = event.slave.number if type(event) is SlaveRequested else event.number
+    slave = task.slaves.get(number) if task is not None else None
+    if slave is None:
+        return "none"
+    return "over" if slave.over else "running" if slave.applied else "requested"
+
 
 def abandon_slaves(state: State, job: Job, task: Task) -> None:
     """The try is over; hosts where slaves of it may still run are told to kill and forget them."""
@@ -93,8 +114,8 @@ def _slave_usage(state: State, event: SlaveUsageReported) -> None:
 
 def _slave_ended(state: State, event: SlaveEnded) -> None:
     task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
-    if task is None or slave is None:
-        return  # the end of the whole try came with the same reports
+    if task is None or slave is None or slave.over:
+        return  # it was said before, or the end of the whole try came with the same reports
     slave.over = True
     slave.exit_status, slave.failed, slave.reason = event.exit_status, event.failed, event.reason
     slave.environment = {}

@@ -6,11 +6,11 @@ Owns the events and the writing of `Task`, of the places that it takes in bookin
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from gridengine.state.jobs import SHORT_TRY_S, Confinement, Grant, Job, Task, Usage
 from gridengine.state.machines import reservation as reservations
-from gridengine.state.machines.event import Event, Handlers
+from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.machines.job import finish_if_done
 from gridengine.state.machines.slave import abandon_slaves
 from gridengine.state.slaves import MasterEnd
@@ -177,6 +177,40 @@ TaskEvent = (
     | NicenessApplied
     | MasterEnded
 )
+
+_AT_HOST = ("transferring", "running", "ending")
+_WORD_OF_HOST = unchanged("pending", *_AT_HOST, "over")
+"""A host may say something of a try that is over by now, or ends with the same reports: nothing comes of it."""
+
+TRANSITIONS: Transitions = {
+    TaskDispatched: dict.fromkeys(("waiting", "pending"), "transferring"),
+    TaskStarted: {**_WORD_OF_HOST, "transferring": "running", "ending": "ending"},
+    TaskUsageReported: _WORD_OF_HOST,
+    TaskCheckpointed: _WORD_OF_HOST,
+    CommandApplied: _WORD_OF_HOST,
+    NicenessApplied: _WORD_OF_HOST,
+    MasterEnded: dict.fromkeys(("transferring", "running"), "ending"),
+    TaskEnded: dict.fromkeys(_AT_HOST, "over"),
+    # pending: kept journals may say it twice, from when qmod -rj -f could name a job twice
+    TaskRequeued: dict.fromkeys((*_AT_HOST, "pending"), "pending"),
+    TaskErrorCleared: unchanged("pending"),
+    TaskDeletionRequested: unchanged(*_AT_HOST),
+    TaskReschedulingRequested: unchanged(*_AT_HOST),
+    TaskSuspensionChanged: unchanged(*_AT_HOST),
+}
+"""`waiting`: never begun. `pending`: waits again, perhaps in error. `transferring`: given to a host that has not acknowledged
+it. `running`. `ending`: its master has ended and slave tasks of it live (TI-5). `over`: this try or the whole task is gone."""
+
+
+def state_of(state: State, event: Any) -> str:
+    """The state of the task, or of the try of it, that an event is about."""
+    job = state.jobs.get(event.job_id)
+    task = job.tasks.get(event.task_id) if job is not None else None
+    if task is None:
+        return "waiting" if job is not None and event.task_id in job.pending else "over"
+    if getattr(event, "attempt", task.attempt) < task.attempt:
+        return "over"
+    return "ending" if task.master_end is not None else task.status
 
 
 def _task_dispatched(state: State, event: TaskDispatched) -> None:

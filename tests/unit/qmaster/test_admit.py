@@ -114,3 +114,11 @@ def test_doubled_orders_do_nothing(tmp_path: Path) -> None:
         here.master.orders(orders)
     here.master.flush()
     assert here.state.bookings.cluster == {"lic": 1, "slots": 1} and here.placed(job)
+
+
+def test_a_task_that_one_batch_starts_twice_gets_one_place(tmp_path: Path) -> None:
+    here = cell(tmp_path)
+    job = here.submit()
+    orders = [order(job, ("all.q@h1", 1)), order(job, ("all.q@h2", 1))]
+    assert here.master.orders(Orders(here.state.revision, orders)) == 1
+    assert here.placed(job) == [("all.q@h1", 1)] and not here.state.slots_used("all.q@h2")

@@ -176,7 +176,12 @@ def test_reservations_come_change_and_go(cell: Cell, registry: EventClients) -> 
     from daemons.qmaster.decision import Decision
     from daemons.qmaster.master import DAEMON
     from gridengine.state.jobs import Grant
-    from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved, ReservationStarted
+    from gridengine.state.machines.reservation import (
+        ReservationEnding,
+        ReservationGranted,
+        ReservationRemoved,
+        ReservationStarted,
+    )
     from gridengine.state.reservations import AdvanceReservation
 
     client = _client(registry, "AR")
@@ -184,10 +189,11 @@ def test_reservations_come_change_and_go(cell: Cell, registry: EventClients) -> 
     reservation = AdvanceReservation(
         1, "alice", "users", cell.now, cell.now, cell.now + 3600, granted=[Grant("all.q@h1", 2)]
     )
-    for event in (ReservationGranted(reservation), ReservationStarted(1, cell.now), ReservationRemoved(1, cell.now)):
-        cell.master.record(Decision(events=[event]), DAEMON)
+    ended = [ReservationEnding(1, "d", "alice", cell.now), ReservationRemoved(1, cell.now)]
+    for events in ([ReservationGranted(reservation)], [ReservationStarted(1, cell.now)], ended):
+        cell.master.record(Decision(events=events), DAEMON)
         cell.master.flush()
-    added, changed, removed = _taken(client)
+    added, changed, _, removed = _taken(client)
     assert (added["action"], added["data"]["granted"]) == ("ADD", [["all.q@h1", 2]])
     assert (changed["action"], changed["data"]["state"]) == ("MOD", "r")
     assert (removed["action"], removed["data"]) == ("DEL", {"ar_id": 1})

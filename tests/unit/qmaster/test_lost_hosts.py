@@ -195,6 +195,15 @@ def test_who_may_push_back_what(lossy: Cell) -> None:
     assert lossy.state.task(job, 1).rescheduling
 
 
+@pytest.mark.statement("QM-5")
+def test_a_job_that_a_command_names_twice_is_pushed_back_once(lossy: Cell) -> None:
+    job, host = running(lossy, rerun=True)
+    lossy.master.lose_host(host)
+    lossy.admin("change_states", targets=[str(job), f"{job}.1", str(job)], action="reschedule", what="job", force=True)
+    assert lossy.state.task(job, 1).status == "pending"
+    assert len(lossy.records(job)) == 1 and lossy.state.task(job, 1).restarts == 1
+
+
 @pytest.mark.statement("QM-8", "CK-6")
 def test_a_checkpointing_job_without_r_is_not_pushed_back(lossy: Cell) -> None:
     lossy.add("checkpoint", "save", when="x")

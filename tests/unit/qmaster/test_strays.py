@@ -143,6 +143,20 @@ def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cel
     assert [fields[12] for fields in cell.records(job)] == ["3"]
 
 
+def test_of_two_later_tries_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: Path) -> None:
+    """The host has not been told yet that the end of the first was taken."""
+    job = cell.submit()
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    host, origin = cell.running[(job, 1, 1)], Origin.of(cell.starts[0])
+    restore(cell, copy)
+    first, second = (job, 1, 1), (job, 1, 2)
+    verdict = cell.report(host, Inventory([first, second], "boot1", [origin, origin]))[0]
+    assert (verdict.forget, verdict.strays) == ([first], [])
+    assert cell.state.task(job, 1, 2).status == "running"
+    assert sum(cell.state.slots_used(name) for name in cell.state.instances) == 1
+
+
 def test_what_cannot_be_adopted_is_a_stray(cell: Cell) -> None:
     """Its queue is gone, or the host runs a version that does not say which places a task has."""
     job = cell.submit()

@@ -1,0 +1,88 @@
+"""The tables of the machines: what may happen to a thing in which state, and what becomes of an event that may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
+from daemons.qmaster.spool import Spool, Transaction
+from daemons.qmaster.spool_file import SpoolError
+from gridengine.ranges import Ranges
+from gridengine.state.apply import CHECKS, HANDLERS, apply
+from gridengine.state.events import AnyEvent
+from gridengine.state.jobs import Grant
+from gridengine.state.machines.event import Event, InvalidTransition
+from gridengine.state.machines.job import HoldsChanged, PendingTasksDeleted
+from gridengine.state.machines.reservation import ReservationStarted
+from gridengine.state.machines.slave import SlaveRequested
+from gridengine.state.machines.task import MasterEnded, TaskDeletionRequested, TaskDispatched, TaskEnded, TaskErrorCleared
+from gridengine.state.slaves import MasterEnd, SlaveTask
+from tests.harness import Cell
+
+EVENTS = get_args(AnyEvent)
+NOW = 1_800_000_100.0
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.__name__)
+def test_each_event_has_a_handler_and_a_name_in_the_journal(event: type[Event]) -> None:
+    assert event in HANDLERS
+    assert event.__doc__ or event.__struct_fields__
+    assert event.__struct_config__.tag_field == "event"
+
+
+def test_each_event_of_a_task_or_reservation_has_rows() -> None:
+    """Events about one task, slave task, job or reservation depend on its state; none is forgotten."""
+    about_one = {event for event in EVENTS if {"job_id", "job", "ar_id", "reservation"} & set(event.__struct_fields__)}
+    assert about_one == set(CHECKS)
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    return Cell(tmp_path)
+
+
+def running(cell: Cell) -> int:
+    job = cell.submit()
+    cell.cycle()
+    return job
+
+
+def refused(cell: Cell, event: AnyEvent) -> str:
+    """The event is refused, and the state is as before."""
+    before = cell.state.snapshot()
+    with pytest.raises(InvalidTransition) as raised:
+        apply(cell.state, event)
+    assert cell.state.snapshot() == before
+    return raised.value.was
+
+
+def test_what_cannot_happen_is_refused(cell: Cell) -> None:
+    job, waiting = running(cell), cell.submit(holds="u")
+    place = [Grant("all.q@h2", 1)]
+    assert refused(cell, TaskDispatched(job, 1, 2, place, NOW)) == "running"
+    assert refused(cell, TaskDispatched(job, 2, 1, place, NOW)) == "over"
+    assert refused(cell, TaskEnded(waiting, 1, 1, NOW)) == "waiting"
+    assert refused(cell, TaskErrorCleared(job, 1)) == "running"
+    assert refused(cell, TaskDeletionRequested(waiting, 1, "alice")) == "waiting"
+    assert refused(cell, TaskEnded(job, 1, 0, NOW)) == "over"
+    assert refused(cell, HoldsChanged(99, Ranges.of([1]), 1)) == "none"
+    assert refused(cell, PendingTasksDeleted(99, Ranges.of([1]), "alice", NOW)) == "none"
+    assert refused(cell, ReservationStarted(1, NOW)) == "none"
+    cell.master.record(Decision(events=[SlaveRequested(job, 1, 1, SlaveTask(1, "all.q@h1", "id"))]), DAEMON)
+    assert refused(cell, SlaveRequested(job, 1, 1, SlaveTask(1, "all.q@h1", "id"))) == "requested"
+    cell.master.record(Decision(events=[MasterEnded(job, 1, 1, MasterEnd())]), DAEMON)
+    assert refused(cell, MasterEnded(job, 1, 1, MasterEnd())) == "ending"
+
+
+def test_a_journal_that_cannot_be_is_refused_with_its_place(tmp_path: Path) -> None:
+    """The qmaster does not start by it, and changes nothing of it."""
+    spool = Spool(tmp_path / "spool.db")
+    spool.commit([Transaction(1, NOW, "root", "master", [HoldsChanged(7, Ranges.of([1]), 1)])])
+    with pytest.raises(SpoolError, match=r"spool .*spool.db, revision 1 of the journal: HoldsChanged cannot happen"):
+        spool.load()
+    with pytest.raises(SpoolError):
+        spool.load()
