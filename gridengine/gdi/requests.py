@@ -18,8 +18,6 @@ from gridengine.gdi.bounds import (
     Arguments,
     Attribute,
     Attributes,
-    Binding,
-    Context,
     Count,
     Environment,
     FewestTargets,
@@ -32,95 +30,44 @@ from gridengine.gdi.bounds import (
     Names,
     Note,
     Path,
-    PathsOnHosts,
     Pattern,
     Patterns,
     Port,
     Predecessors,
-    Priority,
     Script,
     Seconds,
     Targets,
     TaskNumber,
     Users,
     Value,
-    Variables,
     check,
 )
+from gridengine.gdi.job_request import JobRequest
 
 
 class Request(Struct, forbid_unknown_fields=True):
     """Base of all request bodies."""
 
 
-class Submit(Request):
+class Submit(Request, JobRequest):
     """`submit`: a job as its options say (qsub, qrsh …). Texts are as the user gave them, unless noted.
 
     `script`: text of the script, None for binaries; with `script_encoding` `base64` when it is no UTF-8.
-    `script_file`: what qstat -j shows; `name` "" means: derived from `script_file`, or STDIN.
-    `hard`, `soft`: lists of "name=value" (several -l add up). `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters.
-    `environment`: variables of -v/-V; the SGE_O_* ones are among them. `verify`: letter of -w, "" for what is usual.
-    `path_aliases`: (source, exec host or *, replacement), for `cwd` and the program of a binary job.
-    `rerun`, `pty`: None as default. `start_after`, `deadline`: epoch seconds or 0. `hold_jid_ok`, `hold_jid_fail`: jobs that must
-    succeed, or fail, first.
+    `name` "" means: derived from `script_file`, or STDIN. `hard`, `soft`: lists of "name=value" (several -l add up).
+    `tasks`: "1-10:2" or "". `holds`: "u", "o", "s" letters. `environment`: variables of -v/-V; the SGE_O_* ones are among
+    them. `verify`: letter of -w, "" for what is usual.
     """
 
     name: Name = ""
     script: Script | None = None
     script_encoding: Literal["", "base64"] = ""
-    script_file: Path = ""
-    binary: bool = False
-    args: Arguments = field(default_factory=list)
-    kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
-    pty: bool | None = None
-    cwd: Path = ""
-    path_aliases: Annotated[list[tuple[Path, Name, Path]], Items(1000, 64 * KB)] = field(default_factory=list)
-    submit_cwd: Path = ""
-    home: Path = ""
-    login_shell: Path = ""
-    submit_path: Value = ""
-    account: Name = "sge"
-    project: Name = ""
-    stdout: PathsOnHosts = field(default_factory=list)
-    stderr: PathsOnHosts = field(default_factory=list)
-    stdin: PathsOnHosts = field(default_factory=list)
-    merge: bool = False
-    shells: PathsOnHosts = field(default_factory=list)
-    no_shell: bool = False
     environment: Environment = field(default_factory=dict)
-    environment_names: Variables = field(default_factory=list)
     hard: Lines = field(default_factory=list)
     soft: Lines = field(default_factory=list)
-    hard_queues: Patterns = field(default_factory=list)
-    soft_queues: Patterns = field(default_factory=list)
-    master_queues: Patterns = field(default_factory=list)
-    pe: Pattern = ""
-    pe_range: Pattern = ""
-    allocation_rule: Name = ""
     tasks: Pattern = ""
-    task_concurrency: TaskNumber = 0
     hold_jid: Predecessors = field(default_factory=list)
     hold_jid_ad: Predecessors = field(default_factory=list)
-    hold_jid_ok: Predecessors = field(default_factory=list)
-    hold_jid_fail: Predecessors = field(default_factory=list)
     holds: Name = ""
-    start_after: Seconds = 0.0
-    deadline: Seconds = 0.0
-    priority: Priority = 0
-    job_share: Count = 0
-    override_tickets: Count = 0
-    reserve: bool = False
-    rerun: bool | None = None
-    now: bool = False
-    notify: bool = False
-    mail_options: Name = ""
-    mail_list: Names = field(default_factory=list)
-    checkpoint: Name = ""
-    checkpoint_when: Name = ""
-    context: Context = field(default_factory=dict)
-    binding: Binding = ""
-    transfer_files: Name = ""
-    ar: JobNumber = 0
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
 

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import Struct, field
 
+from gridengine.gdi.job_request import JobRequest
 from gridengine.ranges import Ranges
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
@@ -151,19 +152,9 @@ class Tickets(NamedTuple):
 NO_TICKETS = Tickets()
 
 
-class Job(Struct, omit_defaults=True):
-    """A submitted job. Times are epoch seconds. Field names follow sge_submit(1) and `qstat -j`.
-
-    `hard`/`soft`: resource requests by full complex name. `rerun`, `pty`: None when the user said nothing.
-    `submit_time` moves when a task is to wait behind others; then `first_submit_time` is what it was at first.
-    `pending`: tasks that were never started. `holds`: tasks per hold type (`Hold` value as key).
-    `task_range`: first, last and step as submitted; `array` holds the tasks that come of it.
-    `ar`, `ar_time`: its advance reservation and when that was made, 0 without one.
-    `allocation_rule`: that of -alloc, before the PE's; without a PE the slots are of none (AR-126).
-    `transfer_files`: letters `i`, `o`, `e` of the streams that prolog and epilog stage (EX-21).
-    `predecessors`: all jobs that are waited for; `conditions`: how those of them must end for which it matters (DP-2 and
-    ADR 0020). `doomed`: why the job can never run, "" if it can. `unsuccessful`: how many of its tasks did not succeed.
-    `error`: why the scheduler cannot handle the job, "" if it can: none of its waiting tasks is looked at then.
+class Job(JobRequest, omit_defaults=True):
+    """A submitted job: what its owner asked of it, who that is, and how far it has come. Times are epoch seconds. Field names
+    follow sge_submit(1) and `qstat -j`.
     """
 
     id: int
@@ -172,70 +163,35 @@ class Job(Struct, omit_defaults=True):
     uid: int
     group: str
     gid: int
+    #: moves when a task is to wait behind others; then the next one is what it was at first
     submit_time: float
     first_submit_time: float = 0.0
     submit_host: str = ""
+    #: goes up with each change on which an order may depend
     version: int = 0
-    project: str = ""
     department: str = "defaultdepartment"
-    account: str = "sge"
-    kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
-    pty: bool | None = None
-    script_file: str = ""
-    binary: bool = False
-    args: list[str] = field(default_factory=list)
-    cwd: str = ""
-    path_aliases: list[tuple[str, str, str]] = field(default_factory=list)
-    submit_cwd: str = ""
-    home: str = ""
-    login_shell: str = ""
-    submit_path: str = ""
-    stdout: list[PathOnHost] = field(default_factory=list)
-    stderr: list[PathOnHost] = field(default_factory=list)
-    stdin: list[PathOnHost] = field(default_factory=list)
-    merge: bool = False
-    shells: list[PathOnHost] = field(default_factory=list)
-    no_shell: bool = False
-    environment_names: list[str] = field(default_factory=list)
+    #: resource requests by full complex name
     hard: dict[str, str] = field(default_factory=dict)
     soft: dict[str, str] = field(default_factory=dict)
-    hard_queues: list[str] = field(default_factory=list)
-    soft_queues: list[str] = field(default_factory=list)
-    master_queues: list[str] = field(default_factory=list)
-    pe: str = ""
-    pe_range: str = ""
-    allocation_rule: str = ""
+    #: the tasks of -t; first, last and step as submitted
     array: Ranges | None = None
     task_range: tuple[int, int, int] | None = None
-    task_concurrency: int = 0
+    #: all jobs that are waited for, and how those of them must end for which it matters (DP-2, ADR 0020)
     predecessors: list[int] = field(default_factory=list)
     predecessors_requested: list[str] = field(default_factory=list)
     array_predecessors: list[int] = field(default_factory=list)
-    hold_jid_ok: list[str] = field(default_factory=list)
-    hold_jid_fail: list[str] = field(default_factory=list)
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
+    #: why the job can never run, "" if it can
     doomed: str = ""
+    #: how many of its tasks did not succeed
     unsuccessful: int = 0
+    #: why the scheduler cannot handle the job, "" if it can: none of its waiting tasks is looked at then
     error: str = ""
-    start_after: float = 0.0
-    deadline: float = 0.0
-    priority: int = 0
-    job_share: int = 0
-    override_tickets: int = 0
-    reserve: bool = False
-    rerun: bool | None = None
-    now: bool = False
-    notify: bool = False
-    mail_options: str = ""
-    mail_list: list[str] = field(default_factory=list)
-    checkpoint: str = ""
-    checkpoint_when: str = ""
-    context: dict[str, str] = field(default_factory=dict)
-    binding: str = ""
-    transfer_files: str = ""
-    ar: int = 0
+    #: when its advance reservation was made, 0 without one
     ar_time: float = 0.0
+    #: tasks that were never started
     pending: Ranges = field(default_factory=Ranges)
+    #: tasks per hold type (`Hold` value as key)
     holds: dict[int, Ranges] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
 

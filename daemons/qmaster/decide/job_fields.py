@@ -19,6 +19,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
+from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Caller, Submit
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
@@ -30,13 +31,6 @@ from gridengine.syntax.mail_address import check_mail_address
 from gridengine.syntax.wildcard import is_pattern
 from gridengine.units import INFINITY, parse_time
 
-COPIED = (
-    "account project kind pty script_file binary args cwd path_aliases submit_cwd home login_shell submit_path stdout stderr "
-    "stdin merge shells no_shell environment_names hard_queues soft_queues master_queues pe pe_range allocation_rule "
-    "task_concurrency start_after deadline priority job_share override_tickets reserve rerun now notify mail_options "
-    "mail_list checkpoint checkpoint_when context binding transfer_files ar"
-).split()
-"""Fields that mean the same in `Submit` and in `Job`."""
 ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
 PATHS = ("stdout", "stderr", "stdin", "shells")
 """Fields that may name a host each path is for."""
@@ -53,7 +47,7 @@ def job_fields(
     """Fields of `Job` for those of the request that were said; the rest of the request is only looked at. `job`: the
     one that is changed. Name, tasks, holds and environment are not among them. Raises Refused.
     """
-    fields = {name: getattr(wish, name) for name in COPIED if name in said}
+    fields = {name: getattr(wish, name) for name in REQUEST_FIELDS if name in said}
     for name in PATHS:
         if name in said:
             fields[name] = _on_known_hosts(getattr(wish, name), world)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 
-from daemons.qmaster.decide.job_fields import COPIED
 from daemons.qmaster.spool import Payload
+from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Submit
 from gridengine.state.jobs import Job
 
@@ -23,9 +23,7 @@ def request_of(job: Job) -> Submit:
         tasks=range_text(job),
         hold_jid=list(job.predecessors_requested),
         hold_jid_ad=[str(other) for other in job.array_predecessors],
-        hold_jid_ok=list(job.hold_jid_ok),
-        hold_jid_fail=list(job.hold_jid_fail),
-        **{name: getattr(job, name) for name in COPIED},
+        **{name: getattr(job, name) for name in REQUEST_FIELDS},
     )
 
 

@@ -1,0 +1,112 @@
+"""What a user can ask of a job and a job keeps as it was asked: one list of fields, with their bounds.
+
+Owns the fields that mean the same when they are submitted (`requests.Submit`), kept (`state.jobs.Job`), changed (qalter) and
+handed to the next try or copy: each of these has them from here, so a new option is one field. What is resolved on the way
+into a job (resources, predecessors, tasks, holds) is a field of either side. Source: sge_submit(1).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Struct, field
+
+from gridengine.gdi.bounds import (
+    KB,
+    Arguments,
+    Binding,
+    Context,
+    Count,
+    Items,
+    JobNumber,
+    Name,
+    Names,
+    Path,
+    PathsOnHosts,
+    Pattern,
+    Patterns,
+    Predecessors,
+    Priority,
+    Seconds,
+    TaskNumber,
+    Value,
+    Variables,
+)
+
+
+class JobRequest(Struct, kw_only=True):
+    """Texts are as the user gave them. Times are epoch seconds, 0 where none was given."""
+
+    # --- program ---
+    kind: Literal["batch", "qrsh", "qlogin", "qsh", "qrlogin"] = "batch"
+    #: name of the script or program: what qstat -j shows
+    script_file: Path = ""
+    #: -b y: `script_file` is run as it is, there is no script
+    binary: bool = False
+    args: Arguments = field(default_factory=list)
+    #: -pty: None when the user said nothing
+    pty: bool | None = None
+    #: -S, as (host or "", path)
+    shells: PathsOnHosts = field(default_factory=list)
+    #: -shell n
+    no_shell: bool = False
+    # --- where it was submitted ---
+    cwd: Path = ""
+    #: (source, exec host or *, replacement), for `cwd` and the program of a binary job
+    path_aliases: Annotated[list[tuple[Path, Name, Path]], Items(1000, 64 * KB)] = field(default_factory=list)
+    submit_cwd: Path = ""
+    home: Path = ""
+    login_shell: Path = ""
+    submit_path: Value = ""
+    #: variables of -v and -V; their values are payload
+    environment_names: Variables = field(default_factory=list)
+    # --- files ---
+    #: -o, -e, -i, as (host or "", path); "" stands for every host not named
+    stdout: PathsOnHosts = field(default_factory=list)
+    stderr: PathsOnHosts = field(default_factory=list)
+    stdin: PathsOnHosts = field(default_factory=list)
+    #: -j y
+    merge: bool = False
+    #: letters i, o, e of the streams that prolog and epilog stage (EX-21)
+    transfer_files: Name = ""
+    # --- place ---
+    hard_queues: Patterns = field(default_factory=list)
+    soft_queues: Patterns = field(default_factory=list)
+    master_queues: Patterns = field(default_factory=list)
+    pe: Pattern = ""
+    pe_range: Pattern = ""
+    #: -alloc: before the PE's rule; without a PE the slots are of none (AR-126)
+    allocation_rule: Name = ""
+    binding: Binding = ""
+    #: its advance reservation, 0 without one
+    ar: JobNumber = 0
+    #: -R y: reserved for while it waits
+    reserve: bool = False
+    #: -now y
+    now: bool = False
+    # --- order ---
+    start_after: Seconds = 0.0
+    deadline: Seconds = 0.0
+    priority: Priority = 0
+    job_share: Count = 0
+    override_tickets: Count = 0
+    #: -tc: how many of its tasks may run at a time, 0 for any number
+    task_concurrency: TaskNumber = 0
+    #: jobs that must succeed, or fail, first
+    hold_jid_ok: Predecessors = field(default_factory=list)
+    hold_jid_fail: Predecessors = field(default_factory=list)
+    # --- life ---
+    #: -r: None when the user said nothing
+    rerun: bool | None = None
+    notify: bool = False
+    checkpoint: Name = ""
+    checkpoint_when: Name = ""
+    # --- who is told, who is charged ---
+    mail_options: Name = ""
+    mail_list: Names = field(default_factory=list)
+    account: Name = "sge"
+    project: Name = ""
+    context: Context = field(default_factory=dict)
+
+
+REQUEST_FIELDS = JobRequest.__struct_fields__
