@@ -5,6 +5,8 @@ Owns names and order of the fields (sge_accounting(5), AC-1) and the filter of q
 for clients. Called by qacct for files and by the qmaster for its index, so that both filter alike, and for letters.
 """
 
+from gridengine.field_names import LABELLED
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,6 +18,9 @@ FIELDS = (
     "ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw project department granted_pe "
     "slots task_number cpu mem io category iow pe_taskid maxvmem arid ar_sub_time"
 ).split()
+#: how many fields a line has; a record of the index may have one more: what was said of the job and only travels
+#: (`gridengine.field_names.LABELLED`), as a JSON object by field
+WIDTH = len(FIELDS)
 POSITION = {name: position for position, name in enumerate(FIELDS)}
 #: descriptions of `failed`. Source: sge_status(5)
 FAILED = {
@@ -69,6 +74,16 @@ _PLAIN = {
 }
 
 
+def notes(record: list[str]) -> dict[str, str]:
+    """What a record of the index has beyond the fields of a line, by the label that people see."""
+    if len(record) <= WIDTH:
+        return {}
+    import json
+
+    said = json.loads(record[WIDTH])
+    return {field.label: said[field.name] for field in LABELLED if said.get(field.name)}
+
+
 def parse_line(line: str) -> "list[str] | None":
     """The fields of a line of the file; None for comments and empty lines. Older files lack fields (QA-5)."""
     if line[:1] == "#" or len(line.strip()) < 2:
@@ -76,7 +91,7 @@ def parse_line(line: str) -> "list[str] | None":
     values = line.rstrip("\n").split(":")
     if len(values) < POSITION["category"]:
         return None
-    return values[: len(FIELDS)] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]]
+    return values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]]
 
 
 def record_filter(wanted: "dict[str, Any]") -> "Callable[[list[str]], bool]":

@@ -5,7 +5,7 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 
 from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
-from gridengine.accounting import FAILED, POSITION
+from gridengine.accounting import FAILED, POSITION, notes
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def full_record(record: list[str]) -> str:
     """A record as -j prints it, its rule in front."""
     fields = printable(record)
     lines = [f"{label:<12} {_value(fields[POSITION[field]], kind)}\n" for label, field, kind in _LINES]
+    lines += [f"{label:<12} {text}\n" for label, text in printable(notes(record)).items()]
     return _RULE + "".join(lines)
 
 

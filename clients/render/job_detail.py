@@ -5,6 +5,7 @@ Owns the lines and their order. Called by qstat and qsub. Source: ST-18 … ST-2
 
 from clients.render.printable import printable
 from clients.render.quantities import clock_text, long_date, size_text
+from gridengine.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -118,6 +119,7 @@ def _requested(job: "Detail") -> "list[tuple[str, Any]]":
         ("maximum concurrency", job["task_concurrency"] or ""),
         ("context", _pairs(job["context"].items())),
         ("ar_id", job["ar"] or ""),
+        *((field.label, job.get(field.name, "")) for field in LABELLED),
     ]
 
 

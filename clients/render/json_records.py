@@ -5,7 +5,8 @@ there. Called by the commands. Shapes of what comes in: docs/gdi.md.
 """
 
 from clients.render.json_status import grants
-from gridengine.accounting import FIELDS
+from gridengine.accounting import FIELDS, notes
+from gridengine.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _job(job: "Fields") -> "Fields":
     found["array"] = dict(zip(("first", "last", "step"), job["array"], strict=True)) if job["array"] else None
     found["ar_id"] = job["ar"] or None
     found["priorities"] = dict(zip(_PRIORITIES, job["priorities"], strict=True)) if job["priorities"] else None
+    found["notes"] = {field.label: job[field.name] for field in LABELLED if job[field.name]}
     found["error"] = job["error"]
     found["tasks"] = [_task(task) for task in job["tasks"]]
     return found
@@ -89,7 +91,7 @@ _REALS = frozenset("ru_utime ru_stime cpu mem io iow".split())
 
 def accounting_records(records: "Iterable[list[str]]") -> "Fields":
     """Whole records of accounting."""
-    return {"records": [dict(map(_accounted, FIELDS, record)) for record in records]}
+    return {"records": [{**dict(map(_accounted, FIELDS, record)), "notes": notes(record)} for record in records]}
 
 
 def _accounted(name: str, text: str) -> "tuple[str, Any]":

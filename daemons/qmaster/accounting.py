@@ -6,7 +6,11 @@ end of the job; the text file follows it (`accounting_file`). Source: statements
 
 from __future__ import annotations
 
+import msgspec
+
+from gridengine.accounting import WIDTH
 from gridengine.delivery import Ended
+from gridengine.field_names import LABELLED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
@@ -21,7 +25,7 @@ _PE_TASKID = 41  # position of that field, from 0
 
 
 def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
-    """The accounting fields, in order, of a task that ended as reported."""
+    """The accounting fields, in order, of a task that ended as reported, and its notes if there are any."""
     usage = ended.usage
     master = task.granted[0] if task.granted else None
     numbers = [_number(name, usage.get(name, 0.0)) for name in RUSAGE]
@@ -54,7 +58,14 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> lis
         f"{usage.get('maxvmem', 0.0):f}",
         str(job.ar),
         str(int(job.ar_time)),
+        *_notes(job),
     ]
+
+
+def _notes(job: Job) -> list[str]:
+    """What was said of the job and only travels; nothing when nothing was. A line of the file has no place for it."""
+    said = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
+    return [msgspec.json.encode(said).decode()] if said else []
 
 
 def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> list[str]:
@@ -107,4 +118,4 @@ def category(job: Job) -> str:
 
 def line(fields: list[str]) -> str:
     """A record as a line without its end; a colon or line break inside a field becomes a blank (AC-6)."""
-    return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields)
+    return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields[:WIDTH])

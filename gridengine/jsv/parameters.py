@@ -5,6 +5,7 @@ Owns the names and the form of the values. A request is the plain dict that `sub
 """
 
 from gridengine.errors import SyntaxFault
+from gridengine.field_names import FIELD_NAMES
 from gridengine.jsv.bindings import BINDING, binding_parameters, binding_text
 from gridengine.ranges import format_slot_ranges, parse_slot_ranges
 
@@ -17,44 +18,23 @@ if TYPE_CHECKING:
 PROTOCOL_VERSION = "1.0"
 #: what a verifier may look at but not change
 FIXED = frozenset(("VERSION", "CONTEXT", "CLIENT", "USER", "GROUP", "JOB_ID"))
+
+
+def _of_form(form: str) -> dict[str, str]:
+    return {field.parameter: field.name for field in FIELD_NAMES if field.form == form}
+
+
 #: parameter -> field of the request, by the form of the value
-TEXTS = {"A": "account", "ckpt": "checkpoint", "cwd": "cwd", "m": "mail_options", "N": "name", "P": "project", "w": "verify"}
-NUMBERS = {"ar": "ar", "js": "job_share", "p": "priority", "tc": "task_concurrency"}
-LISTS = {
-    "hold_jid": "hold_jid",
-    "hold_jid_ad": "hold_jid_ad",
-    "hold_jid_ok": "hold_jid_ok",
-    "hold_jid_fail": "hold_jid_fail",
-    "l_hard": "hard",
-    "l_soft": "soft",
-    "M": "mail_list",
-    "masterq": "master_queues",
-    "q_hard": "hard_queues",
-    "q_soft": "soft_queues",
-}
-SWITCHES = {"b": "binary", "j": "merge", "notify": "notify", "now": "now", "R": "reserve", "r": "rerun"}
-PATHS = {"e": "stderr", "i": "stdin", "o": "stdout", "S": "shells"}
-DATES = {"a": "start_after", "dl": "deadline"}
+TEXTS, NUMBERS, LISTS = _of_form("text"), _of_form("number"), _of_form("list")
+SWITCHES, PATHS, DATES = _of_form("switch"), _of_form("paths"), _of_form("date")
+#: field of a request -> the parameter that names it in jsv_allowed_mod
+PARAMETER_OF = {field.name: field.parameter for field in FIELD_NAMES if field.parameter}
 _PE, _TASKS, _CHECKPOINT = ("pe_name", "pe_min", "pe_max"), ("t_min", "t_max", "t_step"), ("c_occasion", "c_interval")
 _ORDER = (
     "a ac ar A b c_interval c_occasion ckpt cwd dl e hold_jid hold_jid_ad hold_jid_ok hold_jid_fail h i j js l_hard l_soft m M "
     f"masterq notify now N o p {BINDING} P pe_name pe_min pe_max q_hard q_soft R r shell S t_min t_max t_step tc w"
 ).split()
-
-#: field of a request -> the parameter that names it in jsv_allowed_mod
-PARAMETER_OF = {field: name for table in (TEXTS, NUMBERS, LISTS, SWITCHES, PATHS, DATES) for name, field in table.items()} | {
-    "context_changes": "ac",
-    "holds": "h",
-    "checkpoint_when": "c",
-    "pe": "pe",
-    "pe_range": "pe",
-    "no_shell": "shell",
-    "environment": "v",
-    "environment_names": "v",
-    "binding": "binding",
-    "override_tickets": "ot",
-    "args": "CMDARGS",
-}
+_ORDER += sorted(field.parameter for field in FIELD_NAMES if field.form and field.parameter not in _ORDER)
 
 
 def parameters(request: "Request") -> list[tuple[str, str]]:

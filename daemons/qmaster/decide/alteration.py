@@ -25,6 +25,7 @@ from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from daemons.qmaster.spool import Payload
 from gridengine.errors import SyntaxFault
+from gridengine.field_names import FIELD_NAMES
 from gridengine.gdi.requests import AlterJobs, Caller, Changes
 from gridengine.jsv.parameters import PARAMETER_OF
 from gridengine.state.jobs import Job
@@ -33,54 +34,13 @@ from gridengine.state.queues import names
 from gridengine.state.state import State
 
 EXIT_WHOLE_JOBS_ONLY = 4
-NEVER = frozenset(
-    "script script_encoding script_file binary kind tasks now verify home login_shell submit_path submit_cwd".split()
-)
+NEVER = frozenset(field.name for field in FIELD_NAMES if field.fixed)
 """Fields that stay as they were submitted (SO-5, SO-42)."""
 
 _ACTS = (
     ("priority", "sets scheduling priority of job {id} to {value}"),
     ("job_share", "sets job share of job {id} to {value}"),
     ("override_tickets", "sets override tickets of job {id} to {value}"),
-)
-_MODIFIED = (
-    ("start_after", "start time"),
-    ("deadline", "deadline initiation time"),
-    ("account", "account"),
-    ("cwd", "working directory"),
-    ("checkpoint_when", "checkpoint attributes"),
-    ("checkpoint", "checkpoint object"),
-    ("stderr", "stderr path list"),
-    ("stdin", "stdin path list"),
-    ("reserve", "reservation behaviour"),
-    ("merge", "output merge behaviour"),
-    ("hard", "hard resource list"),
-    ("soft", "soft resource list"),
-    ("mail_options", "mail options"),
-    ("mail_list", "mail list"),
-    ("name", "job name"),
-    ("hold_jid", "job id hold list"),
-    ("hold_jid_ad", "job id hold array list"),
-    ("hold_jid_ok", "job id hold list on success"),
-    ("hold_jid_fail", "job id hold list on failure"),
-    ("notify", "notify behaviour"),
-    ("stdout", "stdout path list"),
-    ("pe", "parallel environment"),
-    ("pe_range", "slot range"),
-    ("allocation_rule", "allocation rule"),
-    ("hard_queues", "hard queue list"),
-    ("soft_queues", "soft queue list"),
-    ("master_queues", "master hard queue list"),
-    ("rerun", "restart behaviour"),
-    ("shells", "shell list"),
-    ("no_shell", "shell behaviour"),
-    ("environment", "environment"),
-    ("args", "job arguments"),
-    ("project", "project"),
-    ("context_changes", "context"),
-    ("task_concurrency", "task concurrency"),
-    ("binding", "binding"),
-    ("ar", "advance reservation"),
 )
 _PLACE = frozenset(("ar", "hard", "pe", "pe_range", "allocation_rule", "hard_queues", "master_queues", "checkpoint"))
 """Fields that a reservation must be able to fulfil."""
@@ -251,10 +211,10 @@ def _say_changes(
         if name in said:
             what = text.format(id=job.id, value=getattr(changes, name))
             decision.answer.info(f"{caller.user}@{caller.host} {what}")
-    for name, what in _MODIFIED:
-        if name not in said:
+    for name, noun in ((field.name, field.noun) for field in FIELD_NAMES):
+        if name not in said or not noun:
             continue
-        decision.answer.info(f"modified {what} of job {job.id}")
+        decision.answer.info(f"modified {noun} of job {job.id}")
         if name in _LISTS:
             gone = [item for item in getattr(changes, name) if item.isdecimal() and int(item) not in state.jobs]
             decision.answer.info(f"   blocking jobs: {_listed(fields[_LISTS[name]])}")

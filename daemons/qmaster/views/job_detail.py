@@ -12,6 +12,7 @@ from typing import Any
 from daemons.qmaster.permissions import sees_values
 from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.selection import Body, Listing
+from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Caller
 from gridengine.placement.verify import explain, explain_all
 from gridengine.ranges import Ranges
@@ -20,13 +21,9 @@ from gridengine.state.state import State
 from gridengine.units import parse_time
 
 _FIELDS = (
-    "id version submit_time owner uid group gid home submit_path login_shell submit_cwd submit_host start_after deadline "
-    "account checkpoint checkpoint_when cwd stdout stderr stdin merge reserve hard soft mail_options mail_list notify name "
-    "priority job_share override_tickets rerun shells hard_queues soft_queues master_queues args script_file pe pe_range "
-    "allocation_rule project department predecessors_requested hold_jid_ok hold_jid_fail array_predecessors "
-    "task_concurrency context "
-    "binding binary kind no_shell now ar"
-).split()
+    *"id version submit_time owner uid group gid submit_host name hard soft department predecessors_requested".split(),
+    *REQUEST_FIELDS,
+)
 
 
 def job_detail(
