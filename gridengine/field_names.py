@@ -69,6 +69,7 @@ FIELD_NAMES = (
     FieldName("task_concurrency", "task concurrency", "tc", "number"),
     FieldName("binding", "binding", "binding"),
     FieldName("ar", "advance reservation", "ar", "number"),
+    FieldName("comment", "comment", "comment", "text", label="comment"),
     FieldName("priority", "", "p", "number"),
     FieldName("job_share", "", "js", "number"),
     FieldName("override_tickets", "", "ot"),

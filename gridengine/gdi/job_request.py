@@ -19,6 +19,7 @@ from gridengine.gdi.bounds import (
     Count,
     Items,
     JobNumber,
+    Line,
     Name,
     Names,
     Path,
@@ -107,6 +108,8 @@ class JobRequest(Struct, kw_only=True):
     account: Name = "sge"
     project: Name = ""
     context: Context = field(default_factory=dict)
+    #: a note of the user's own, of no effect
+    comment: Line = ""
 
 
 REQUEST_FIELDS = JobRequest.__struct_fields__

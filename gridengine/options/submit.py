@@ -22,6 +22,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-c", "ckpt_selector", "qsub qalter", fold.checkpoint_when, "checkpoint_when", "when to take a checkpoint"),
     Option("-ckpt", "ckpt_name", "qsub qalter", fold.text, "checkpoint", "checkpointing environment of the job"),
     Option("-clear", "", _SUBMIT, fold.clear, "", "forget all options given before"),
+    Option("-comment", "text", _ALL, fold.text, "comment", "a note that goes with the job, of no effect"),
     Option("-cwd", "", "qsub qsh qrsh qalter", fold.working_directory, "cwd", "work in the current directory"),
     Option("-C", "directive_prefix", "qsub qrsh", fold.setting, "prefix", "what options in the script begin with"),
     Option("-dc", "simple_context_list", _ALL, fold.context, "dc", "remove variables from the context"),

@@ -80,7 +80,7 @@ def test_every_field_is_one_of_submit() -> None:
         "-a 01150801 -ac a=1 -ar 1 -A x -b y -binding linear -c s -ckpt c -cwd -dl 01150801 -e /e -h -hold_jid 1 "
         "-hold_jid_ad 1 -hold_jid_ok 1 -hold_jid_fail 1 -i /i -j y -js 1 -l a=1 -soft -l b=1 -q s -hard -q h -m a -M m "
         "-masterq m -notify -now y -N n -o /o "
-        "-P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
+        "-comment x -P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
     )
     origin = "script script_encoding script_file args kind path_aliases submit_cwd home login_shell submit_path".split()
     assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty", "transfer_files"}
