@@ -7,7 +7,6 @@ to the service's loop, so the state has one writer whatever Ray does.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import os
 import signal
@@ -31,6 +30,7 @@ from daemons.qmaster.placing import Waiting, unplaced
 from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Spool
 from daemons.runtime.cell import read_cell
+from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
@@ -78,9 +78,7 @@ class QmasterActor:
         self._master = Master(spool, self._cell.common / "accounting", world_of)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
-        # The state is a tree: counting references frees what goes. Looking through it for cycles would stop the service for long.
-        gc.freeze()
-        gc.set_threshold(100_000, 50, 100)
+        seldom_look_for_cycles()
         self._service = Service(
             *(self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down),
             settled=names.settled,

@@ -6,12 +6,12 @@ Ray. It may be killed and restarted at any moment: it then asks for a snapshot.
 
 from __future__ import annotations
 
-import gc
 import time
 
 import msgspec
 from dateutil.tz import tzlocal
 
+from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import die_with_parent
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
@@ -23,8 +23,7 @@ class ScheddActor:
 
     def __init__(self) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
-        # Counting references frees nearly all; looking through the mirror for cycles would lengthen cycles of the scheduler.
-        gc.set_threshold(100_000, 50, 100)
+        seldom_look_for_cycles()
         self._mirror = Mirror()
         self._zone = tzlocal()
         self._encoder = msgspec.json.Encoder()

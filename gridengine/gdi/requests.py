@@ -228,7 +228,7 @@ class ReplaceObjects(Request):
     """`config_replace` (qconf -Mrqs without a name): these objects instead of all of the kind; entries as in a file."""
 
     kind: Literal["resource_quota"]
-    objects: Annotated[list[Entries], Items(2000, 4 * MB)]
+    objects: Annotated[list[Entries], Items(1000, 4 * MB)]
 
 
 class ObjectChange(Request):

@@ -10,7 +10,7 @@ A limit's value is a constant, or a sum of weighted `$attributes` where the rule
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from lark import Lark, Token, Tree
@@ -76,6 +76,7 @@ def _grammar() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=True)
 
 
+@lru_cache(maxsize=4096)  # each rule is read for its values, its names and its references; nobody changes one
 def parse_rule(text: str) -> Rule:
     """Read the text behind `limit`. Raises SyntaxFault with the position of the fault, counted from 1."""
     try:

@@ -28,11 +28,12 @@ class Proposal:
     def __init__(self, state: State) -> None:
         self.state = state
         self.changed: dict[Reference, Attributes | None] = {}
+        self._changed_of: dict[str, dict[str, Attributes | None]] = {}  # the same by kind
         self._models: dict[Reference, ConfigObject] = {}
 
     def set(self, kind: str, name: str, model: ConfigObject) -> None:
         """Add or replace an object."""
-        self.changed[kind, name] = model.attributes()
+        self._change(kind, name, model.attributes())
         self._models[kind, name] = model
 
     def set_attributes(self, kind: str, name: str, attributes: Mapping[str, str]) -> None:
@@ -40,7 +41,10 @@ class Proposal:
         self.set(kind, name, KINDS[kind].from_attributes(attributes, name=name))
 
     def remove(self, kind: str, name: str) -> None:
-        self.changed[kind, name] = None
+        self._change(kind, name, None)
+
+    def _change(self, kind: str, name: str, attributes: Attributes | None) -> None:
+        self.changed[kind, name] = self._changed_of.setdefault(kind, {})[name] = attributes
 
     def get(self, kind: str, name: str) -> Attributes | None:
         """The attributes of an object as they would be, None when there would be no such object."""
@@ -63,7 +67,7 @@ class Proposal:
     def kind(self, kind: str) -> dict[str, Attributes]:
         """All objects of a kind as they would be."""
         objects = self.state.kind(kind)
-        own = {name: text for (of, name), text in self.changed.items() if of == kind}
+        own = self._changed_of.get(kind)
         if not own:
             return objects
         merged: dict[str, Attributes | None] = {**objects, **own}
