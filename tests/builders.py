@@ -23,6 +23,7 @@ from gridengine.state.machines.job import JobSubmitted, PendingTasksDeleted, Pri
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 from tests.default_cell import default_objects
 
 NOW = 1_800_000_000.0
@@ -54,7 +55,7 @@ class Cluster:
 
     def apply(self, event: AnyEvent) -> None:
         if self.view is not None:
-            self.view.observe(event)
+            self.view.observe(Touched.by(self.state, event))
         apply(self.state, event)
         self.state.revision += 1
 

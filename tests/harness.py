@@ -66,7 +66,7 @@ class Cell:
         """A scheduler's mirror that follows the master by its events."""
         mirror = Mirror()
         mirror.load(self.master.state.snapshot())
-        self.master.subscribers.append(lambda revision, events: self._feed(revision, events))
+        self.master.subscribers.append(lambda each: self._feed(each.revision, each.events))
         return mirror
 
     def _feed(self, revision: int, events: list[AnyEvent]) -> None:

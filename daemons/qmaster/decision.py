@@ -36,12 +36,17 @@ AccountingRecord = tuple[int, int, list[str]]
 
 
 class Decision(Struct):
-    """Answer and events of one request; without events nothing changes."""
+    """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided."""
 
     answer: Answer = field(default_factory=Answer)
     events: list[AnyEvent] = field(default_factory=list)
     payloads: dict[int, Payload] = field(default_factory=dict)
     accounting: list[AccountingRecord] = field(default_factory=list)
+    world: World | None = None
+
+    @property
+    def changes_nothing(self) -> bool:
+        return not self.events and not self.accounting
 
     def refuse(self, text: str, status: int = 1) -> Decision:
         """Turn into a refusal: the error text, the exit code, and no event at all."""

@@ -11,42 +11,15 @@ import logging
 from collections.abc import Awaitable, Callable, Container
 
 from daemons.qmaster.batches import Batches
-from daemons.qmaster.decide.slaves import live_slave
 from daemons.qmaster.master import Master
+from daemons.qmaster.spool import Transaction
 from gridengine.delivery import decode, encode
-from gridengine.state.events import AnyEvent
-from gridengine.state.jobs import Task
-from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
-from gridengine.state.machines.host import StraysAbandoned
-from gridengine.state.machines.instance import InstanceFlagsChanged
-from gridengine.state.machines.job import JobChanged
-from gridengine.state.machines.slave import SlaveCommandApplied, SlaveRequested
-from gridengine.state.machines.task import (
-    CommandApplied,
-    MasterEnded,
-    TaskDeletionRequested,
-    TaskDispatched,
-    TaskEnded,
-    TaskRequeued,
-    TaskReschedulingRequested,
-    TasksReprioritized,
-    TaskSuspensionChanged,
-)
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
-_ON_A_TASK = (
-    *(TaskDeletionRequested, TaskReschedulingRequested, TaskSuspensionChanged),
-    *(CommandApplied, MasterEnded),
-)
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
-
-
-def hosts_of(task: Task) -> set[str]:
-    """Hosts that carry something of a task out: the master's and those of its live slave tasks."""
-    return {task.host, *(slave.host for slave in task.slaves.values() if not slave.over)}
 
 
 class Dispatcher:
@@ -65,38 +38,12 @@ class Dispatcher:
         self._stopped = False
         master.subscribers.append(self._committed)
 
-    def _committed(self, revision: int, events: list[AnyEvent]) -> None:
-        for event in events:
-            for host in self._hosts(event):
-                self.wake(host)
-
-    def _hosts(self, event: AnyEvent) -> list[str]:
-        """Hosts that may have something new to be told after an event."""
-        state = self._master.state
-        if isinstance(event, TaskDispatched):
-            return [event.granted[0].host]
-        if isinstance(event, _ON_A_TASK):
-            task = state.task(event.job_id, event.task_id)
-            return sorted(hosts_of(task)) if task is not None and task.host else []
-        if isinstance(event, TasksReprioritized):
-            return sorted({task.host for job, number, _ in event.changes if (task := state.task(job, number)) is not None})
-        if isinstance(event, StraysAbandoned):
-            return [event.host]
-        if isinstance(event, SlaveRequested):
-            return [event.slave.host]
-        if isinstance(event, SlaveCommandApplied):
-            slave = live_slave(state, (event.job_id, event.task_id, event.attempt, event.number))
-            return [slave.host] if slave is not None else []
-        if isinstance(event, TaskEnded | TaskRequeued):
-            return [name for name in self._dirty if (host := state.hosts.get(name)) and host.abandoned]
-        if isinstance(event, InstanceFlagsChanged):
-            keys = {key for name in event.instances for key in state.tasks_in.get(name, ())}
-            return sorted({host for job, task in keys for host in hosts_of(state.jobs[job].tasks[task])})
-        if isinstance(event, ObjectSet | ObjectRemoved) and event.kind == "configuration":
-            return list(self._dirty)
-        if isinstance(event, JobChanged):
-            self._batches.altered(event.job_id)
-        return []
+    def _committed(self, transaction: Transaction) -> None:
+        touched = transaction.touched
+        for job_id in touched.altered:
+            self._batches.altered(job_id)
+        for host in {*touched.told, *(self._dirty if "configuration" in touched.kinds else ())}:
+            self.wake(host)
 
     def wake(self, host: str) -> None:
         """There may be something to tell this host."""

@@ -19,11 +19,11 @@ from daemons.qmaster.gdi_server import stream_line
 from daemons.qmaster.master import Master
 from daemons.qmaster.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
+from daemons.qmaster.spool import Transaction
 from gridengine.config.parameters import parse_parameters
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state
-from gridengine.state.events import AnyEvent
 from gridengine.state.state import State, decode_snapshot
 
 _log = logging.getLogger(__name__)
@@ -70,11 +70,11 @@ class EventClients:
         self.clients: dict[int, EventClient] = {}
         master.subscribers.append(self.follow)
 
-    def follow(self, revision: int, events: list[AnyEvent]) -> None:
+    def follow(self, transaction: Transaction) -> None:
         """Pass on what a transaction has changed. Without clients nothing is derived."""
         if self._mirror is None:
             return
-        notices = advance(self._mirror, events)
+        notices = advance(self._mirror, transaction)
         for client in list(self.clients.values()):
             for notice in notices:
                 client.tell(notice)

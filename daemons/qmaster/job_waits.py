@@ -6,7 +6,7 @@ Owns who waits for which job, and until when. What is told is on disk. Called by
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -14,9 +14,9 @@ from aiohttp import web
 
 from daemons.qmaster.gdi_server import stream_line
 from daemons.qmaster.master import Master
+from daemons.qmaster.spool import Transaction
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Caller, malformed
-from gridengine.state.events import AnyEvent
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.task import TaskDispatched, TaskEnded
 
@@ -77,17 +77,13 @@ class JobWaits:
         ]
         return [{"task_id": task_id, "started": True} for task_id in there] + ended
 
-    def committed(self, revision: int, events: list[AnyEvent]) -> None:
-        """Tell those who wait what these transactions mean for them."""
-        for event in events:
-            if isinstance(event, TaskEnded):
-                self._tell(event.job_id, {"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed})
-            elif isinstance(event, TaskDispatched):
-                self._tell(event.job_id, {"task_id": event.task_id, "started": True})
-            elif isinstance(event, PendingTasksDeleted):
-                for task_id in event.tasks if event.job_id in self._waiters else ():
-                    self._tell(event.job_id, {"task_id": task_id, "deleted": True})
-        for job_id in [job_id for job_id, last in self._over.items() if last <= revision]:
+    def committed(self, transaction: Transaction) -> None:
+        """Tell those who wait what a transaction means for them."""
+        if not transaction.touched.jobs.isdisjoint(self._waiters):
+            for event in transaction.events:
+                for record in _RECORDS.get(type(event), _nothing)(event):
+                    self._tell(event.job_id, record)  # type: ignore[union-attr]
+        for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:
             del self._over[job_id]
             for queue in self._waiters.pop(job_id):
                 queue.put_nowait({"done": True})
@@ -100,3 +96,15 @@ class JobWaits:
         if job_id not in self._master.state.jobs:
             # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
             self._over.setdefault(job_id, self._master.state.revision)
+
+
+def _nothing(_event: Any) -> Iterable[Record]:
+    return ()
+
+
+_RECORDS: dict[type, Callable[[Any], Iterable[Record]]] = {
+    TaskEnded: lambda event: [{"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed}],
+    TaskDispatched: lambda event: [{"task_id": event.task_id, "started": True}],
+    PendingTasksDeleted: lambda event: ({"task_id": task_id, "deleted": True} for task_id in event.tasks),
+}
+"""What is told of an event."""

@@ -7,8 +7,9 @@ Owns the rules of -m and -M, subjects and bodies. Pure: made from the state befo
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, tzinfo
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -40,48 +41,76 @@ def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Ma
     """The letters of a transaction that is about to be applied. now: epoch s; `zone`: of the times in the letters."""
     letters = reservation_letters(state, decision.events, zone)
     found = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in letters]
+    moment = _Moment(state, decision, now, zone)
     for event in decision.events:
-        if isinstance(event, InstanceErrorSet):
-            found += _to_administrators(state, f'Queue instance "{event.instance}" in error state', event.reason)
-        elif isinstance(event, InstanceFlagsChanged):
-            found += _instances_stopped(state, event, now, zone)
-        elif isinstance(event, _JobEvent):
-            job = state.jobs.get(event.job_id)
-            if job is not None and (job.mail_options or isinstance(event, TaskRequeued | JobErrorChanged)):
-                found += _of_job(state, job, event, decision, now, zone)
+        letters_of = _LETTERS.get(type(event))
+        if letters_of is not None:
+            found += letters_of(moment, event)
     return found
 
 
-_JobEvent = (
-    TaskStarted | TaskEnded | TaskRequeued | PendingTasksDeleted | TaskSuspensionChanged | JobErrorChanged
-)
+class _Moment(NamedTuple):
+    """What letters are made from: the state before a transaction, what was decided, and when."""
+
+    state: State
+    decision: Decision
+    now: float
+    zone: tzinfo
+
+    def job(self, job_id: int, occasions: str) -> Job | None:
+        """The job if its owner wants letters on one of these occasions."""
+        job = self.state.jobs.get(job_id)
+        return job if job is not None and set(occasions) & set(job.mail_options) else None
+
+    def task(self, job_id: int, task_id: int, occasions: str) -> tuple[Job, Task] | None:
+        """The same of a task."""
+        job = self.job(job_id, occasions)
+        return (job, job.tasks[task_id]) if job is not None and task_id in job.tasks else None
 
 
-def _of_job(
-    state: State, job: Job, event: _JobEvent, decision: Decision, now: float, zone: tzinfo
-) -> Iterator[Mail]:
-    if isinstance(event, PendingTasksDeleted):
-        if ABORT in job.mail_options:
-            subject = f"{_label(job, event.tasks)} was killed from pending"
-            yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
-        return
-    if isinstance(event, JobErrorChanged):
-        if event.error:
-            yield from _set_in_error(state, job, f"{_label(job, job.waiting)} Set in error state", [event.error])
-        return
-    task = job.tasks.get(event.task_id)
-    if task is None:
-        return
-    if isinstance(event, TaskStarted):
-        if BEGIN in job.mail_options and task.status == "transferring":
-            rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, zone))]
-            yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
-    elif isinstance(event, TaskEnded):
-        yield from _ended(job, task, event, decision, zone)
-    elif isinstance(event, TaskRequeued):
-        yield from _requeued(state, job, task, event, decision, zone)
-    elif SUSPEND in job.mail_options and task.suspended != event.suspended:
-        yield _stopped(job, task, event.suspended, now, zone)
+def _instance_in_error(moment: _Moment, event: InstanceErrorSet) -> Iterable[Mail]:
+    return _to_administrators(moment.state, f'Queue instance "{event.instance}" in error state', event.reason)
+
+
+def _killed_from_pending(moment: _Moment, event: PendingTasksDeleted) -> Iterator[Mail]:
+    if job := moment.job(event.job_id, ABORT):
+        subject = f"{_label(job, event.tasks)} was killed from pending"
+        yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
+
+
+def _job_in_error(moment: _Moment, event: JobErrorChanged) -> Iterable[Mail]:
+    job = moment.state.jobs.get(event.job_id)
+    if job is None or not event.error:
+        return ()
+    return _set_in_error(moment.state, job, f"{_label(job, job.waiting)} Set in error state", [event.error])
+
+
+def _task_started(moment: _Moment, event: TaskStarted) -> Iterator[Mail]:
+    found = moment.task(event.job_id, event.task_id, BEGIN)
+    if found is not None and found[1].status == "transferring":
+        job, task = found
+        rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, moment.zone))]
+        yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
+
+
+def _task_ended(moment: _Moment, event: TaskEnded) -> Iterable[Mail]:
+    found = moment.task(event.job_id, event.task_id, ABORT + END)
+    return _ended(*found, event, moment.decision, moment.zone) if found is not None else ()
+
+
+def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
+    """To administrators also where the owner wants no letter."""
+    job = moment.state.jobs.get(event.job_id)
+    task = job.tasks.get(event.task_id) if job is not None else None
+    if job is None or task is None:
+        return ()
+    return _requeued(moment.state, job, task, event, moment.decision, moment.zone)
+
+
+def _task_stopped(moment: _Moment, event: TaskSuspensionChanged) -> Iterator[Mail]:
+    found = moment.task(event.job_id, event.task_id, SUSPEND)
+    if found is not None and found[1].suspended != event.suspended:
+        yield _stopped(*found, event.suspended, moment.now, moment.zone)
 
 
 def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
@@ -149,8 +178,9 @@ def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Ite
     yield from _to_administrators(state, subject, *lines)
 
 
-def _instances_stopped(state: State, event: InstanceFlagsChanged, now: float, zone: tzinfo) -> Iterator[Mail]:
+def _instances_stopped(moment: _Moment, event: InstanceFlagsChanged) -> Iterator[Mail]:
     """Jobs that stop or go on with their queue instance."""
+    state = moment.state
     for name in event.instances:
         instance = state.instances.get(name)
         changed = [event.flags[flag] for flag in _STOPS if flag in event.flags]
@@ -159,7 +189,7 @@ def _instances_stopped(state: State, event: InstanceFlagsChanged, now: float, zo
         for job_id, task_id in sorted(state.tasks_in.get(name, ())):
             job = state.jobs[job_id]
             if SUSPEND in job.mail_options:
-                yield _stopped(job, job.tasks[task_id], changed[0], now, zone)
+                yield _stopped(job, job.tasks[task_id], changed[0], moment.now, moment.zone)
 
 
 def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:
@@ -210,3 +240,16 @@ def _body(subject: str, lines: Iterable[str]) -> str:
     # a blank before each line: no line of a reason can be taken for a command to the mailer
     parts = [part for line in lines for part in line.splitlines()]
     return "".join(f"{line}\n" for line in (subject, *(f" {part}" for part in parts)))
+
+
+_LETTERS: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
+    InstanceErrorSet: _instance_in_error,
+    InstanceFlagsChanged: _instances_stopped,
+    PendingTasksDeleted: _killed_from_pending,
+    JobErrorChanged: _job_in_error,
+    TaskStarted: _task_started,
+    TaskEnded: _task_ended,
+    TaskRequeued: _task_requeued,
+    TaskSuspensionChanged: _task_stopped,
+}
+"""Events about which letters are written."""

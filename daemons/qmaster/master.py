@@ -7,47 +7,41 @@ queued transactions, and only then are answers given and events passed on. The a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from daemons.qmaster.accounting_file import AccountingFile
 from daemons.qmaster.admit import admit
-from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.dependencies import end_of_doomed
-from daemons.qmaster.decide.reports import concluded, host_reports
+from daemons.qmaster.decide.reports import host_reports
 from daemons.qmaster.decide.rerun import tasks_of_lost_hosts
 from daemons.qmaster.decide.share_usage import usage_charges
-from daemons.qmaster.decide.slaves import ended_masters
 from daemons.qmaster.decide.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import acknowledged
+from daemons.qmaster.following import FOLLOWERS
 from daemons.qmaster.initial_states import execd_started
 from daemons.qmaster.mail import Mail, mails
-from daemons.qmaster.memberships import hosts_with_new_values, membership_changes
 from daemons.qmaster.overdue import end_overdue
 from daemons.qmaster.reporting import ReportingFile, reporting_records, reporting_wanted
 from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
-from daemons.qmaster.subordination import configured_hosts, subordination_changes, touched_hosts
 from daemons.qmaster.timers import clock_step, due
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
-from gridengine.state.events import AnyEvent
+from gridengine.state.hosts import Stray
 from gridengine.state.jobs import TaskKey
-from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
-from gridengine.state.machines.host import ClockStepped, HostLost, StraysFound
+from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 from gridengine.state.volatile import carry_over
 
 _log = logging.getLogger(__name__)
-CONCERNING_INSTANCES = frozenset(("cluster_queue", "host_group", "exec_host", "complex", "calendar"))
-"""Kinds of objects on which members of rule-based groups and calendars in force depend."""
-
 MOST_HEALINGS = 50
 """Reservations that one tick tries to heal."""
 
@@ -57,7 +51,7 @@ DAEMON = Caller("qmaster", 0, "", 0, "", daemon=True)
 class Master:
     """State and spool of a cell.
 
-    `subscribers` get (revision, events) of every transaction after it was committed, `post` the letters of it.
+    `subscribers` get every transaction after it was committed, `post` the letters of it.
     `committed` is the revision on disk; `state.revision` may be ahead of it until `flush()`. `incarnation` grows with every
     start on a spool.
     """
@@ -70,7 +64,7 @@ class Master:
         self.accounting.follow()
         self.reporting = ReportingFile(accounting.with_name("reporting"))
         self.world = world
-        self.subscribers: list[Callable[[int, list[AnyEvent]], None]] = []
+        self.subscribers: list[Callable[[Transaction], None]] = []
         self.post: Callable[[list[Mail]], None] = lambda letters: None
         self._letters: dict[int, list[Mail]] = {}
         self._records: dict[int, list[str]] = {}
@@ -91,15 +85,18 @@ class Master:
         """What a changing request would do; nothing is done until it is recorded."""
         world = self.world()
         world.payload, world.outcome = self.payload, self.outcome
-        return decide(self.state, name, request, caller, world)
+        decision = decide(self.state, name, request, caller, world)
+        decision.world = world
+        return decision
 
     def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
         """Take a batch of reports of a host. The verdicts may be given once committed."""
-        outcome = host_reports(self.state, host, reports, self.world().now, self._was_here)
-        for event in outcome.events:
-            if isinstance(event, StraysFound):
-                self._tell_of_strays(event)
-        self.record(outcome, DAEMON)
+        world = self.world()
+        outcome = host_reports(self.state, host, reports, world.now, self._was_here)
+        known = self.state.hosts.get(host)
+        before = known.strays if known is not None else []
+        self._record_at(world, outcome)
+        self._tell_of_strays(host, before)
         return outcome.verdicts
 
     def _was_here(self, key: TaskKey, origin: Origin) -> bool:
@@ -111,40 +108,39 @@ class Master:
             for fields in (*waiting, *(fields for _, fields in self.spool.accounting([key[0]])))
         )
 
-    def _tell_of_strays(self, event: StraysFound) -> None:
-        known = self.state.hosts.get(event.host)
-        for stray in event.strays:
-            if known is None or stray not in known.strays:
+    def _tell_of_strays(self, host: str, before: list[Stray]) -> None:
+        """Log the strays of a host that it did not have before."""
+        known = self.state.hosts.get(host)
+        for stray in known.strays if known is not None and known.strays is not before else ():
+            if stray not in before:
                 _log.warning(
                     'host %s has task %s of user "%s", which this cell does not know: it is left alone (qdel -f %d ends it)',
-                    *(event.host, ".".join(map(str, stray.key[:2])), stray.owner or "?", stray.key[0]),
+                    *(host, ".".join(map(str, stray.key[:2])), stray.owner or "?", stray.key[0]),
                 )
 
     def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:
         """Take what a host answered to instructions."""
-        events, failures = acknowledged(self.state, host, sent, answers, self.world().now)
-        if events:
-            self.record(Decision(events=events), DAEMON)
+        world = self.world()
+        events, failures = acknowledged(self.state, host, sent, answers, world.now)
+        self._record_at(world, Decision(events=events))
         if failures:
             self.reports(host, list(failures))
 
     def orders(self, orders: Orders) -> int:
         """Take the scheduler's orders; how many events they became."""
-        events = admit(self.state, orders, self.world().now)
-        if events:
-            self.record(Decision(events=events), DAEMON)
+        world = self.world()
+        events = admit(self.state, orders, world.now)
+        self._record_at(world, Decision(events=events))
         return len(events)
 
     def tick(self) -> None:
         """Let time do what is due."""
         world = self._look_at_clock()
-        events = due(self.state, world.now, world.zone)
-        if events:
-            self.record(Decision(events=events), DAEMON)
+        self._record_at(world, Decision(events=due(self.state, world.now, world.zone)))
         if self.state.doomed:
-            self.record(end_of_doomed(self.state, world.now), DAEMON)
-        self.record(tasks_of_lost_hosts(self.state, world.now, self._started), DAEMON)
-        self.record(end_overdue(self.state, world.now), DAEMON)
+            self._record_at(world, end_of_doomed(self.state, world.now))
+        self._record_at(world, tasks_of_lost_hosts(self.state, world.now, self._started))
+        self._record_at(world, end_overdue(self.state, world.now))
         if self.state.reservations:
             self._tend_reservations(world)
         self.accounting.tend(world.steady)
@@ -156,7 +152,7 @@ class Master:
         self._last_look = world
         if step := clock_step(before, world):
             self._started += step
-            self.record(Decision(events=[ClockStepped(step)]), DAEMON)
+            self._record_at(world, Decision(events=[ClockStepped(step)]))
         return world
 
     def _tend_reservations(self, world: World) -> None:
@@ -167,18 +163,17 @@ class Master:
             if change is None:
                 break
             tried.add(change.ar_id)
-            self.record(Decision(events=[change]), DAEMON)
-        self.record(reservation_changes(self.state, world.now, self._started), DAEMON)
+            self._record_at(world, Decision(events=[change]))
+        self._record_at(world, reservation_changes(self.state, world.now, self._started))
 
     def execd_started(self, host: str, process: str) -> None:
         """Note that a process of sge_execd plays a host; a new one brings the initial states of its queues."""
-        events = execd_started(self.state, host, process)
-        if events:
-            self.record(Decision(events=events), DAEMON)
+        self.record(Decision(events=execd_started(self.state, host, process)), DAEMON)
 
     def lose_host(self, host: str) -> None:
         """Note that a host is gone before its silence would tell (its node is dead)."""
-        self.record(Decision(events=[HostLost(host, self.world().now)]), DAEMON)
+        world = self.world()
+        self._record_at(world, Decision(events=[HostLost(host, world.now)]))
 
     # --- what is not in the state --------------------------------------------------------------------------
 
@@ -204,49 +199,60 @@ class Master:
     def record(self, decision: Decision, caller: Caller) -> None:
         """Apply a decision's events and what follows from them, and queue the transactions; all or none, in memory, too.
 
-        What cannot be applied is a bug: the state is made again without it, and the error raised.
+        What cannot be applied is a bug: the state is made again without it, and the error raised. Raises InvalidTransition for
+        an event that cannot happen to its thing.
         """
-        if not decision.events and not decision.accounting:
+        if decision.changes_nothing:
             return
-        decision.events.extend(usage_charges(self.state, decision.accounting))
-        history = self._history(decision.events)
-        world = self.world()
-        if letters := mails(self.state, decision, world.now, world.zone):
-            self._letters[self.state.revision + 1] = letters
-        if reporting_wanted(self.state) and (lines := reporting_records(self.state, decision, world.now)):
-            self._records[self.state.revision + 1] = lines
-        before = set(self._jobs_of(decision.events))
-        touched = touched_hosts(self.state, decision.events)
         queued, revision = len(self._queued), self.state.revision
         try:
-            self._carry_out(decision, caller, history, before)
-            self._follow(decision.events, touched)
+            self._carry_out(decision, caller, decision.world or self.world())
         except Exception:
             _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
             self._take_back(queued, revision)
             raise
 
-    def _carry_out(
-        self, decision: Decision, caller: Caller, history: list[tuple[str, str, str, str]], before: set[int]
-    ) -> None:
-        """Apply and queue one transaction. `before`: the jobs that it concerns."""
+    def _record_at(self, world: World, decision: Decision) -> None:
+        """Record what the qmaster itself decided when the world was so."""
+        decision.world = world
+        self.record(decision, DAEMON)
+
+    def _carry_out(self, decision: Decision, caller: Caller, world: World) -> None:
+        """One transaction: what is told of it before it is applied, its events, its place in the queue; then what follows
+        from it by rule, all of it at the same moment."""
+        if decision.changes_nothing:
+            return
+        decision.events.extend(usage_charges(self.state, decision.accounting))
+        self._foretell(decision, world)
+        touched = Touched()
         for event in decision.events:
+            touched.note(self.state, event)
             apply(self.state, event)
         self.state.revision += 1
-        dropped = [job_id for job_id in before if job_id not in self.state.jobs]
         self._queued.append(
             Transaction(
                 self.state.revision,
-                self.world().now,
+                world.now,
                 caller.user,
                 caller.host,
                 decision.events,
                 decision.payloads,
-                dropped,
+                [job_id for job_id in touched.jobs if job_id not in self.state.jobs],
                 decision.accounting,
-                history,
+                self._history(touched),
+                touched,
             )
         )
+        for rule in FOLLOWERS:
+            for following in rule(self.state, touched, world):
+                self._carry_out(following, DAEMON, world)
+
+    def _foretell(self, decision: Decision, world: World) -> None:
+        """Make letters and records of a transaction while the state is as it was before it."""
+        if letters := mails(self.state, decision, world.now, world.zone):
+            self._letters[self.state.revision + 1] = letters
+        if reporting_wanted(self.state) and (lines := reporting_records(self.state, decision, world.now)):
+            self._records[self.state.revision + 1] = lines
 
     def _take_back(self, queued: int, revision: int) -> None:
         """Make the state again as it was at a revision, when so many transactions waited to be written: what is on disk, what
@@ -263,40 +269,13 @@ class Master:
         state.revision = revision
         self.state = state
 
-    def _follow(self, events: list[AnyEvent], touched: set[str]) -> None:
-        """What a change entails by rule, in a transaction of its own that the same commit writes. `touched`: hosts where
-        it may change who is subordinate to whom."""
-        world = self.world()
-        following: list[AnyEvent] = []
-        if any(isinstance(event, ObjectSet | ObjectRemoved) and event.kind in CONCERNING_INSTANCES for event in events):
-            following = membership_changes(self.state) or calendar_settlement(self.state, world.now, world.zone)
-        elif hosts := hosts_with_new_values(events):
-            following = membership_changes(self.state, hosts)
-        elif any(isinstance(event, GroupMembersSet) for event in events):
-            following = calendar_settlement(self.state, world.now, world.zone)
-        if following:
-            self.record(Decision(events=following), DAEMON)
-        for job, task in ended_masters(self.state, events):
-            self.record(concluded(self.state, job, task, world.now), DAEMON)
-        if concerned := touched | configured_hosts(self.state, events):
-            self.record(Decision(events=subordination_changes(self.state, concerned)), DAEMON)
-
-    @staticmethod
-    def _jobs_of(events: Iterable[AnyEvent]) -> Iterable[int]:
-        for event in events:
-            job_id = getattr(event, "job_id", None)
-            if job_id is not None:
-                yield job_id
-
-    def _history(self, events: list[AnyEvent]) -> list[tuple[str, str, str, str]]:
-        """Configuration changes of a transaction with the texts before and after."""
+    def _history(self, touched: Touched) -> list[tuple[str, str, str, str]]:
+        """Configuration changes of a transaction, which was applied, with the texts before and after."""
         changes = []
-        for event in events:
-            if isinstance(event, ObjectSet | ObjectRemoved):
-                before = self.state.kind(event.kind).get(event.name)
-                after = event.attributes if isinstance(event, ObjectSet) else None
-                texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
-                changes.append((event.kind, event.name, texts[0], texts[1]))
+        for (kind, name), before in touched.objects.items():
+            after = self.state.kind(kind).get(name)
+            texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
+            changes.append((kind, name, texts[0], texts[1]))
         return changes
 
     # --- durability --------------------------------------------------------------------------------------
@@ -317,7 +296,7 @@ class Master:
 
     def write(self, transactions: list[Transaction]) -> None:
         """Write transactions to disk; volatile ones cost nothing. Raises SpoolError."""
-        durable = [t for t in transactions if t.accounting or t.payloads or any(e.durable for e in t.events)]
+        durable = [t for t in transactions if t.accounting or t.payloads or t.touched.durable]
         if durable:
             self.spool.commit(durable)
 
@@ -330,7 +309,7 @@ class Master:
             self.accounting.follow()
         for transaction in transactions:
             for subscriber in self.subscribers:
-                subscriber(transaction.revision, transaction.events)
+                subscriber(transaction)
             if lines := self._records.pop(transaction.revision, None):
                 self.reporting.append(lines)
             if letters := self._letters.pop(transaction.revision, None):

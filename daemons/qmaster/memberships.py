@@ -6,27 +6,23 @@ A host that is not heard keeps its place: what it is has not changed because it 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from gridengine.config.complexes import value_of
 from gridengine.config.hosts import STATIC_LOAD
 from gridengine.errors import SyntaxFault
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import GroupMembersSet
-from gridengine.state.machines.host import HostHeard
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 from gridengine.syntax.host_rule import HostRule
 
 _NO_HOSTS = frozenset(("global", "template"))
 
 
-def hosts_with_new_values(events: Iterable[AnyEvent]) -> set[str]:
-    """Hosts whose reports among the events bring values that rules may test."""
-    return {
-        event.host
-        for event in events
-        if isinstance(event, HostHeard) and not STATIC_LOAD.isdisjoint((*event.load, *event.removed))
-    }
+def hosts_with_new_values(touched: Touched) -> set[str]:
+    """Hosts whose reports bring values that rules may test."""
+    return {host for host, values in touched.heard.items() if not STATIC_LOAD.isdisjoint(values)}
 
 
 def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:

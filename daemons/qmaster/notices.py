@@ -7,21 +7,23 @@ Source: EV-1 … EV-7, EV-9; names of kinds as in the events of 8.1.9.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from daemons.qmaster.spool import Transaction
 from gridengine.state.apply import apply
-from gridengine.state.events import AnyEvent
 from gridengine.state.letters import instance_letters
-from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
+from gridengine.state.machines import reservation, slave, task
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostHeard, HostLost
-from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged, JobChanged, JobErrorChanged, JobSubmitted, PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationGranted, ReservationRemoved
-from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued
+from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 
 OBJECT_TYPES = {
     "admin_host": "ADMINHOST",
@@ -45,7 +47,6 @@ OBJECT_TYPES = {
 }
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
 TYPES = (*OBJECT_TYPES.values(), INSTANCE, JOB, TASK, RESERVATION)
-_CONFIGURATION = (ObjectSet, ObjectRemoved, GroupMembersSet)
 
 
 class Notice(Struct, frozen=True):
@@ -101,42 +102,33 @@ def _reservation(state: State, ar_id: int) -> dict[str, Any]:
     return {"ar_id": ar_id, "name": found.name, "owner": found.owner, "state": found.state, **times, "granted": granted}
 
 
-def advance(mirror: State, events: list[AnyEvent]) -> list[Notice]:
+def advance(mirror: State, transaction: Transaction) -> list[Notice]:
     """Apply one transaction to the mirror; the notices that it gives, objects before their instances (EV-3)."""
-    watched = _watched(mirror, events)
-    before = {name: _signature(mirror, name) for name in watched}
-    jobs = {job_id for event in events if (job_id := getattr(event, "job_id", None)) in mirror.jobs}
+    touched = transaction.touched
+    configured = bool(touched.objects) or touched.members
+    before = {name: _signature(mirror, name) for name in _watched(mirror, touched, configured)}
+    jobs = touched.jobs & mirror.jobs.keys()
+    tasks = {key for key in touched.tasks if mirror.task(*key) is not None}
     notices: list[Notice] = []
-    for event in events:
-        known = _known(mirror, event)
+    for event in transaction.events:
         apply(mirror, event)
-        notices.extend(_of_event(mirror, event, known))
+        notices_of = _OF_EVENTS.get(type(event))
+        if notices_of is not None:
+            notices.extend(notices_of(_Before(mirror, touched, tasks), event))
     notices.extend(Notice(JOB, "DEL", str(job_id), {"job_id": job_id}) for job_id in jobs if job_id not in mirror.jobs)
     gone = {n.name for n in notices if n.type == "CLUSTERQUEUE" and n.action == "DEL"}
-    everything = any(isinstance(event, _CONFIGURATION) for event in events)
-    for name in sorted({*before, *mirror.instances} if everything else before):
+    for name in sorted({*before, *mirror.instances} if configured else before):
         notices.extend(_of_instance(mirror, name, before.get(name), gone))
     return notices
 
 
-def _watched(mirror: State, events: list[AnyEvent]) -> list[str]:
+def _watched(mirror: State, touched: Touched, configured: bool) -> Iterable[str]:
     """Instances that a transaction may change."""
-    if any(isinstance(event, _CONFIGURATION) for event in events):
+    if configured:
         return list(mirror.instances)
-    names: set[str] = set()
-    for event in events:
-        if isinstance(event, InstanceFlagsChanged | InstanceErrorsCleared):
-            names.update(event.instances)
-        elif isinstance(event, InstanceErrorSet):
-            names.add(event.instance)
-        elif isinstance(event, HostHeard | HostLost):
-            host = mirror.hosts.get(event.host)
-            if host is not None and host.up == isinstance(event, HostLost):
-                names.update(name for name, found in mirror.instances.items() if found.host == event.host)
-        elif isinstance(event, TaskEnded | TaskRequeued):
-            task = mirror.task(event.job_id, event.task_id)
-            names.update(grant.instance for grant in task.granted) if task is not None else None
-    return [name for name in names if name in mirror.instances]
+    turned = touched.returned | touched.lost
+    on_hosts = (name for name, found in mirror.instances.items() if found.host in turned) if turned else ()
+    return [name for name in {*touched.instances, *on_hosts} if name in mirror.instances]
 
 
 def _signature(mirror: State, name: str) -> tuple[Any, ...]:
@@ -167,42 +159,84 @@ def _of_instance(
         yield Notice(INSTANCE, "MOD", name, _instance(mirror, name))
 
 
-def _known(mirror: State, event: AnyEvent) -> bool:
-    """Whether what an event is about was there before."""
-    if isinstance(event, ObjectSet | ObjectRemoved):
-        return mirror.has(event.kind, event.name)
-    if isinstance(event, TaskDispatched):
-        return mirror.task(event.job_id, event.task_id) is not None
-    return True
+class _Before(NamedTuple):
+    """The mirror with an event applied, what its transaction touched, and the tasks of those that were there before it."""
+
+    mirror: State
+    touched: Touched
+    tasks: set[tuple[int, int]]
 
 
-def _of_event(mirror: State, event: AnyEvent, known: bool) -> Iterator[Notice]:
-    """Notices of one event, which was just applied."""
-    if isinstance(event, ObjectSet):
-        data = {"name": event.name, "attributes": event.attributes}
-        yield Notice(OBJECT_TYPES[event.kind], "MOD" if known else "ADD", event.name, data)
-    elif isinstance(event, ObjectRemoved):
-        yield Notice(OBJECT_TYPES[event.kind], "DEL", event.name)
-    elif isinstance(event, HostHeard | HostLost):
-        if mirror.has("exec_host", event.host) and (isinstance(event, HostLost) or event.load):
-            load = event.load if isinstance(event, HostHeard) else None
-            yield Notice("EXECHOST", "MOD", event.host, {"name": event.host, "load_values": load})
-    elif isinstance(event, JobSubmitted):
-        yield Notice(JOB, "ADD", str(event.job.id), _job(mirror, event.job.id))
-    elif isinstance(event, JobChanged | HoldsChanged | JobErrorChanged | PendingTasksDeleted):
-        if event.job_id in mirror.jobs:
-            yield Notice(JOB, "MOD", str(event.job_id), _job(mirror, event.job_id))
-    elif isinstance(event, ReservationRemoved):
-        yield Notice(RESERVATION, "DEL", str(event.ar_id), {"ar_id": event.ar_id})
-    elif isinstance(event, ReservationGranted):
-        yield Notice(RESERVATION, "ADD", str(event.reservation.id), _reservation(mirror, event.reservation.id))
-    elif (ar_id := getattr(event, "ar_id", None)) is not None:
-        yield Notice(RESERVATION, "MOD", str(ar_id), _reservation(mirror, ar_id))
-    elif isinstance(event, TaskEnded):
-        ended = {"exit_status": event.exit_status, "failed": event.failed}
-        key = {"job_id": event.job_id, "task_id": event.task_id}
-        yield Notice(TASK, "DEL", f"{event.job_id}.{event.task_id}", {**key, **ended})
-    elif (task_id := getattr(event, "task_id", None)) is not None:
-        job_id = event.job_id  # type: ignore[union-attr]
-        if mirror.task(job_id, task_id) is not None:
-            yield Notice(TASK, "MOD" if known else "ADD", f"{job_id}.{task_id}", _task(mirror, job_id, task_id))
+def _object_set(before: _Before, event: ObjectSet) -> Iterator[Notice]:
+    action = "ADD" if before.touched.objects[event.kind, event.name] is None else "MOD"
+    yield Notice(OBJECT_TYPES[event.kind], action, event.name, {"name": event.name, "attributes": event.attributes})
+
+
+def _object_removed(before: _Before, event: ObjectRemoved) -> Iterator[Notice]:
+    yield Notice(OBJECT_TYPES[event.kind], "DEL", event.name)
+
+
+def _host_heard(before: _Before, event: HostHeard) -> Iterator[Notice]:
+    if event.load and before.mirror.has("exec_host", event.host):
+        yield Notice("EXECHOST", "MOD", event.host, {"name": event.host, "load_values": event.load})
+
+
+def _host_lost(before: _Before, event: HostLost) -> Iterator[Notice]:
+    if before.mirror.has("exec_host", event.host):
+        yield Notice("EXECHOST", "MOD", event.host, {"name": event.host, "load_values": None})
+
+
+def _job_submitted(before: _Before, event: JobSubmitted) -> Iterator[Notice]:
+    yield Notice(JOB, "ADD", str(event.job.id), _job(before.mirror, event.job.id))
+
+
+def _job_changed(before: _Before, event: Any) -> Iterator[Notice]:
+    if event.job_id in before.mirror.jobs:
+        yield Notice(JOB, "MOD", str(event.job_id), _job(before.mirror, event.job_id))
+
+
+def _task_ended(before: _Before, event: TaskEnded) -> Iterator[Notice]:
+    ended = {"exit_status": event.exit_status, "failed": event.failed}
+    key = {"job_id": event.job_id, "task_id": event.task_id}
+    yield Notice(TASK, "DEL", f"{event.job_id}.{event.task_id}", {**key, **ended})
+
+
+def _task_changed(before: _Before, event: Any) -> Iterator[Notice]:
+    key = (event.job_id, event.task_id)
+    if before.mirror.task(*key) is not None:
+        yield Notice(TASK, "MOD", f"{event.job_id}.{event.task_id}", _task(before.mirror, *key))
+
+
+def _task_dispatched(before: _Before, event: TaskDispatched) -> Iterator[Notice]:
+    for notice in _task_changed(before, event):
+        yield notice if (event.job_id, event.task_id) in before.tasks else replace(notice, action="ADD")
+
+
+def _reservation_granted(before: _Before, event: ReservationGranted) -> Iterator[Notice]:
+    number = event.reservation.id
+    yield Notice(RESERVATION, "ADD", str(number), _reservation(before.mirror, number))
+
+
+def _reservation_changed(before: _Before, event: Any) -> Iterator[Notice]:
+    yield Notice(RESERVATION, "MOD", str(event.ar_id), _reservation(before.mirror, event.ar_id))
+
+
+def _reservation_removed(before: _Before, event: ReservationRemoved) -> Iterator[Notice]:
+    yield Notice(RESERVATION, "DEL", str(event.ar_id), {"ar_id": event.ar_id})
+
+
+_OF_EVENTS: dict[type, Callable[[_Before, Any], Iterator[Notice]]] = {
+    ObjectSet: _object_set,
+    ObjectRemoved: _object_removed,
+    HostHeard: _host_heard,
+    HostLost: _host_lost,
+    JobSubmitted: _job_submitted,
+    **dict.fromkeys((JobChanged, HoldsChanged, JobErrorChanged, PendingTasksDeleted), _job_changed),
+    **dict.fromkeys((*task.TRANSITIONS, *slave.TRANSITIONS), _task_changed),
+    TaskDispatched: _task_dispatched,
+    TaskEnded: _task_ended,
+    **dict.fromkeys(reservation.TRANSITIONS, _reservation_changed),
+    ReservationGranted: _reservation_granted,
+    ReservationRemoved: _reservation_removed,
+}
+"""Notices of one event; those of instances come of what they look like before and after."""

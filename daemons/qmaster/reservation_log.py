@@ -6,10 +6,10 @@ Called by `reporting` and `reservation_mail`. Source: sge_reporting(5) ar_log; A
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
-import msgspec
+from msgspec.structs import replace
 
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.reservation import (
@@ -40,30 +40,50 @@ class Entry(NamedTuple):
 def entries(state: State, events: Iterable[AnyEvent]) -> Iterator[Entry]:
     """The entries of a transaction that is about to be applied, in order."""
     known: dict[int, AdvanceReservation] = {}
-
-    def changed(number: int, **changes: object) -> AdvanceReservation:
-        before = known.get(number) or state.reservations[number]
-        known[number] = msgspec.structs.replace(before, **changes)
-        return known[number]
-
     for event in events:
-        if isinstance(event, ReservationGranted):
-            one = known[event.reservation.id] = event.reservation
-            yield Entry(CREATED, one, one.submit_time, f"{one.owner} made the advance reservation")
-        elif isinstance(event, ReservationStarted):
-            yield Entry(START, changed(event.ar_id, started=True), event.time, "the start time has come")
-        elif isinstance(event, ReservationErrorsSet):
-            one = changed(event.ar_id, errors=event.errors)
-            name, text = (UNSATISFIED, "; ".join(event.errors)) if event.errors else (SATISFIED, "all resources are there")
-            yield Entry(name, one, event.time, text)
-        elif isinstance(event, ReservationChanged):
-            one = changed(event.ar_id, **typed_changes(event.changes))
-            yield Entry(CHANGED, one, event.time, event.why or "attributes were changed")
-        elif isinstance(event, ReservationEnding):
-            one = changed(event.ar_id, ending=event.state)
-            ended = event.state == "x"
-            text = "the end time has come" if ended else f"{event.by} deleted the advance reservation"
-            yield Entry(END if ended else DELETED, one, event.time, event.why or text)
-        elif isinstance(event, ReservationRemoved):
-            one = changed(event.ar_id)
-            yield Entry(TERMINATED, one, event.time, "all jobs are gone and the slots are given back")
+        entry_of = _ENTRIES.get(type(event))
+        if entry_of is not None:
+            number = event.reservation.id if type(event) is ReservationGranted else event.ar_id  # type: ignore[union-attr]
+            entry = entry_of(event, known.get(number) or state.reservations.get(number))
+            known[number] = entry.reservation
+            yield entry
+
+
+def _granted(event: ReservationGranted, _: None) -> Entry:
+    one = event.reservation
+    return Entry(CREATED, one, one.submit_time, f"{one.owner} made the advance reservation")
+
+
+def _started(event: ReservationStarted, before: AdvanceReservation) -> Entry:
+    return Entry(START, replace(before, started=True), event.time, "the start time has come")
+
+
+def _errors_set(event: ReservationErrorsSet, before: AdvanceReservation) -> Entry:
+    name, text = (UNSATISFIED, "; ".join(event.errors)) if event.errors else (SATISFIED, "all resources are there")
+    return Entry(name, replace(before, errors=event.errors), event.time, text)
+
+
+def _changed(event: ReservationChanged, before: AdvanceReservation) -> Entry:
+    one = replace(before, **typed_changes(event.changes))
+    return Entry(CHANGED, one, event.time, event.why or "attributes were changed")
+
+
+def _ending(event: ReservationEnding, before: AdvanceReservation) -> Entry:
+    ended = event.state == "x"
+    text = "the end time has come" if ended else f"{event.by} deleted the advance reservation"
+    return Entry(END if ended else DELETED, replace(before, ending=event.state), event.time, event.why or text)
+
+
+def _removed(event: ReservationRemoved, before: AdvanceReservation) -> Entry:
+    return Entry(TERMINATED, replace(before), event.time, "all jobs are gone and the slots are given back")
+
+
+_ENTRIES: dict[type, Callable[[Any, Any], Entry]] = {
+    ReservationGranted: _granted,
+    ReservationStarted: _started,
+    ReservationErrorsSet: _errors_set,
+    ReservationChanged: _changed,
+    ReservationEnding: _ending,
+    ReservationRemoved: _removed,
+}
+"""(event, the reservation before it) -> what the log says of it."""

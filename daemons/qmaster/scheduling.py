@@ -11,21 +11,10 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from daemons.qmaster.master import Master
+from daemons.qmaster.spool import Transaction
 from daemons.qmaster.text_file import TextFile
 from gridengine.orders import decode_orders
-from gridengine.state.events import AnyEvent, encode_events
-from gridengine.state.machines.host import HostHeard, HostLost
-from gridengine.state.machines.job import PrioritiesSet
-from gridengine.state.machines.reservation import JobReservationsSet
-from gridengine.state.machines.slave import SlaveUsageReported
-from gridengine.state.machines.task import (
-    CommandApplied,
-    NicenessApplied,
-    TaskDispatched,
-    TasksReprioritized,
-    TaskStarted,
-    TaskUsageReported,
-)
+from gridengine.state.events import encode_events
 from gridengine.units import parse_time
 
 _log = logging.getLogger(__name__)
@@ -34,20 +23,6 @@ MOST_COMPLAINTS = 20
 """Lines about one run in the messages file."""
 MAX_EVENTS = 10_000
 """Transactions that are kept for the scheduler before it is given a snapshot instead."""
-
-IRRELEVANT = (
-    PrioritiesSet,
-    JobReservationsSet,
-    TaskUsageReported,
-    SlaveUsageReported,
-    TaskStarted,
-    CommandApplied,
-    TasksReprioritized,
-    NicenessApplied,
-    TaskDispatched,
-    HostLost,
-)
-"""Events that cannot let a pending job start."""
 
 CycleCall = Callable[[bytes | None, int, list[bytes], float, bool], Awaitable[bytes]]
 """(snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to ask for a
@@ -70,20 +45,14 @@ class SchedulerDriver:
         self._schedule_file, self._run_log = TextFile(common / "schedule"), TextFile(common / "schedd_runlog")
         master.subscribers.append(self._committed)
 
-    def _committed(self, revision: int, events: list[AnyEvent]) -> None:
+    def _committed(self, transaction: Transaction) -> None:
         if len(self._events) >= MAX_EVENTS:
             # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
             self._events.clear()
             self._snapshot_due = True
-        self._events.append(encode_events(events))
-        if any(self._matters(event) for event in events):
+        self._events.append(encode_events(transaction.events))
+        if transaction.touched.frees:
             self._wake.set()
-
-    def _matters(self, event: AnyEvent) -> bool:
-        if isinstance(event, IRRELEVANT):
-            return False
-        # load alone decides nothing while no job waits
-        return not isinstance(event, HostHeard) or bool(self._master.state.jobs)
 
     def wake(self) -> None:
         self._wake.set()

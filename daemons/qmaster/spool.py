@@ -23,6 +23,7 @@ from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
+from gridengine.state.touched import Touched
 
 VERSION = 1
 KEEP_JOURNAL = 20_000
@@ -50,7 +51,7 @@ class Transaction(Struct):
     """All that one request changes; written whole or not at all.
 
     `accounting`: (job id, task id, the 45 fields) per ended try. `dropped`: jobs whose payload is no longer needed.
-    `history`: (kind, name, text before, text after) of configuration objects, JSON or "".
+    `history`: (kind, name, text before, text after) of configuration objects, JSON or "". `touched`: for those who are told.
     """
 
     revision: int
@@ -62,6 +63,7 @@ class Transaction(Struct):
     dropped: list[int] = field(default_factory=list)
     accounting: list[tuple[int, int, list[str]]] = field(default_factory=list)
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
+    touched: Touched = field(default_factory=Touched)
 
 
 class Spool:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
-from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
 from gridengine.state.machines.instance import InstanceFlagsChanged
-from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued, TaskSuspensionChanged
+from gridengine.state.machines.task import TaskSuspensionChanged
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 from gridengine.state.wanted import suspending_instances
 from gridengine.syntax.subordinate import Subordinate
 
@@ -23,32 +23,13 @@ _CONFIGURATION = ("cluster_queue", "host_group", "exec_host")
 TaskId = tuple[int, int]
 
 
-def touched_hosts(state: State, events: Iterable[AnyEvent]) -> set[str]:
-    """Hosts with subordinates on which a transaction may change who is suspended (SU-13, SU-15).
-
-    To be called before it is applied: then the places of tasks that end are known.
-    """
-    hosts: set[str] = set()
-    for event in events if state.superiors else ():
-        if isinstance(event, TaskDispatched):
-            hosts.update(grant.host for grant in event.granted)
-        elif isinstance(event, TaskEnded | TaskRequeued | TaskSuspensionChanged):
-            task = state.task(event.job_id, event.task_id)
-            if task is not None:
-                hosts.update(grant.host for grant in task.granted)
-        elif isinstance(event, InstanceFlagsChanged):
-            hosts.update(name.partition("@")[2] for name in event.instances)
-    return {host for host in hosts if host in state.superiors}
-
-
-def configured_hosts(state: State, events: Iterable[AnyEvent]) -> set[str]:
-    """Hosts that a change of configuration may concern: all that have subordinates, or had. Called after it is applied."""
-    if not any(
-        isinstance(event, GroupMembersSet)
-        or (isinstance(event, ObjectSet | ObjectRemoved) and event.kind in _CONFIGURATION)
-        for event in events
-    ):
-        return set()
+def concerned_hosts(state: State, touched: Touched) -> set[str]:
+    """Hosts on which a transaction, which was applied, may change who is suspended (SU-13, SU-15); after a change of the
+    configuration all that have subordinates, or had."""
+    if not touched.members and touched.kinds.isdisjoint(_CONFIGURATION):
+        # an instance that went with its last task may have been the last superior of its host
+        gone = {name.partition("@")[2] for name in touched.instances if name not in state.instances}
+        return touched.hosts & state.superiors.keys() | gone
     hosts = set(state.superiors)
     hosts.update(instance.host for instance in state.instances.values() if instance.subordinated or instance.preempted)
     hosts.update(task.host for job in state.jobs.values() for task in job.tasks.values() if task.subordinated)

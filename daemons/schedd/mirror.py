@@ -9,6 +9,7 @@ from daemons.schedd.view import View
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import decode_events
 from gridengine.state.state import State, decode_snapshot
+from gridengine.state.touched import Touched
 
 
 class Mirror:
@@ -28,9 +29,11 @@ class Mirror:
         """
         if self.view is None or self.view.state.revision != revision:
             return False
+        state, touched = self.view.state, Touched()
         for batch in batches:
             for event in decode_events(batch):
-                self.view.observe(event)
-                apply(self.view.state, event)
-            self.view.state.revision += 1
+                touched.note(state, event)
+                apply(state, event)
+            state.revision += 1
+        self.view.observe(touched)
         return True

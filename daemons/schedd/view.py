@@ -1,6 +1,6 @@
 """The scheduler's view: the mirrored state and what is derived from it for dispatch, kept up to date by events.
 
-Owns the derived parts and when they are stale. `observe` must be called with each event before it is applied.
+Owns the derived parts and when they are stale. `observe` must be told what all events touched.
 Called by the mirror and by `daemons.schedd.cycle`.
 """
 
@@ -16,14 +16,9 @@ from gridengine.placement.quotas import quota_attributes
 from gridengine.placement.requests import CategoryKey, category_key
 from gridengine.placement.site import Site
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job
-from gridengine.state.machines.configuration import GroupMembersSet, ObjectRemoved, ObjectSet
-from gridengine.state.machines.host import HostHeard, HostLost
-from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
-from gridengine.state.machines.reservation import ReservationChanged, ReservationEnding, ReservationRemoved
-from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskRequeued, TaskSuspensionChanged
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 
 UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "share_tree", "user", "checkpoint"))
 """Kinds of objects that places and categories do not depend on."""
@@ -57,53 +52,20 @@ class View:
         self._released = False
         self._stale = False
 
-    def observe(self, event: AnyEvent) -> None:
-        """Note what an event, which is about to be applied, makes stale."""
-        if isinstance(event, ObjectSet | ObjectRemoved):
-            self._stale = self._stale or event.kind not in UNCONCERNED
-        elif isinstance(event, GroupMembersSet):
-            self._stale = True
-        elif isinstance(event, HostHeard):
-            self._host_heard(event)
-        elif isinstance(event, HostLost):
-            self._host_lost(event.host)
-        elif isinstance(event, TaskDispatched):
-            self._changed.update(grant.host for grant in event.granted)
-        elif isinstance(event, TaskEnded | TaskRequeued):
-            task = self.state.task(event.job_id, event.task_id)
-            if task is not None:
-                self._changed.update(grant.host for grant in task.granted)
+    def observe(self, touched: Touched) -> None:
+        """Note what events that were applied have made stale."""
+        self._stale = self._stale or touched.members or bool(touched.reservations) or not touched.kinds <= UNCONCERNED
+        self._changed |= touched.hosts | touched.lost | touched.returned - {GLOBAL}
+        self._suspended_in |= touched.stopped
+        self._released = self._released or touched.released
+        for host, values in touched.heard.items():
+            if host == GLOBAL:
+                self._changed.update(self.board.hosts)
                 self._released = True
-        elif isinstance(event, TaskSuspensionChanged):
-            task = self.state.task(event.job_id, event.task_id)
-            if task is not None and event.by == "threshold":
-                self._suspended_in.update(grant.instance for grant in task.granted)
-        elif isinstance(event, ReservationEnding | ReservationRemoved):
-            self._changed.update(grant.host for grant in self.state.reservations[event.ar_id].granted)
-            self._released = True
-        elif isinstance(event, ReservationChanged):
-            self._stale = True
-        elif isinstance(event, InstanceFlagsChanged | InstanceErrorsCleared):
-            self._changed.update(name.partition("@")[2] for name in event.instances)
-        elif isinstance(event, InstanceErrorSet):
-            self._changed.add(event.instance.partition("@")[2])
-
-    def _host_heard(self, event: HostHeard) -> None:
-        host = self.state.hosts.get(event.host)
-        if event.host == GLOBAL:
-            self._changed.update(self.board.hosts)
-            self._released = True
-        elif host is None or not host.up or not self._demanded.isdisjoint((*event.load, *event.removed)):
-            self._changed.add(event.host)
-        elif event.load or event.removed:
-            self._reloaded.add(event.host)
-
-    def _host_lost(self, name: str) -> None:
-        """The host, and those of which its load sensors gave values."""
-        self._changed.add(name)
-        for host in self.state.hosts.values():
-            if name in host.sensed_by.values():
-                self._changed.update(self.board.hosts if host.name == GLOBAL else (host.name,))
+            elif not self._demanded.isdisjoint(values):
+                self._changed.add(host)
+            elif values:
+                self._reloaded.add(host)
 
     def refresh(self, ledger: Ledger) -> None:
         """Bring board and categories up to date with the state. `ledger`: that of the cycle, nothing given away yet."""

@@ -75,7 +75,8 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
     flags = qmaster_flags(state)
     if "DISABLE_AUTO_RESCHEDULING" in flags:
         return
-    decided = {(event.job_id, event.task_id) for event in decision.events if isinstance(event, TaskRequeued | TaskEnded)}
+    # each decision has the record of the try that it ends
+    decided = {(job_id, task_id) for job_id, task_id, _ in decision.accounting}
     for job_id, task_id in sorted(state.tasks_on[host] - decided):
         job = state.jobs[job_id]
         task = job.tasks[task_id]

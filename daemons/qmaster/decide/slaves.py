@@ -10,13 +10,11 @@ from daemons.qmaster.accounting import slave_record
 from daemons.qmaster.decision import Decision, World
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Caller, StartSlave
-from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
-from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
-from gridengine.state.machines.task import MasterEnded
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 
 SLAVE_KEY = 4
 """Numbers in the key of a slave task; that of its master lacks the last."""
@@ -106,18 +104,11 @@ def holding(state: State, task: Task) -> list[SlaveTask]:
     return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
 
 
-def ended_masters(state: State, events: list[AnyEvent]) -> list[tuple[Job, Task]]:
-    """Tasks whose master has ended, and with these events the last slave that it waited for."""
-    found: dict[tuple[int, int], tuple[Job, Task]] = {}
-    for event in events:
-        if isinstance(event, MasterEnded | SlaveEnded):
-            keys = {(event.job_id, event.task_id)}
-        elif isinstance(event, HostLost):
-            keys = state.tasks_on.get(event.host, set())
-        else:
-            continue
-        for job_id, task_id in keys:
-            task = state.task(job_id, task_id)
-            if task is not None and task.master_end is not None and not holding(state, task):
-                found[job_id, task_id] = (state.jobs[job_id], task)
-    return list(found.values())
+def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
+    """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
+    found: list[tuple[Job, Task]] = []
+    for job_id, task_id in touched.divided.union(*(state.tasks_on.get(host, ()) for host in touched.lost)):
+        task = state.task(job_id, task_id)
+        if task is not None and task.master_end is not None and not holding(state, task):
+            found.append((state.jobs[job_id], task))
+    return found

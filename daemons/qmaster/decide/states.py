@@ -5,6 +5,8 @@ Owns the texts and rights; what a suspension means for jobs follows from the sta
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.reports import goes_behind
 from daemons.qmaster.decide.rerun import FAILED_RESCHEDULED, why_not
@@ -20,6 +22,8 @@ from gridengine.state.machines.job import JobErrorChanged
 from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued, TaskReschedulingRequested, TaskSuspensionChanged
 from gridengine.state.state import State
 
+TaskId = tuple[int, int]
+"""(job, task)."""
 _FLAGS = {
     "disable": ("disabled", True),
     "enable": ("disabled", False),
@@ -31,6 +35,7 @@ _DONE = {"disable": "disabled", "enable": "enabled", "suspend": "suspended", "un
 
 def change_states(state: State, request: ChangeStates, caller: Caller, world: World) -> Decision:
     decision = Decision()
+    pushed: list[TaskId] = []
     operator = is_operator(state, caller, world.admin_user)
     if request.force and not operator:
         return decision.refuse(f'denied: "{caller.user}" must be operator to force a state change (-f)')
@@ -48,22 +53,21 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
             what = "invalid queue" if request.what == "queue" else "invalid queue or job"
             decision.answer.error(f'{what} "{target}"')
         for instance in instances:
-            _change_instance(state, request, instance, caller, operator, decision)
+            _change_instance(state, request, instance, caller, operator, decision, pushed)
         for selected in jobs:
-            _change_job(state, request, selected, caller, operator, decision)
-    if request.force and request.action == "reschedule":
-        _take_back(state, world.now, decision)
+            _change_job(state, request, selected, caller, operator, decision, pushed)
+    if request.force:
+        _take_back(state, world.now, pushed, decision)
     return decision
 
 
-def _take_back(state: State, now: float, decision: Decision) -> None:
+def _take_back(state: State, now: float, pushed: Iterable[TaskId], decision: Decision) -> None:
     """-f: tasks to be rescheduled whose host cannot be reached are pending again at once (QM-5).
 
     A host that comes back is told to kill what it may still run of them.
     """
-    requests = [event for event in decision.events if isinstance(event, TaskReschedulingRequested)]
     # a command may name a task twice
-    for job_id, task_id in dict.fromkeys((request.job_id, request.task_id) for request in requests):
+    for job_id, task_id in dict.fromkeys(pushed):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
         if not state.hosts[task.host].up:
@@ -73,7 +77,13 @@ def _take_back(state: State, now: float, decision: Decision) -> None:
 
 
 def _change_instance(
-    state: State, request: ChangeStates, name: str, caller: Caller, operator: bool, decision: Decision
+    state: State,
+    request: ChangeStates,
+    name: str,
+    caller: Caller,
+    operator: bool,
+    decision: Decision,
+    pushed: list[TaskId],
 ) -> None:
     action = request.action
     if not operator and not (owns_queue(state, caller, name) and action != "reschedule"):
@@ -99,11 +109,17 @@ def _change_instance(
             job = state.jobs[job_id]
             task = job.tasks[task_id]
             if task.granted[0].instance == name:  # of a parallel job that of its master counts (O)
-                _reschedule(state, job, task, caller, decision, request.force)
+                _reschedule(state, job, task, caller, decision, pushed, request.force)
 
 
 def _change_job(
-    state: State, request: ChangeStates, selected: Selected, caller: Caller, operator: bool, decision: Decision
+    state: State,
+    request: ChangeStates,
+    selected: Selected,
+    caller: Caller,
+    operator: bool,
+    decision: Decision,
+    pushed: list[TaskId],
 ) -> None:
     action, job = request.action, selected.job
     if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
@@ -124,7 +140,7 @@ def _change_job(
         return
     for task in here:
         if action == "reschedule":
-            _reschedule(state, job, task, caller, decision, request.force)
+            _reschedule(state, job, task, caller, decision, pushed, request.force)
         else:
             _suspend(job, task, action == "suspend", caller, decision)
 
@@ -153,8 +169,10 @@ def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> N
         decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_name(job, task)}")
 
 
-def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: Decision, force: bool) -> None:
-    """Push a task back; `force`: also one that may not run again (O)."""
+def _reschedule(
+    state: State, job: Job, task: Task, caller: Caller, decision: Decision, pushed: list[TaskId], force: bool
+) -> None:
+    """Push a task back, and note that; `force`: also one that may not run again (O)."""
     reason = why_not(state, job, task)
     if reason and (job.kind != "batch" or not force):
         # no failure of the command: of a whole queue those that may are pushed (O)
@@ -164,4 +182,5 @@ def _reschedule(state: State, job: Job, task: Task, caller: Caller, decision: De
         decision.answer.info(f"{_name(job, task)} is already being ended")
     else:
         decision.events.append(TaskReschedulingRequested(job.id, task.id, caller.user))
+        pushed.append((job.id, task.id))
         decision.answer.info(f"{caller.user} - pushed rescheduling of {_name(job, task)} on host {task.host}")

@@ -58,7 +58,7 @@ def test_an_instance_is_suspended_while_enough_slots_are_used(tmp_path: Path) ->
     here = cell(tmp_path, high="low=1,mid", low="NONE", mid="NONE")
     low, mid, other = run(here, "low"), run(here, "mid"), run(here, "low", "h2")
     seen: list[AnyEvent] = []
-    here.master.subscribers.append(lambda revision, events: seen.extend(events))
+    here.master.subscribers.append(lambda transaction: seen.extend(transaction.events))
     first = run(here, "high")
     assert (instance(here, "low@h1"), instance(here, "mid@h1"), instance(here, "low@h2")) == ("S", "", "")
     assert letters(here, low, mid, other) == "S r r"

@@ -82,7 +82,7 @@ def test_what_follows_by_rule_belongs_to_it(cell: Cell, monkeypatch: pytest.Monk
     def fails(*_arguments: object) -> list[AnyEvent]:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("daemons.qmaster.master.configured_hosts", fails)
+    monkeypatch.setattr("daemons.qmaster.following.concerned_hosts", fails)
     with pytest.raises(ValueError, match="a bug"):
         cell.configure("cluster_queue", "all.q", priority="5")
     assert cell.state.snapshot() == snapshot and cell.state.revision == revision
