@@ -43,6 +43,7 @@ from gridengine.gdi.bounds import (
     check,
 )
 from gridengine.gdi.job_request import JobRequest
+from gridengine.gdi.reservation_request import ReservationRequest
 
 
 class Request(Struct, forbid_unknown_fields=True):
@@ -141,37 +142,24 @@ class VerifiedCopy(Request):
     owner: Caller
 
 
-class Reserve(Request):
+class Reserve(Request, ReservationRequest):
     """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 where not given.
 
     `users`: users and `@lists`, those with `!` in front are denied. `verify` v: a report and no reservation.
     `latest`: the latest start that will do. `find`: how many windows to list instead of taking one. `rule`: an RFC 5545
-    recurrence rule. `heal`: move lost shares to other hosts. `idle_limit`: seconds without a job that end it.
+    recurrence rule.
     """
 
-    name: Name = ""
-    account: Name = "sge"
     start_time: Seconds = 0.0
     end_time: Seconds = 0.0
     duration: Seconds = 0.0
     hard: Lines = field(default_factory=list)
-    hard_queues: Patterns = field(default_factory=list)
-    master_queues: Patterns = field(default_factory=list)
-    pe: Pattern = ""
-    pe_range: Pattern = ""
-    checkpoint: Name = ""
     now: bool = False
-    hard_errors: bool = False
     users: Names = field(default_factory=list)
-    mail_options: Name = ""
-    mail_list: Names = field(default_factory=list)
     verify: Literal["e", "v"] = "e"
-    allocation_rule: Name = ""
     latest: Seconds = 0.0
     find: Count = 0
     rule: Name = ""
-    heal: bool = False
-    idle_limit: Seconds = 0.0
 
 
 class AlterReservations(Request):

@@ -12,19 +12,13 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from gridengine.gdi.reservation_request import ReservationRequest
 from gridengine.state.bookings import Bookings
 from gridengine.state.jobs import Grant
 
 
-class AdvanceReservation(Struct, omit_defaults=True):
-    """A granted reservation. Times are epoch seconds; texts as in `gridengine.state.jobs.Job`.
-
-    `allowed`, `denied`: users and `@lists` of -u. `hard_errors`: -he y. `resources`: amounts for each granted slot, or
-    once for JOB consumables, as in `Task.resources`. `started`: its start has come. `ending`: `x` its end has come, `d` it
-    was deleted; it is there until the last of its jobs is gone. `errors`: what is wrong with its instances, a text each.
-    `series`: the first one's number for the occurrences of a recurring reservation, 0 otherwise. `heal`: -heal y.
-    `idle_limit`: seconds without a job after which it is given back, 0 for never; `idle_since`: when it was last used.
-    """
+class AdvanceReservation(ReservationRequest, omit_defaults=True):
+    """A granted reservation: what its owner asked for, where it has that, and how it fares. Times are epoch seconds."""
 
     id: int
     owner: str
@@ -32,30 +26,25 @@ class AdvanceReservation(Struct, omit_defaults=True):
     submit_time: float
     start_time: float
     end_time: float
-    name: str = ""
-    account: str = "sge"
     hard: dict[str, str] = field(default_factory=dict)
-    hard_queues: list[str] = field(default_factory=list)
-    master_queues: list[str] = field(default_factory=list)
-    pe: str = ""
-    pe_range: str = ""
-    allocation_rule: str = ""
-    checkpoint: str = ""
+    #: -now y
     immediate: bool = False
-    hard_errors: bool = False
+    #: users and `@lists` of -u
     allowed: list[str] = field(default_factory=list)
     denied: list[str] = field(default_factory=list)
-    mail_options: str = ""
-    mail_list: list[str] = field(default_factory=list)
     granted: list[Grant] = field(default_factory=list)
     granted_pe: str = ""
+    #: amounts for each granted slot, or once for JOB consumables, as in `Task.resources`
     resources: dict[str, str] = field(default_factory=dict)
+    #: its start has come
     started: bool = False
+    #: `x` its end has come, `d` it was deleted; it is there until the last of its jobs is gone
     ending: Literal["", "x", "d"] = ""
+    #: what is wrong with its instances, a text each
     errors: list[str] = field(default_factory=list)
+    #: the first one's number for the occurrences of a recurring reservation, 0 otherwise
     series: int = 0
-    heal: bool = False
-    idle_limit: float = 0.0
+    #: when it was last used
     idle_since: float = 0.0
 
     @property

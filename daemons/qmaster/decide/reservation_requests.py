@@ -15,6 +15,7 @@ from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, Reserve
+from gridengine.gdi.reservation_request import RESERVATION_FIELDS
 from gridengine.placement.parallel import matching_pes
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.reservations import AdvanceReservation
@@ -50,26 +51,15 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     if request.checkpoint and not state.has("checkpoint", request.checkpoint):
         raise Refused(f'job rejected: the requested checkpointing environment "{request.checkpoint}" does not exist')
     allowed, denied = access(state, request.users, caller.user)
+    asked = {name: getattr(request, name) for name in RESERVATION_FIELDS}
     return AdvanceReservation(
         next_ar_id(state),
         *(caller.user, caller.group, world.now, start, end),
-        name=request.name,
-        account=request.account,
         hard=hard,
-        hard_queues=request.hard_queues,
-        master_queues=request.master_queues,
-        pe=request.pe,
-        pe_range=request.pe_range,
-        checkpoint=request.checkpoint,
         immediate=request.now,
-        hard_errors=request.hard_errors,
         allowed=allowed,
         denied=denied,
-        mail_options=request.mail_options,
-        mail_list=request.mail_list,
-        allocation_rule=rule,
-        heal=request.heal,
-        idle_limit=request.idle_limit,
+        **{**asked, "allocation_rule": rule},
     )
 
 
