@@ -11,7 +11,6 @@ from daemons.qmaster.decide.deletion import FAILED_FORCED
 from daemons.qmaster.decision import Decision
 from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
-from gridengine.placement.timeline import duration_offset
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
@@ -23,7 +22,7 @@ def end_overdue(state: State, now: float) -> Decision:
     decision = Decision()
     if not _is_enforced(state):
         return decision
-    offset = duration_offset(state.scheduler)
+    offset = state.scheduler.duration_offset_s
     for host in (host.name for host in state.hosts.values() if not host.up):
         for job_id, task_id in sorted(state.tasks_on.get(host, ())):
             job = state.jobs[job_id]

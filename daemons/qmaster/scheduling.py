@@ -15,7 +15,6 @@ from daemons.qmaster.spool import Transaction
 from daemons.qmaster.text_file import TextFile
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
-from gridengine.units import parse_time
 
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
@@ -64,7 +63,7 @@ class SchedulerDriver:
 
     async def run(self) -> None:
         while True:
-            interval = float(parse_time(self._master.state.scheduler.get("schedule_interval", "0:0:15")))
+            interval = self._master.state.scheduler.schedule_interval_s
             if interval <= 0:
                 await asyncio.sleep(1)
                 continue

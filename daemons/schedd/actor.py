@@ -47,7 +47,7 @@ class ScheddActor:
         view = self._mirror.view
         orders = schedule(view, now, self._zone)
         orders.seconds = time.perf_counter() - started
-        if view.board.parameters.profile:
+        if view.state.scheduler.profile:
             orders.profile = f"{len(view.state.jobs)} jobs, {len(orders.starts)} tasks started, {orders.seconds:.3f} s"
         if monitored:
             orders.run_log = run_log(view, orders, now, self._zone)

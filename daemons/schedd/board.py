@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from daemons.schedd.load_formula import LoadFormula
-from daemons.schedd.parameters import Parameters
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
@@ -74,16 +73,15 @@ class Group(NamedTuple):
 class Board:
     """All places. `by_seq_no`: queue_sort_method is seqno. `adjustments`: job_load_adjustments.
 
-    thresholds: names of the places with suspend thresholds. parameters: the scheduler's own. has_calendars: any place
+    thresholds: names of the places with suspend thresholds. has_calendars: any place
     follows a calendar. `windows`: the calendars of the cycle if it looks ahead, else None.
     """
 
     def __init__(self, site: Site) -> None:
         self.site = site
         scheduler = site.scheduler
-        self.parameters = Parameters(scheduler)
-        self.by_seq_no = scheduler.get("queue_sort_method", "load").lower().startswith("seq")
-        self.formula = LoadFormula(scheduler.get("load_formula", "np_load_avg"), site)
+        self.by_seq_no = scheduler.by_seq_no
+        self.formula = LoadFormula(scheduler.load_formula, site)
         self.adjustments = site.adjustments()
         self.hosts: dict[str, HostFigures] = {}
         self.places: dict[str, Place] = {}

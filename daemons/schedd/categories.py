@@ -55,7 +55,7 @@ class Category:
         self.urgency = resource_urgency(site.state, self.request)
         self.stuck = False
         self.reserves = (
-            board.parameters.most_reservations > 0 and job.reserve and not job.now and self.request.duration < INFINITY
+            board.site.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
         )
         self._cluster_limited = bool(site.cluster.consumables or site.cluster.exclusives)
         self._claim = claim_of(site, self.request)

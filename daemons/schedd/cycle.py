@@ -10,7 +10,6 @@ from datetime import UTC, tzinfo
 
 from daemons.schedd.dispatch import Dispatch
 from daemons.schedd.look_ahead import LookAhead
-from daemons.schedd.parameters import Parameters
 from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.schedule_lines import schedule_lines
@@ -23,10 +22,9 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks
 from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
-from gridengine.placement.timeline import Timeline, duration_offset
+from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import NO_TICKETS, Job
 from gridengine.state.state import State
-from gridengine.units import parse_time
 
 Active = tuple[Job, AnyCategory, bool]
 """A job that takes part in the policies, its category, and whether it wants to run (another) task."""
@@ -47,11 +45,11 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     if ledger.adjustments:
         ledger.corrections = load_corrections(view, now)
     view.refresh(ledger)
-    parameters = view.board.parameters
-    _look_at_calendars(view, parameters, now, zone)
+    scheduler = view.state.scheduler
+    _look_at_calendars(view, now, zone)
     pending = _collect(view, orders, now)
-    wanted = parameters.most_reservations > 0 and any(entry[4].reserves for entry in pending)
-    look_ahead = _look_ahead(view, ledger, parameters, wanted, now, zone)
+    wanted = scheduler.max_reservation > 0 and any(entry[4].reserves for entry in pending)
+    look_ahead = _look_ahead(view, ledger, wanted, now, zone)
     dispatch = Dispatch(view, ledger, orders, now, look_ahead)
     for _, _, _, job, category in pending:
         try:
@@ -65,7 +63,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     orders.job_reservations = [one.published(view.state) for one in made]
     if made:
         view.look_again()
-    if parameters.monitor:
+    if scheduler.monitor:
         orders.schedule = schedule_lines(view, now, orders.starts, made)
     view.touched({grant.host for order in orders.starts for grant in order.granted})
     suspend_orders(view, ledger, orders, now)
@@ -73,14 +71,15 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     return orders
 
 
-def _look_at_calendars(view: View, parameters: Parameters, now: float, zone: tzinfo) -> None:
+def _look_at_calendars(view: View, now: float, zone: tzinfo) -> None:
     """Let jobs start only where they end before an off time, if the scheduler looks ahead at all (CA-8)."""
     view.board.windows = None
-    if parameters.most_reservations > 0 and view.board.has_calendars:
-        view.board.windows = CalendarWindows(view.state, now, zone, duration_offset(view.state.scheduler))
+    scheduler = view.state.scheduler
+    if scheduler.max_reservation > 0 and view.board.has_calendars:
+        view.board.windows = CalendarWindows(view.state, now, zone, scheduler.duration_offset_s)
 
 
-def _look_ahead(view: View, ledger: Ledger, parameters: Parameters, wanted: bool, now: float, zone: tzinfo) -> LookAhead | None:
+def _look_ahead(view: View, ledger: Ledger, wanted: bool, now: float, zone: tzinfo) -> LookAhead | None:
     """The reservations of the cycle if any job may get one; the ledger then sees what is to come, as with ARs alone."""
     if not wanted:
         if view.state.reservations:
@@ -88,7 +87,7 @@ def _look_ahead(view: View, ledger: Ledger, parameters: Parameters, wanted: bool
         return None
     plan = Plan(view.state, now)
     ledger.timeline = plan
-    return LookAhead(view, ledger, plan, parameters.most_reservations, zone)
+    return LookAhead(view, ledger, plan, view.state.scheduler.max_reservation, zone)
 
 
 def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float, int, Job, AnyCategory]]:
@@ -99,7 +98,7 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     except Exception:  # noqa: BLE001 - one job must not keep the others from running
         active = [one for one in active if _is_sound(view, one, orders, now)]
         found = _priorities(view, active, orders, now)
-    reported = view.board.parameters.report_waiting
+    reported = view.state.scheduler.report_pjob_tickets
     known = view.state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
     for (job, category, wants), priority in zip(active, found, strict=True):
@@ -140,7 +139,7 @@ def _active(view: View, orders: Orders, now: float) -> list[Active]:
 
 def _priorities(view: View, active: list[Active], orders: Orders, now: float) -> list[Priority]:
     """The priority of each of these jobs; changed tickets go into the orders."""
-    shares = _tickets(view.state, active, view.board.parameters.report_waiting, orders, now)
+    shares = _tickets(view.state, active, view.state.scheduler.report_pjob_tickets, orders, now)
     return prioritise(Weights(view.state.scheduler), [one[:2] for one in active], shares, now)
 
 
@@ -193,7 +192,7 @@ def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
 
 def load_corrections(view: View, now: float) -> dict[str, float]:
     """Host -> slots started lately, each decayed linearly to 0 over load_adjustment_decay_time. Source: LS-6."""
-    decay = float(parse_time(view.state.scheduler.get("load_adjustment_decay_time", "0:7:30")))
+    decay = view.state.scheduler.load_adjustment_decay_time_s
     found: dict[str, float] = {}
     for job in view.state.jobs.values():
         for task in job.tasks.values():

@@ -28,7 +28,7 @@ class Dispatch:
     ) -> None:
         self.view, self.ledger, self.orders, self.now, self.look_ahead = view, ledger, orders, now, look_ahead
         self.state = view.state
-        self.user_limit = int(self.state.scheduler.get("maxujobs", "0"))
+        self.user_limit = self.state.scheduler.maxujobs
         self.running: Counter[str] = Counter()
         if self.user_limit > 0:
             for job in self.state.jobs.values():

@@ -23,7 +23,7 @@ from gridengine.placement.obstacles import obstacle
 from gridengine.placement.plan import Plan
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import WindowLedger, duration_offset
+from gridengine.placement.timeline import WindowLedger
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant
 from gridengine.state.reservations import JobReservation
@@ -53,7 +53,7 @@ class Reservation(NamedTuple):
         """The same for the qmaster, which must not give these places to advance reservations (AR-52)."""
         fit, request = self.fit, self.category.request
         resources = {name: f"{amount:.17g}" for name, (amount, _) in request.charged.items()}
-        end = fit.start + request.duration + duration_offset(state.scheduler)
+        end = fit.start + request.duration + state.scheduler.duration_offset_s
         return JobReservation(self.job_id, self.task_id, fit.start, end, fit.granted, fit.pe, resources)
 
 

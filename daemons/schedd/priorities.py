@@ -10,8 +10,8 @@ from math import isfinite
 
 from daemons.schedd.reserved import AnyCategory
 from gridengine.placement.urgency import deadline_urgency, finite
+from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Job
-from gridengine.state.state import Attributes
 
 Priority = tuple[float, float, float, float]
 """(prio, npprior, nurg, ntckts)."""
@@ -25,12 +25,12 @@ class Weights:
 
     __slots__ = ("priority", "urgency", "ticket", "waiting_time", "deadline")
 
-    def __init__(self, scheduler: Attributes) -> None:
-        self.priority = finite(float(scheduler.get("weight_priority", "1")))
-        self.urgency = finite(float(scheduler.get("weight_urgency", "0.1")))
-        self.ticket = finite(float(scheduler.get("weight_ticket", "0.01")))
-        self.waiting_time = finite(float(scheduler.get("weight_waiting_time", "0")))
-        self.deadline = finite(float(scheduler.get("weight_deadline", "3600000")))
+    def __init__(self, scheduler: SchedulerConfiguration) -> None:
+        self.priority = finite(scheduler.weight_priority)
+        self.urgency = finite(scheduler.weight_urgency)
+        self.ticket = finite(scheduler.weight_ticket)
+        self.waiting_time = finite(scheduler.weight_waiting_time)
+        self.deadline = finite(scheduler.weight_deadline)
 
 
 def normalised(values: Sequence[float]) -> list[float]:

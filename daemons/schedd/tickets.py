@@ -34,8 +34,10 @@ class Entrant(NamedTuple):
 
 def in_force(state: State) -> bool:
     """Whether any policy gives out tickets, but for those that single jobs are given (-ot)."""
-    weights = (state.scheduler.get(f"weight_tickets_{policy}", "0") for policy in ("functional", "share"))
-    return any(map(int, weights)) or any(_number(all_of, name, "oticket") for all_of in _objects(state) for name in all_of)
+    scheduler = state.scheduler
+    if scheduler.weight_tickets_functional or scheduler.weight_tickets_share:
+        return True
+    return any(_number(all_of, name, "oticket") for all_of in _objects(state) for name in all_of)
 
 
 def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
@@ -44,8 +46,6 @@ def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Ticke
     The policies come in the order of policy_hierarchy: jobs of the same user, project and department are served by what the
     earlier ones gave them. One that is not named there gives its tickets too, but knows nothing of the others (O).
     """
-    scheduler = state.scheduler
-    order = scheduler.get("policy_hierarchy", "OFS").upper()
     policies: dict[str, Callable[[list[float]], list[float]]] = {
         "O": lambda before: _override(state, entrants, before),
         "F": lambda before: _functional(state, entrants, before),
@@ -53,7 +53,7 @@ def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Ticke
     }
     total = nothing = [0.0] * len(entrants)
     found = {}
-    for letter in order if order != "NONE" else "":
+    for letter in state.scheduler.policy_hierarchy:
         found[letter] = policies[letter](total)
         total = [before + more for before, more in zip(total, found[letter], strict=True)]
     found.update((letter, policies[letter](nothing)) for letter in policies if letter not in found)
@@ -83,7 +83,7 @@ def _override(state: State, entrants: Sequence[Entrant], before: list[float]) ->
     worth = [{n: v for n in each if (v := _number(each, n, "oticket"))} for each in objects]
     if not any(worth):
         return [float(each.job.override_tickets) for each in entrants]
-    shared = _is_true(state.scheduler.get("share_override_tickets", "TRUE"))
+    shared = state.scheduler.share_override_tickets
     counts: list[Counter[str]] = [Counter() for _ in objects]
     found = [0.0] * len(entrants)
 
@@ -119,9 +119,14 @@ class _Shares:
 
     def __init__(self, state: State, entrants: Sequence[Entrant]) -> None:
         scheduler = state.scheduler
-        self.tickets = float(scheduler.get("weight_tickets_functional", "0"))
-        self.weights = [float(scheduler.get(f"weight_{scope}", "0.25")) for scope in SCOPES]
-        self.shared = _is_true(scheduler.get("share_functional_shares", "TRUE"))
+        self.tickets = float(scheduler.weight_tickets_functional)
+        self.weights = [
+            scheduler.weight_user,
+            scheduler.weight_project,
+            scheduler.weight_department,
+            scheduler.weight_job,
+        ]
+        self.shared = scheduler.share_functional_shares
         self._objects = _objects(state)
         self.counts: list[Counter[str]] = [Counter() for _ in SCOPES]
         self._values: list[dict[str, float]] = [{} for _ in SCOPES]
@@ -185,7 +190,7 @@ def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) 
     for index, each in enumerate(entrants):
         if each.running and not each.wants:
             found[index] = shares.tickets_of(each.job)
-    most = int(state.scheduler.get("max_functional_jobs_to_schedule", "200"))
+    most = state.scheduler.max_functional_jobs_to_schedule
     _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
     return found
 
@@ -231,7 +236,7 @@ def _share(state: State, entrants: Sequence[Entrant], before: list[float], now: 
     it as if both ran, and so on.
     """
     found = [0.0] * len(entrants)
-    if not int(state.scheduler.get("weight_tickets_share", "0")) or not state.has("share_tree", ""):
+    if not state.scheduler.weight_tickets_share or not state.has("share_tree", ""):
         return found
     in_use = ShareTree(state, (each.job for each in entrants if each.running), now)
     wanted = ShareTree(state, (each.job for each in entrants), now)
@@ -255,7 +260,3 @@ def _share(state: State, entrants: Sequence[Entrant], before: list[float], now: 
 def _turn(entrant: Entrant, before: float) -> tuple[float, float, int]:
     """Sorts waiting jobs of the same owner: by what earlier policies gave them, then as they came."""
     return -before, entrant.job.submit_time, entrant.job.id
-
-
-def _is_true(text: str) -> bool:
-    return text.upper() in ("TRUE", "1")

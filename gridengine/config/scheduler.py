@@ -9,9 +9,11 @@ from typing import Annotated, ClassVar, Self
 from gridengine.config.attribute_types import (
     AttributeType,
     Boolean,
+    Check,
     Number,
     Real,
     Reference,
+    boolean,
     choice,
     finite_time,
     given,
@@ -27,10 +29,17 @@ from gridengine.errors import SyntaxFault
 from gridengine.ranges import Ranges
 from gridengine.syntax.lists import is_none
 from gridengine.syntax.load_formula import parse_load_formula
-from gridengine.units import parse_bool, parse_number, parse_time
+from gridengine.units import parse_number, parse_time
 
-_USAGE_TYPES = ("cpu", "mem", "io")
-_RANGE_ALGORITHMS = ("auto", "least", "bin", "highest", "automatic")
+USAGE_TYPES = ("cpu", "mem", "io")
+#: the elements of `params`: what checks each, and the text that counts where it is not given (SC-10, SC-11)
+PARAMETERS: dict[str, tuple[Check, str]] = {
+    "DURATION_OFFSET": (time, "60"),
+    "JC_FILTER": (boolean, "FALSE"),
+    "MONITOR": (boolean, "FALSE"),
+    "PE_RANGE_ALG": (choice("auto", "least", "bin", "highest", "automatic"), "auto"),
+    "PROFILE": (boolean, "FALSE"),
+}
 
 
 def _schedd_job_info(text: str) -> str:
@@ -44,17 +53,6 @@ def _schedd_job_info(text: str) -> str:
     return f"job_list {','.join(ids.replace(',', ' ').split())}"
 
 
-def _check_parameter(name: str, value: str) -> None:
-    if name == "DURATION_OFFSET":
-        parse_time(value)
-    elif name == "PE_RANGE_ALG":
-        choice(*_RANGE_ALGORITHMS)(value)
-    elif name in ("PROFILE", "MONITOR", "JC_FILTER"):
-        parse_bool(value)
-    else:
-        raise SyntaxFault(f'the parameter "{name}" is unknown')
-
-
 def _params(text: str) -> str:
     """NAME=value elements divided by commas or blanks (SC-10, SC-11)."""
     if is_none(given(text)):
@@ -64,7 +62,10 @@ def _params(text: str) -> str:
         name, equal, value = element.partition("=")
         if not equal or not value:
             raise SyntaxFault(f'"{element}" is not of the form NAME=value')
-        _check_parameter(name.upper(), value)
+        if name.upper() not in PARAMETERS:
+            raise SyntaxFault(f'the parameter "{name.upper()}" is unknown')
+        check, _ = PARAMETERS[name.upper()]
+        check(value)
     return ",".join(elements)
 
 
@@ -78,7 +79,7 @@ def _halflife_decay_list(text: str) -> str:
         return "none"
     for element in text.split(":"):
         name, equal, value = element.partition("=")
-        if name not in _USAGE_TYPES or not equal:
+        if name not in USAGE_TYPES or not equal:
             raise SyntaxFault(f'"{element}" is not of the form usage_type=minutes with one of cpu, mem, io')
         parse_number(value, low=-1)
     return text
@@ -127,7 +128,7 @@ class Scheduler(ConfigObject):
     params: Annotated[str, AttributeType(_params)] = "none"
     reprioritize_interval: Annotated[str, AttributeType(finite_time)] = "0:0:0"
     halftime: Number = "168"
-    usage_weight_list: Annotated[str, AttributeType(pair_list(_usage_weight, _USAGE_TYPES))] = (
+    usage_weight_list: Annotated[str, AttributeType(pair_list(_usage_weight, USAGE_TYPES))] = (
         "cpu=1.000000,mem=0.000000,io=0.000000"
     )
     compensation_factor: Annotated[str, AttributeType(positive_real)] = "5.000000"
@@ -161,9 +162,3 @@ class Scheduler(ConfigObject):
     def template(cls, name: str = "") -> Self:
         """The default configuration."""
         return cls.model_construct()
-
-    def parameters(self) -> dict[str, str]:
-        """The elements of `params` by their upper-case names."""
-        if is_none(self.params):
-            return {}
-        return {name.upper(): value for name, _, value in (part.partition("=") for part in self.params.split(","))}

@@ -92,7 +92,7 @@ def _kept(job: Job, now: float) -> Reason | None:
 
 def user_limit(state: State, job: Job) -> Reason | None:
     """Whether the owner has as many running jobs as maxujobs allows. Source: sge_sched_conf(5) maxujobs, SC-4."""
-    limit = int(state.scheduler.get("maxujobs", "0"))
+    limit = state.scheduler.maxujobs
     if limit <= 0:
         return None
     running = sum(running_tasks(other) for other in state.jobs.values() if other.owner == job.owner)

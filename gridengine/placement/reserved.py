@@ -14,7 +14,6 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Level, Site
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import duration_offset
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.queues import InstanceConfig
@@ -122,4 +121,4 @@ def reservation_waits(state: State, job: Job) -> Reason | None:
 def time_left(state: State, reservation: AdvanceReservation, start: float) -> float:
     """Seconds that a job which starts then (epoch s) may run inside the reservation (AR-93), 0 for no limit: within the
     last DURATION_OFFSET seconds the end of the reservation is what ends the job. Source: O."""
-    return max(0.0, reservation.end_time - start - duration_offset(state.scheduler))
+    return max(0.0, reservation.end_time - start - state.scheduler.duration_offset_s)

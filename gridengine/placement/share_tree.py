@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from gridengine.state.jobs import Job
-from gridengine.state.queues import settings
 from gridengine.state.share_usage import ShareUsage, share_usage
 from gridengine.state.state import State
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
@@ -46,10 +45,10 @@ class ShareTree:
         self._root: Node | None = state.typed("share_tree", "")
         self._users = state.kind("user")
         self._leaves: dict[tuple[str, str], list[tuple[str, int]]] = {}
-        self._factor = float(state.scheduler.get("compensation_factor", "5")) or UNLIMITED
+        self._factor = state.scheduler.compensation_factor or UNLIMITED
         self.tickets: dict[Path, float] = {}
         self.top = Place(1)
-        self._weights = usage_weights(state)
+        self._weights = state.scheduler.usage_weights
         for job in jobs:
             steps = self._steps(job.owner, job.project)
             place = self.top
@@ -58,7 +57,7 @@ class ShareTree:
                 place = place.below.setdefault(name, Place(shares))
                 place.jobs += 1
         self._charge(share_usage(state, now))
-        self._divide(self.top, (), 1.0, 1.0, float(state.scheduler.get("weight_tickets_share", "0")))
+        self._divide(self.top, (), 1.0, 1.0, state.scheduler.weight_tickets_share)
 
     def leaf(self, job: Job) -> Path:
         """The leaf of a job, () if it has none."""
@@ -120,11 +119,6 @@ class ShareTree:
         for name, node in place.below.items():
             entitled, target = parts[name]
             self._divide(node, (*path, name), long_target * entitled, short_target * target / total, tickets)
-
-
-def usage_weights(state: State) -> dict[str, float]:
-    """How much each kind of usage counts (usage_weight_list)."""
-    return {kind: float(weight) for kind, weight in settings(state.scheduler.get("usage_weight_list", "NONE")).items()}
 
 
 def weighted(used: ShareUsage, weights: Mapping[str, float]) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.compiled import ComplexEntry, ExecHost
-from gridengine.state.queues import InstanceConfig, settings
+from gridengine.state.queues import InstanceConfig
 from gridengine.state.state import State
 
 EXCLUSIVE = "EXCL"
@@ -150,9 +150,9 @@ class Site:
         Source: sge_sched_conf(5), LS-6; O for the latter.
         """
         found: dict[str, float] = {}
-        if not typed_value("TIME", self.scheduler.get("load_adjustment_decay_time", "0:7:30")):
+        if not self.scheduler.load_adjustment_decay_time_s:
             return found
-        for given, text in settings(self.scheduler.get("job_load_adjustments", "NONE")).items():
+        for given, text in self.scheduler.job_load_adjustments.items():
             entry = self.entry(given)
             value = typed_value(entry.type, text) if entry is not None else ""
             if entry is not None and not isinstance(value, str):

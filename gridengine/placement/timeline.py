@@ -15,26 +15,17 @@ from itertools import pairwise
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.values import typed_value
 from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
+from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Job, Task
 from gridengine.state.quotas import Bucket
 from gridengine.state.reservations import AdvanceReservation, JobReservation, Span
 from gridengine.state.state import State
-from gridengine.units import INFINITY, parse_time
+from gridengine.units import INFINITY
 
-DEFAULT_OFFSET_S = 60.0
 LINGER_S = 60.0
 """How long a reservation that is ending is taken to hold its slots yet: its jobs are being killed."""
 
 _NO_SPANS: dict[str, dict[int, Span]] = {}
-
-
-def duration_offset(scheduler: Mapping[str, str]) -> float:
-    """Seconds that starting and ending a job may take beyond its run time. Source: sge_sched_conf(5) DURATION_OFFSET."""
-    for item in scheduler.get("params", "").replace(",", " ").split():
-        name, _, value = item.partition("=")
-        if name.upper() == "DURATION_OFFSET" and value:
-            return float(parse_time(value))
-    return DEFAULT_OFFSET_S
 
 
 def run_time_limit(hard: Mapping[str, str]) -> float:
@@ -43,13 +34,10 @@ def run_time_limit(hard: Mapping[str, str]) -> float:
     return min(limits, default=INFINITY)
 
 
-def run_time(hard: Mapping[str, str], scheduler: Mapping[str, str]) -> float:
+def run_time(hard: Mapping[str, str], scheduler: SchedulerConfiguration) -> float:
     """Seconds after which a job with these requests has surely ended: its limit, else default_duration (AR-42)."""
     limit = run_time_limit(hard)
-    if limit != INFINITY:
-        return limit
-    default = scheduler.get("default_duration", "INFINITY")
-    return INFINITY if default.upper() in ("INFINITY", "NONE") else float(parse_time(default))
+    return limit if limit != INFINITY else scheduler.default_duration_s
 
 
 class Timeline:
@@ -61,8 +49,8 @@ class Timeline:
     ) -> None:
         self.state = state
         self.now = now
-        self.offset = duration_offset(state.scheduler)
-        self._default = run_time({}, state.scheduler)
+        self.offset = state.scheduler.duration_offset_s
+        self._default = state.scheduler.default_duration_s
         self._tasks = tasks
         self._without = without
         self._spans: dict[str, dict[str, list[Span]]] = {}

@@ -21,7 +21,7 @@ from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import ReservedSite, place_reserved, reservation_waits, reserved_request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import Timeline, duration_offset
+from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.state.state import State
 
@@ -40,8 +40,8 @@ class Verifier:
         self.state, self.assume_empty, self.now = state, assume_empty, now
         self.site = Site.of(state)
         self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
-        looks_ahead = not assume_empty and int(state.scheduler.get("max_reservation", "0")) > 0
-        self._windows = CalendarWindows(state, now, zone, duration_offset(state.scheduler)) if looks_ahead else None
+        looks_ahead = not assume_empty and state.scheduler.max_reservation > 0
+        self._windows = CalendarWindows(state, now, zone, state.scheduler.duration_offset_s) if looks_ahead else None
         self._plan: tuple[int, Plan] | None = None
         self._closed: dict[str, Reason | None] = {}
 

@@ -14,7 +14,6 @@ from gridengine.config.parameters import parse_parameters
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import NO_TICKETS, Job, Task
 from gridengine.state.machines.task import TasksReprioritized
-from gridengine.units import parse_time
 
 if TYPE_CHECKING:
     from gridengine.state.state import State
@@ -33,7 +32,7 @@ def niceness_changes(state: State, now: float) -> list[AnyEvent]:
     now: epoch seconds. Tickets are compared among the tasks that have their master on one host. When reprioritize was switched
     off, the priorities of queues count again.
     """
-    interval = float(parse_time(state.scheduler.get("reprioritize_interval", "0:0:0")))
+    interval = state.scheduler.reprioritize_interval_s
     if not interval or state.configuration().get("reprioritize", "0") not in ("1", "true"):
         changes = list(_of_queues(state))
     else:

@@ -17,16 +17,13 @@ from msgspec.structs import replace
 
 from gridengine.config.parameters import parse_parameters
 from gridengine.reserved_usage import Allocation, reserved
+from gridengine.state.configured.scheduler import RUNNING_ONLY
 from gridengine.state.jobs import Job, Task, Usage
 from gridengine.units import parse_memory
 
 if TYPE_CHECKING:
     from gridengine.state.state import State
 
-HOUR_S = 3600.0
-MINUTE_S = 60.0
-RUNNING_ONLY = -1.0
-"""Half-life of a kind of usage that counts only as long as its task runs."""
 _MEMORY = ("h_vmem", "s_vmem")
 
 
@@ -42,7 +39,7 @@ class ShareUsage(Struct, omit_defaults=True):
     ltio: float = 0.0
 
     def at(self, time: float, half_lives: Mapping[str, float]) -> ShareUsage:
-        """The amounts decayed further until `time`; half_lives: as `half_lives` gives them."""
+        """The amounts decayed further until `time`; half_lives: seconds by kind."""
         age = max(0.0, time - self.time)
         left = {name: getattr(self, name) * remaining(age, half_lives[name]) for name in ("cpu", "mem", "io")}
         return replace(self, time=max(time, self.time), **left)
@@ -52,19 +49,6 @@ class ShareUsage(Struct, omit_defaults=True):
         decayed = [max(0.0, was + more) for was, more in ((self.cpu, cpu), (self.mem, mem), (self.io, io))]
         in_all = [max(0.0, was + more) for was, more in ((self.ltcpu, cpu), (self.ltmem, mem), (self.ltio, io))]
         return ShareUsage(self.time, *decayed, *in_all)
-
-
-def half_lives(scheduler: Mapping[str, str]) -> dict[str, float]:
-    """Half-life of each kind of usage in seconds; 0: no decay, `RUNNING_ONLY`. scheduler: attributes of its configuration.
-
-    halftime (hours) is for all kinds, halflife_decay_list (minutes by kind, divided by colons) for single ones.
-    """
-    found = dict.fromkeys(("cpu", "mem", "io"), float(scheduler.get("halftime", "0")) * HOUR_S)
-    text = scheduler.get("halflife_decay_list", "none")
-    for item in text.split(":") if text.lower() != "none" else ():
-        name, _, minutes = item.partition("=")
-        found[name] = RUNNING_ONLY if float(minutes) < 0 else float(minutes) * MINUTE_S
-    return found
 
 
 def remaining(age: float, half_life: float) -> float:
@@ -101,7 +85,7 @@ def is_kept(state: State, job: Job) -> bool:
 
 def share_usage(state: State, now: float) -> dict[tuple[str, str], ShareUsage]:
     """(user, project or "") -> usage at `now` (epoch s), that of running tasks included."""
-    lives = half_lives(state.scheduler)
+    lives = state.scheduler.half_lives_s
     found = {
         (user, project): past.at(now, lives) for user, projects in state.share_usage.items() for project, past in projects.items()
     }

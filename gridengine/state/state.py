@@ -7,7 +7,7 @@ Owns the primary data (spooled and mirrored as a snapshot) and the indexes deriv
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct, field
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.bookings import Bookings
 from gridengine.state.compiled import COMPILERS
+from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.groups import HostGroups
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.hosts import Host
@@ -129,8 +130,12 @@ class State:
         return {**configurations.get("global", {}), **configurations.get(host, {})}
 
     @property
-    def scheduler(self) -> Attributes:
-        return self.kind("scheduler").get("", {})
+    def scheduler(self) -> SchedulerConfiguration:
+        """sched_conf(5) in force."""
+        found = self._compiled.get(("scheduler", ""))
+        if found is None:
+            found = self._compiled["scheduler", ""] = SchedulerConfiguration.of(self.kind("scheduler").get("", {}))
+        return cast(SchedulerConfiguration, found)
 
     def per_job(self, name: str) -> bool:
         """Whether a complex is a consumable that is booked once a job (JOB)."""

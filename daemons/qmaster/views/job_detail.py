@@ -15,7 +15,6 @@ from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Caller
 from gridengine.placement.verify import explain, explain_all
-from gridengine.ranges import Ranges
 from gridengine.state.jobs import Hold, Job, Task
 from gridengine.state.state import State
 from gridengine.units import parse_time
@@ -124,5 +123,5 @@ def _reasons_of_all(state: State, now: float, zone: tzinfo) -> list[list[Any]]:
 
 def _info_wanted(state: State, job_id: int) -> bool:
     """Whether schedd_job_info lets the job be explained. Source: sge_sched_conf(5); SC-6."""
-    word, _, ids = state.scheduler.get("schedd_job_info", "true").partition(" ")
-    return word == "true" or (word == "job_list" and job_id in Ranges.parse(ids))
+    explained = state.scheduler.explained
+    return explained is None or job_id in explained

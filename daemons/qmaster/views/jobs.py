@@ -112,11 +112,10 @@ def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, fl
     if state.priorities.get(job.id, _NO_PRIORITY) == _NO_PRIORITY:
         return {"urgency": 0.0, "rrcontr": 0.0, "wtcontr": 0.0, "dlcontr": 0.0}
     request = listing.request(job)
-    waiting, deadline = (float(state.scheduler.get(f"weight_{name}", "0")) for name in ("waiting_time", "deadline"))
     found = {
         "rrcontr": resource_urgency(state, request, slots if any(task.granted for task in job.tasks.values()) else None),
-        "wtcontr": waiting_urgency(waiting, job.submit_time, now),
-        "dlcontr": deadline_urgency(deadline, job.deadline, now),
+        "wtcontr": waiting_urgency(state.scheduler.weight_waiting_time, job.submit_time, now),
+        "dlcontr": deadline_urgency(state.scheduler.weight_deadline, job.deadline, now),
     }
     return {"urgency": finite(sum(found.values())), **found}
 

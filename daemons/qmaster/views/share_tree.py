@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
-from gridengine.placement.share_tree import Path, Place, ShareTree, usage_weights, weighted
+from gridengine.placement.share_tree import Path, Place, ShareTree, weighted
 from gridengine.state.share_usage import ShareUsage, share_usage
 from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
 
@@ -46,7 +46,7 @@ def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list
     tree = ShareTree(state, state.jobs.values(), now)
     shown = list(_Nodes(tree, sorted(state.kind("user"))).below(root))
     used = _usage(listing, tree, shown, now)
-    weights = usage_weights(state)
+    weights = state.scheduler.usage_weights
     everything = weighted(used["/"], weights)
     rows = []
     for each in shown:

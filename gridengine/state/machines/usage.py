@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gridengine.state.jobs import Usage
 from gridengine.state.machines.event import Event, Handlers
-from gridengine.state.share_usage import ShareUsage, half_lives
+from gridengine.state.share_usage import ShareUsage
 from gridengine.state.state import State
 
 
@@ -29,7 +29,7 @@ UsageEvent = UsageCharged | UsageCleared
 
 
 def _charged(state: State, event: UsageCharged) -> None:
-    lives = half_lives(state.scheduler)
+    lives = state.scheduler.half_lives_s
     for user, project, used, time in event.charges:
         projects = state.share_usage.setdefault(user, {})
         past = projects.get(project, ShareUsage(time)).at(time, lives)

@@ -238,7 +238,7 @@ def test_load_adjustments_are_values_of_their_types_so_that_the_scheduler_can_go
     answer = cell.configure("scheduler", "", job_load_adjustments=value)
     assert answer.status == 1 and "is of the type" in texts(answer)[0]
     assert cell.configure("scheduler", "", job_load_adjustments="la=0.5,mem_free=1G").status == 0
-    assert cell.state.scheduler["job_load_adjustments"] == "load_avg=0.5,mem_free=1G"
+    assert cell.state.kind("scheduler")[""]["job_load_adjustments"] == "load_avg=0.5,mem_free=1G"
     job = cell.submit()
     cell.cycle()
     assert cell.placed(job)

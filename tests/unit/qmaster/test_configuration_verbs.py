@@ -339,7 +339,7 @@ def test_the_objects_of_which_there_is_one(tree: Cell) -> None:
     write = lambda verb, kind, text: tree.admin(verb, kind=kind, name=kind, attributes=entries(text))  # noqa: E731
     scheduler = tree.state.kind("scheduler")[""]
     assert texts(write("config_modify", "scheduler", {**scheduler, "maxujobs": "5"})) == ["changed scheduler configuration"]
-    assert tree.state.scheduler["maxujobs"] == "5"
+    assert tree.state.scheduler.maxujobs == 5
     assert tree.admin("config_delete", kind="scheduler", name="scheduler").status == 1
     nodes = {"nodes": "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=1\nid=1\nname=u1\ntype=0\nshares=10\nchildnodes=NONE"}
     for verb in ("config_add", "config_add", "config_modify"):

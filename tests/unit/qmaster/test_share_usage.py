@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gridengine.delivery import UsageReport
+from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Usage
-from gridengine.state.share_usage import half_lives
 from tests.harness import Cell
 from tests.unit.qmaster.asking import read, texts
 
@@ -93,10 +93,14 @@ def test_unknown_users_and_callers_without_the_right_clear_nothing(here: Cell) -
     assert usage(here) == {("alice", ""): 0.5}
 
 
+def _half_lives(of_kinds: str) -> dict[str, float]:
+    return SchedulerConfiguration.of({"halftime": "2", "halflife_decay_list": of_kinds}).half_lives_s
+
+
 @pytest.mark.statement("PR-7")
 def test_half_lives_of_single_kinds_of_usage(here: Cell) -> None:
-    assert half_lives({"halftime": "2", "halflife_decay_list": "none"}) == {"cpu": 7200, "mem": 7200, "io": 7200}
-    assert half_lives({"halftime": "2", "halflife_decay_list": "cpu=-1:io=3"}) == {"cpu": -1, "mem": 7200, "io": 180}
+    assert _half_lives("none") == {"cpu": 7200, "mem": 7200, "io": 7200}
+    assert _half_lives("cpu=-1:io=3") == {"cpu": -1, "mem": 7200, "io": 180}
     here.configure("scheduler", "", halftime="0")
     run(here)
     here.now += HALF_LIFE_S

@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from daemons.schedd.cycle import schedule
-from daemons.schedd.parameters import Parameters
 from daemons.schedd.view import View
 from gridengine.ranges import Ranges
+from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.machines.job import HoldsChanged, JobChanged
 from gridengine.state.machines.task import TaskRequeued
 from tests.builders import NOW, Cluster, started
@@ -392,5 +392,5 @@ def test_an_immediate_job_that_something_keeps_is_given_up() -> None:
 
 
 def test_a_parameter_that_is_neither_true_nor_false_counts_as_not_set() -> None:
-    found = Parameters({"params": "PROFILE=perhaps MONITOR=1"})
+    found = SchedulerConfiguration.of({"params": "PROFILE=perhaps MONITOR=1"})
     assert (found.profile, found.monitor) == (False, True)

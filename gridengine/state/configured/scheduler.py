@@ -1,0 +1,149 @@
+"""The scheduler configuration in force, typed.
+
+Owns the reading of sched_conf(5). JC_FILTER and PE_RANGE_ALG are valid and change nothing, as measured on the original and for
+the reasons of adr/0050: cost follows categories here whatever the number of jobs, and the largest amount of a slot range that
+fits is found directly. Read as `State.scheduler`. Source: sge_sched_conf(5); SC-1..11, PR-6..8, LS-6, LS-7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Self
+
+from msgspec import Struct
+
+from gridengine.config.attribute_types import Check
+from gridengine.config.scheduler import PARAMETERS, USAGE_TYPES, Scheduler
+from gridengine.errors import SyntaxFault
+from gridengine.ranges import Ranges
+from gridengine.state.queues import settings
+from gridengine.syntax.lists import is_none
+from gridengine.units import INFINITY, parse_bool, parse_time
+
+MINUTE_S, HOUR_S = 60.0, 3600.0
+RUNNING_ONLY = -1.0
+"""Half-life of a kind of usage that counts only as long as its task runs."""
+
+
+class SchedulerConfiguration(Struct, frozen=True):
+    """The parameters of sched_conf(5) by their names; `…_s`: seconds, `INFINITY` (math.inf) where it says so.
+
+    `by_seq_no`: queue_sort_method is seqno. `job_load_adjustments`: load name -> correction as text, whose type is that of its
+    complex. `explained`: schedd_job_info, the jobs for which reasons are given, None for all. `policy_hierarchy`: letters in
+    order, "" for none. `half_lives_s`: kind of usage -> half-life, 0 for no decay, `RUNNING_ONLY`; halftime is for all kinds,
+    halflife_decay_list for single ones. `weight_…`: floats as they are. `monitor`, `profile`, `duration_offset_s`: of `params`.
+    """
+
+    schedule_interval_s: float
+    maxujobs: int
+    by_seq_no: bool
+    job_load_adjustments: dict[str, str]
+    load_adjustment_decay_time_s: float
+    load_formula: str
+    explained: Ranges | None
+    reprioritize_interval_s: float
+    half_lives_s: dict[str, float]
+    usage_weights: dict[str, float]
+    compensation_factor: float
+    weight_user: float
+    weight_project: float
+    weight_department: float
+    weight_job: float
+    weight_tickets_functional: int
+    weight_tickets_share: int
+    share_override_tickets: bool
+    share_functional_shares: bool
+    max_functional_jobs_to_schedule: int
+    report_pjob_tickets: bool
+    policy_hierarchy: str
+    weight_ticket: float
+    weight_waiting_time: float
+    weight_deadline: float
+    weight_urgency: float
+    weight_priority: float
+    max_reservation: int
+    default_duration_s: float
+    monitor: bool
+    profile: bool
+    duration_offset_s: float
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Self:
+        """Read attribute texts; an attribute that is missing has its predefined value."""
+        text = {**_predefined(), **given}
+        params = _params(text["params"])
+        hierarchy = text["policy_hierarchy"].upper()
+        return cls(
+            schedule_interval_s=_seconds(text["schedule_interval"]),
+            maxujobs=int(text["maxujobs"]),
+            by_seq_no=text["queue_sort_method"].lower() == "seqno",
+            job_load_adjustments=settings(text["job_load_adjustments"]),
+            load_adjustment_decay_time_s=_seconds(text["load_adjustment_decay_time"]),
+            load_formula=text["load_formula"],
+            explained=_explained(text["schedd_job_info"]),
+            reprioritize_interval_s=_seconds(text["reprioritize_interval"]),
+            half_lives_s=_half_lives(text["halftime"], text["halflife_decay_list"]),
+            usage_weights={kind: float(weight) for kind, weight in settings(text["usage_weight_list"]).items()},
+            share_override_tickets=parse_bool(text["share_override_tickets"]),
+            share_functional_shares=parse_bool(text["share_functional_shares"]),
+            report_pjob_tickets=parse_bool(text["report_pjob_tickets"]),
+            max_functional_jobs_to_schedule=int(text["max_functional_jobs_to_schedule"]),
+            weight_tickets_functional=int(text["weight_tickets_functional"]),
+            weight_tickets_share=int(text["weight_tickets_share"]),
+            policy_hierarchy="" if is_none(hierarchy) else hierarchy,
+            max_reservation=int(text["max_reservation"]),
+            default_duration_s=_seconds(text["default_duration"]),
+            monitor=parse_bool(params["MONITOR"]),
+            profile=parse_bool(params["PROFILE"]),
+            duration_offset_s=_seconds(params["DURATION_OFFSET"]),
+            **{name: float(text[name]) for name in _REALS},
+        )
+
+
+_REALS = (
+    "compensation_factor",
+    *(f"weight_{scope}" for scope in ("user", "project", "department", "job")),
+    *(f"weight_{what}" for what in ("ticket", "waiting_time", "deadline", "urgency", "priority")),
+)
+
+
+@cache
+def _predefined() -> dict[str, str]:
+    return Scheduler.template().attributes()
+
+
+def _seconds(text: str) -> float:
+    return INFINITY if is_none(text) else float(parse_time(text))
+
+
+def _params(text: str) -> dict[str, str]:
+    """The elements of `params`; one that is wrong or unknown counts as not set."""
+    found = {name: predefined for name, (_, predefined) in PARAMETERS.items()}
+    for item in text.replace(",", " ").split():
+        name, _, value = item.partition("=")
+        if name.upper() in found and _is_valid(PARAMETERS[name.upper()][0], value):
+            found[name.upper()] = value
+    return found
+
+
+def _is_valid(check: Check, text: str) -> bool:
+    try:
+        check(text)
+    except SyntaxFault:
+        return False
+    return True
+
+
+def _explained(text: str) -> Ranges | None:
+    """true, false, or job_list and job ids (SC-6)."""
+    word, _, ids = text.partition(" ")
+    return None if word == "true" else Ranges.parse(ids) if word == "job_list" else Ranges()
+
+
+def _half_lives(hours: str, minutes_by_kind: str) -> dict[str, float]:
+    found = dict.fromkeys(USAGE_TYPES, float(hours) * HOUR_S)
+    for item in minutes_by_kind.split(":") if not is_none(minutes_by_kind) else ():
+        name, _, minutes = item.partition("=")
+        found[name] = RUNNING_ONLY if float(minutes) < 0 else float(minutes) * MINUTE_S
+    return found
