@@ -34,20 +34,29 @@ class Cell:
     """A cell with hosts h1 … hN, or of these names, of `slots` slots each in all.q."""
 
     def __init__(self, directory: Path, hosts: int | list[str] = 3, slots: int = 4) -> None:
-        self.steady, self._set_by = 0.0, 1_800_000_000.0
-        self.directory = directory
-        self.names = hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)]
+        self._begin(directory, hosts if isinstance(hosts, list) else [f"h{number}" for number in range(1, hosts + 1)])
+        events = [ObjectSet(kind, name, text) for kind, name, text in default_objects(self.names, slots)]
+        self.master.record(Decision(events=list(events)), DAEMON)
+        self.master.flush()
+        for name in self.names:
+            self.report(name, Load(self.now, dict(LOAD), full=True, incarnation="boot1"))
+
+    @classmethod
+    def resumed(cls, directory: Path, hosts: list[str], now: float) -> Cell:
+        """A cell that goes on with the spool in the directory, at this time. Its hosts have not been heard yet."""
+        cell = cls.__new__(cls)
+        cell._begin(directory, hosts, now)
+        return cell
+
+    def _begin(self, directory: Path, hosts: list[str], now: float = 1_800_000_000.0) -> None:
+        self.steady, self._set_by = 0.0, now
+        self.directory, self.names = directory, hosts
         self.running: dict[TaskKey, str] = {}
         self.missing_programs: set[str] = set()
         self.signals: list[tuple[str, TaskKey, str]] = []
         self.starts: list[Start] = []
         self.master = self._open()
-        events = [ObjectSet(kind, name, text) for kind, name, text in default_objects(self.names, slots)]
-        self.master.record(Decision(events=list(events)), DAEMON)
-        self.master.flush()
         self.mirror = self._mirror()
-        for name in self.names:
-            self.report(name, Load(self.now, dict(LOAD), full=True, incarnation="boot1"))
 
     def _open(self) -> Master:
         known = {MASTER, *self.names}

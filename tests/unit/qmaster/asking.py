@@ -14,7 +14,7 @@ from tests.harness import Cell
 ALICE = Caller("alice", 1001, "users", 1001, "h1")
 
 
-def read(cell: Cell, name: str, **body: Any) -> Answer:
+def read(cell: Cell, name: str, /, **body: Any) -> Answer:
     """A reading request of an ordinary user."""
     return READERS[name](cell.master, decode_body(name, msgspec.json.encode(body)), ALICE)
 
