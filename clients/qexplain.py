@@ -1,9 +1,12 @@
-"""qexplain: why jobs are pending, what would let them start, and when they may. Beyond Grid Engine; see `qstat -j`."""
+"""qexplain: why jobs are pending, what would let them start, and when they may; what happened to them.
+
+Beyond Grid Engine; see `qstat -j`.
+"""
 
 
 from clients import program
 from clients.render.printable import printable
-from clients.render.quantities import long_date
+from clients.render.quantities import iso_date, long_date
 from gridengine.options.explain import EXPLAIN_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -20,6 +23,8 @@ def qexplain(arguments: list[str]) -> int:
     targets = [target for operand in operands for target in operand.split(",") if target]
     if not targets:
         return program.misused("qexplain", EXPLAIN_OPTIONS, OPERANDS, "qexplain: no jobs are named")
+    if options.get("story"):
+        return _stories(targets, bool(options.get("json")))
     data = program.read("explain_job", {"jobs": targets})
     if options.get("json"):
         from clients.render import json_records
@@ -30,6 +35,33 @@ def qexplain(arguments: list[str]) -> int:
     for target in data["unknown"]:
         program.complain(f'job "{target}" does not exist')
     return 1 if data["unknown"] else 0
+
+
+def _stories(targets: "list[str]", json: bool) -> int:
+    """Print what happened to jobs; 1 if nothing is known of one of them."""
+    for target in targets:
+        if not target.isdecimal() or len(target) > 7:
+            program.complain(f'-story is of jobs by number, and "{target}" is none')
+            return 1
+    data = program.read("job_story", {"jobs": [int(target) for target in targets]})
+    if json:
+        from clients.render import json_records
+
+        program.print_json(json_records.stories(data))
+    else:
+        program.show(f"{line}\n" for job in printable(data["jobs"]) for line in told(job))
+    for target in data["unknown"]:
+        program.complain(f'nothing is known of job "{target}"')
+    return 1 if data["unknown"] else 0
+
+
+def told(job: "dict[str, Any]") -> "Iterator[str]":
+    """The lines of a job's story."""
+    yield f"job {job['id']}{', the last that happened to it' if job['cut'] else ''}"
+    many = any(task > 1 for _, task, _, _ in job["events"])
+    for time, task, event, cause in job["events"]:
+        what = f"{event} (task {task})" if many and task else event
+        yield f"  {iso_date(time)}  {f'{what:<26} {cause}' if cause else what}"
 
 
 def explained(job: "dict[str, Any]") -> "Iterator[str]":

@@ -272,7 +272,8 @@ def check_strays(cell: Cell) -> Iterator[Finding]:
         when = f", submitted {datetime.fromtimestamp(submitted):%Y-%m-%d %H:%M}," if submitted else ""
         yield Finding(
             f'host {host} has task {job}.{task} of user "{owner or "?"}"{when} which this cell does not know',
-            f"put back the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}",
+            f"put back the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}; what this cell knows of "
+            f"the job: qexplain -story {job}",
         )
     if not rows:
         yield Finding("hosts have no task that the cell does not know")

@@ -122,6 +122,16 @@ def explanations(data: "Fields") -> "Fields":
     return {"jobs": [_explanation(job) for job in data["jobs"]], "unknown": data["unknown"]}
 
 
+def stories(data: "Fields") -> "Fields":
+    """What happened to jobs."""
+    names = ("time_s", "task_id", "event", "cause")
+    jobs = [
+        {"job_id": job["id"], "cut": job["cut"], "events": [dict(zip(names, line, strict=True)) for line in job["events"]]}
+        for job in data["jobs"]
+    ]
+    return {"jobs": jobs, "unknown": data["unknown"]}
+
+
 def _explanation(job: "Fields") -> "Fields":
     causes = [
         {"kind": cause["kind"], "text": cause["text"], "reasons": cause.get("reasons", []), "count": cause.get("count", 0)}

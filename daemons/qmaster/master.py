@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from daemons.qmaster import story
 from daemons.qmaster.accounting_file import AccountingFile
 from daemons.qmaster.admit import admit
 from daemons.qmaster.decide import decide
@@ -29,6 +30,7 @@ from daemons.qmaster.overdue import end_overdue
 from daemons.qmaster.reporting import ReportingFile, reporting_records, reporting_wanted
 from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
+from daemons.qmaster.story import Line, as_text, lines
 from daemons.qmaster.timers import clock_step, due
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, Request
@@ -36,6 +38,7 @@ from gridengine.orders import Orders
 from gridengine.state.apply import apply
 from gridengine.state.hosts import Stray
 from gridengine.state.jobs import TaskKey
+from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
@@ -45,7 +48,10 @@ _log = logging.getLogger(__name__)
 MOST_HEALINGS = 50
 """Reservations that one tick tries to heal."""
 
-DAEMON = Caller("qmaster", 0, "", 0, "", daemon=True)
+_LINES_OF_A_BUG = 50
+"""Lines of a job's story that are logged with an event that cannot happen to it."""
+
+DAEMON = Caller(story.DAEMON, 0, "", 0, "", daemon=True)
 
 
 class Master:
@@ -194,6 +200,11 @@ class Master:
         last = {fields[35]: fields for _, fields in self.spool.accounting([job_id])}
         return all(fields[11] == fields[12] == "0" for fields in last.values()) if last else None
 
+    def story(self, job_id: int, most: int) -> list[Line]:
+        """What happened to a job, also to one that is gone: the last `most` lines, in order."""
+        waiting = (line for t in self._queued for line in lines(t.events, t.time, t.user, t.host) if line.job == job_id)
+        return [*self.spool.story(job_id, most), *waiting][-most:]
+
     # --- recording ---------------------------------------------------------------------------------------
 
     def record(self, decision: Decision, caller: Caller) -> None:
@@ -207,7 +218,9 @@ class Master:
         queued, revision = len(self._queued), self.state.revision
         try:
             self._carry_out(decision, caller, decision.world or self.world())
-        except Exception:
+        except Exception as error:
+            if isinstance(error, InvalidTransition):
+                error.story = [as_text(line) for line in self.story(getattr(error.event, "job_id", 0), _LINES_OF_A_BUG)]
             _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
             self._take_back(queued, revision)
             raise

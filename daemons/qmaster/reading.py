@@ -39,9 +39,25 @@ def strays(master: Master, body: Body, caller: Caller) -> Answer:
     return Answer(data={"strays": rows})
 
 
+MOST_LINES = 10_000
+"""Lines of one story that a request gets, the last ones of it."""
+
+
+def job_story(master: Master, body: Body, caller: Caller) -> Answer:
+    """The request `job_story`: what happened to jobs, also to those that are gone. Body: `jobs` (numbers)."""
+    found = {number: master.story(number, MOST_LINES + 1) for number in dict.fromkeys(body["jobs"])}
+    jobs = [
+        {"id": number, "cut": len(lines) > MOST_LINES, "events": [[*line[1:]] for line in lines[-MOST_LINES:]]}
+        for number, lines in found.items()
+        if lines
+    ]
+    return Answer(data={"jobs": jobs, "unknown": [str(number) for number, lines in found.items() if not lines]})
+
+
 READERS: dict[str, Reader] = {
     **CONFIGURATION_READERS,
     "accounting": accounting,
+    "job_story": job_story,
     "strays": strays,
     **VIEWS,
 }

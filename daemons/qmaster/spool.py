@@ -17,7 +17,7 @@ import apsw
 import msgspec
 from msgspec import Struct, field
 
-from daemons.qmaster import spool_file
+from daemons.qmaster import spool_file, story
 from daemons.qmaster.spool_file import SpoolError
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
@@ -37,6 +37,8 @@ create table if not exists accounting(id integer primary key, job_id integer, ta
 create index if not exists accounting_job on accounting(job_id, task_id);
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
+create table if not exists story(job_id integer, revision integer, number integer, time real, task_id integer, event text,
+    cause text, primary key (job_id, revision, number)) without rowid;
 """
 
 
@@ -133,6 +135,12 @@ class Spool:
         for job_id, task_id, record in t.accounting:
             row = (job_id, task_id, msgspec.json.encode(record))
             execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
+        told = [
+            (line.job, t.revision, number, line.time, line.task, line.event, line.cause)
+            for number, line in enumerate(story.lines(t.events, t.time, t.user, t.host))
+        ]
+        if told:
+            self._db.executemany("insert into story values(?,?,?,?,?,?,?)", told)
         for change in t.history:
             execute(
                 "insert into history(revision, time, user, host, kind, name, before, after) values(?,?,?,?,?,?,?,?)",
@@ -178,6 +186,12 @@ class Spool:
             )
         for row_id, record in rows:
             yield row_id, msgspec.json.decode(record, type=list[str])
+
+    def story(self, job_id: int, most: int) -> list[story.Line]:
+        """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
+        columns = "job_id, time, task_id, event, cause"
+        query = f"select {columns} from story where job_id=? order by revision desc, number desc limit ?"
+        return [story.Line(*row) for row in self._db.execute(query, (job_id, most))][::-1]
 
     def last_accounting_row(self) -> int:
         """The row id of the newest accounting record, 0 when there is none."""

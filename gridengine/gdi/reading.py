@@ -83,6 +83,10 @@ class Explain(TypedDict):
     jobs: FewTargets
 
 
+class Stories(TypedDict):
+    jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
+
+
 class Reservations(TypedDict, total=False):
     targets: Targets | None
     users: Users
@@ -173,6 +177,7 @@ BODIES: dict[str, Any] = {
     "status": Status,
     "job_list": Status,
     "explain_job": Explain,
+    "job_story": Stories,
     "accounting": Accounting,
     "config_show": ConfigShow,
     "config_list": ConfigKind,

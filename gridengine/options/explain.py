@@ -5,5 +5,6 @@ from gridengine.options.option import Option
 
 EXPLAIN_OPTIONS: tuple[Option, ...] = (
     Option("-help --help", "", "qexplain", fold.flag, "help", "print this help"),
+    Option("-story", "", "qexplain", fold.flag, "story", "print what happened to the jobs, by number, also to those that ended"),
     Option("-json", "", "qexplain", fold.flag, "json", "print JSON"),
 )

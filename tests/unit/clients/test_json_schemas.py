@@ -123,6 +123,13 @@ def test_qexplain(busy: Shell) -> None:
     assert kinds["one"] == []
 
 
+def test_qexplain_story(busy: Shell) -> None:
+    (one,) = data_of("qexplain-story", busy, "qexplain -story -json 5")["jobs"]
+    assert one["job_id"] == 5 and not one["cut"]
+    assert [line["event"] for line in one["events"]] == ["JobSubmitted", "TaskDispatched", "TaskStarted", "TaskEnded"]
+    assert one["events"][0]["cause"] == "by alice@h1"
+
+
 def test_qrstat(shell: Shell) -> None:
     shell.as_root("qconf -au alice arusers")
     shell("qrsub -d 100 -N mine -l h_rt=0:1:0")
