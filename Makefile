@@ -4,7 +4,8 @@
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
-#   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices
+#   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
+#                              in the files like ONLY='daemons/qmaster/decide/*' alone
 #   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
@@ -62,7 +63,7 @@ statements: setup
 	@$(BIN)/python tools/statements.py
 
 mutants: setup
-	@nice $(BIN)/python -m tools.mutants $(N) $(or $(SEED),1)
+	@nice $(BIN)/python -m tools.mutants $(N) $(or $(SEED),1) --only "$(or $(ONLY),*)"
 
 pages: setup
 	@$(BIN)/python tools/command_pages.py

@@ -2,12 +2,14 @@
 
 Samples mutants of the parts that decide (placement, requests, reservations, scheduler, shepherd), runs for each the tests that
 run the changed line, and says which mutants survive. Works on a copy in build/mutants, with one process at a time. Called by
-`make mutants N= SEED=`; exit status 1 if fewer than nine in ten die. Why not a library: docs/adr/0103-mutants.md.
+`make mutants N= SEED= ONLY=`; ONLY is a pattern of paths (`daemons/qmaster/decide/*`), to sample in these files alone. Exit
+status 1 if fewer than nine in ten die. Why not a library: docs/adr/0103-mutants.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import hashlib
 import os
 import random
@@ -221,9 +223,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="sample mutants and say which of them no test notices")
     parser.add_argument("count", type=int, help="how many")
     parser.add_argument("seed", type=int, help="which ones")
+    parser.add_argument("--only", default="*", metavar="PATTERN", help="in files whose path from the project's root is like this")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))  # the tests that run end with it
-    every = all_mutants(ROOT)
+    every = [mutant for mutant in all_mutants(ROOT) if fnmatch.fnmatchcase(mutant.path, given.only)]
     chosen = sample(every, given.count, given.seed)
     print(f"seed {given.seed}: {len(chosen)} of {len(every)} mutants", flush=True)
     tree = Tree(ROOT / "build" / "mutants")
