@@ -53,6 +53,8 @@ class Cell:
         self.directory, self.names = directory, hosts
         self.running: dict[TaskKey, str] = {}
         self.missing_programs: set[str] = set()
+        self.aliases: dict[str, str] = {}
+        """Other names of hosts, with the unique ones."""
         self.signals: list[tuple[str, TaskKey, str]] = []
         self.starts: list[Start] = []
         self.master = self._open()
@@ -60,7 +62,7 @@ class Cell:
 
     def _open(self) -> Master:
         known = {MASTER, *self.names}
-        resolve = lambda name: name if name in known or name in ("h8", "h9") else None  # noqa: E731
+        resolve = lambda name: self.aliases.get(name, name if name in known or name in ("h8", "h9") else None)  # noqa: E731
         return Master(
             Spool(self.directory / "spool.db"),
             self.directory / "accounting",

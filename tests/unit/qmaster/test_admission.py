@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
+from gridengine.state.machines.configuration import ObjectRemoved
 from tests.harness import Cell
 
 
@@ -178,3 +181,128 @@ def test_only_so_many_finished_jobs_are_kept(cell: Cell) -> None:
     globally(cell, finished_jobs="0")
     cell.ask("delete_jobs", targets=[str(cell.submit())])
     assert cell.state.finished == []
+
+
+@pytest.mark.statement("EX-14")
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ({"min_uid": "1001", "min_gid": "1001"}, ""),
+        ({"min_uid": "1002"}, 'denied: user id 1001 of "alice" is below min_uid 1002'),
+        ({"min_gid": "1002"}, 'denied: group id 1001 of "alice" is below min_gid 1002'),
+    ],
+)
+def test_the_least_ids_are_those_that_may_just_submit(cell: Cell, limits: dict[str, str], text: str) -> None:
+    globally(cell, **limits)
+    answer = cell.ask("submit", binary=True, script_file="x")
+    assert [said for _, said in answer.answers] == ([text] if text else [])
+
+
+@pytest.mark.statement("EX-14")
+@pytest.mark.parametrize(
+    ("least", "manager", "taken"), [("0", True, True), ("0", False, True), ("1", True, True), ("1", False, False)]
+)
+def test_root_may_submit_where_he_is_a_manager_or_no_least_id_is_set(
+    cell: Cell, least: str, manager: bool, taken: bool
+) -> None:
+    globally(cell, min_uid=least)
+    if not manager:
+        cell.master.record(Decision(events=[ObjectRemoved("manager", "root")]), DAEMON)
+    answer = cell.ask("submit", "root", binary=True, script_file="x")
+    assert (answer.status == 0) == taken, answer.answers
+
+
+@pytest.mark.statement("SB-7", "US-7")
+def test_the_limit_of_the_cluster_counts_everybodys_jobs_and_that_of_users_their_own(cell: Cell) -> None:
+    globally(cell, max_jobs="3", max_u_jobs="2")
+    cell.submit()
+    cell.submit("bob")
+    cell.submit("bob")
+    answer = cell.ask("submit", binary=True, script_file="x")
+    text = "job rejected: only 3 jobs are allowed in the cluster (max_jobs), there are 3"
+    assert (answer.status, answer.answers) == (25, [("error", text)])
+    globally(cell, max_jobs="0")
+    answer = cell.ask("submit", "bob", binary=True, script_file="x")
+    text = 'job rejected: only 2 jobs are allowed per user (max_u_jobs), "bob" has 2'
+    assert (answer.status, answer.answers) == (25, [("error", text)])
+    assert cell.submit(), "alice has only one"
+
+
+@pytest.mark.statement("US-5", "PR-13")
+def test_a_user_who_is_made_for_ever_has_no_end(cell: Cell) -> None:
+    globally(cell, enforce_user="auto", auto_user_delete_time="0")
+    job = cell.submit()
+    assert cell.state.kind("user")["alice"] == {
+        **{"name": "alice", "oticket": "0", "fshare": "0", "delete_time": "0", "default_project": "NONE"}
+    }
+    assert cell.state.jobs[job].project == ""
+    cell.ask("delete_jobs", targets=[str(job)])
+    cell.pass_time(10_000_000)
+    assert cell.state.has("user", "alice")
+
+
+@pytest.mark.statement("US-5", "PR-13")
+def test_each_user_who_has_jobs_at_his_end_gets_another_term(cell: Cell) -> None:
+    globally(cell, enforce_user="auto", auto_user_delete_time="100")
+    gone, kept = cell.submit(), cell.submit("bob")
+    cell.ask("delete_jobs", targets=[str(gone)])
+    cell.add("user", "eve")
+    end = int(cell.state.kind("user")["bob"]["delete_time"])
+    cell.pass_time(end - 1 - cell.now)
+    assert cell.state.has("user", "alice")
+    cell.pass_time(end - cell.now)
+    assert sorted(cell.state.kind("user")) == ["bob", "eve"], "alice is gone in the second in which her time is over"
+    assert int(cell.state.kind("user")["bob"]["delete_time"]) == end + 100
+    cell.ask("delete_jobs", "bob", targets=[str(kept)])
+    globally(cell, auto_user_delete_time="0")
+    kept = cell.submit("bob")
+    cell.pass_time(100)
+    assert cell.state.kind("user")["bob"]["delete_time"] == "0", "and one without an end where none is configured any more"
+
+
+@pytest.mark.statement("US-5", "US-1")
+@pytest.mark.parametrize(
+    ("enforce", "known", "project"),
+    [
+        ("auto", {"alice": "p"}, "p"),
+        ("auto", {"alice": "NONE"}, ""),
+        ("auto", {}, "q"),
+        ("true", {"alice": "p"}, "p"),
+        ("false", {"alice": "p"}, "p"),
+        ("false", {}, ""),
+    ],
+)
+def test_where_the_project_of_a_job_comes_from(cell: Cell, enforce: str, known: dict[str, str], project: str) -> None:
+    for name in "pq":
+        cell.add("project", name)
+    globally(cell, enforce_user=enforce, auto_user_default_project="q")
+    for user, default in known.items():
+        cell.add("user", user, default_project=default)
+    assert cell.state.jobs[cell.submit()].project == project
+
+
+@pytest.mark.statement("US-6")
+@pytest.mark.parametrize(
+    ("lists", "taken"),
+    [
+        ({}, ["", "p", "q"]),
+        ({"projects": "p"}, ["p"]),
+        ({"xprojects": "p"}, ["", "q"]),
+        ({"projects": "p q", "xprojects": "q"}, ["p"]),
+    ],
+)
+def test_which_projects_have_access_to_the_cluster(cell: Cell, lists: dict[str, str], taken: list[str]) -> None:
+    for name in "pq":
+        cell.add("project", name)
+    globally(cell, **lists)
+    projects = ["", "p", "q"]
+    answers = [cell.ask("submit", binary=True, script_file="x", project=project) for project in projects]
+    assert [project for project, answer in zip(projects, answers, strict=True) if answer.status == 0] == taken
+
+
+@pytest.mark.statement("US-4")
+def test_only_a_list_that_is_a_department_is_one(cell: Cell) -> None:
+    cell.add("userset", "friends", type="ACL", entries="alice")
+    cell.add("userset", "physics", type="ACL DEPT", entries="@users")
+    assert cell.state.jobs[cell.submit()].department == "physics", "by the group"
+    assert cell.state.jobs[cell.submit("root")].department == "defaultdepartment"

@@ -263,3 +263,89 @@ def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
     cell.configure("configuration", "global", jsv_allowed_mod="none")
     assert alter(cell, job, "root", name="y")[0] == 1
     assert alter(cell, job, verify="v")[0] == 0
+
+
+@pytest.mark.statement("SO-44")
+def test_who_may_not_change_one_job_changes_the_next_one(cell: Cell) -> None:
+    strange, broken, own = cell.submit("bob"), cell.submit(tasks="1-2"), cell.submit(tasks="1-2")
+    answer = cell.ask("alter_jobs", targets=[str(strange), "99", f"{broken}.1", str(own)], changes={"account": "x"})
+    assert [text for _, text in answer.answers] == [
+        f'denied: "alice" must be at least owner of job {strange} to change job attributes',
+        'denied: job "99" does not exist',
+        "denied: the selected option works only on jobs and not on tasks",
+        f"modified account of job {own}",
+    ]
+    assert [cell.state.jobs[job].account for job in (strange, broken, own)] == ["sge", "sge", "x"]
+
+
+@pytest.mark.statement("SO-42", "SO-5")
+def test_all_that_never_changes_is_named_in_order(cell: Cell) -> None:
+    job = cell.submit()
+    texts = alter(cell, job, tasks="1-3", binary=False, script="x", now=True)[1]
+    assert texts == ["denied: binary, now, script, tasks of a job cannot be changed"]
+
+
+@pytest.mark.statement("SO-41")
+@pytest.mark.parametrize(("letter", "changed"), [("e", True), ("w", True), ("v", False), ("p", False)])
+def test_a_job_that_runs_or_is_held_is_not_looked_at(cell: Cell, letter: str, changed: bool) -> None:
+    runs, held = cell.submit(), cell.submit(holds="u")
+    cell.cycle()
+    for job in (runs, held):
+        said = ["verification: job is already running or is held", *([f"modified account of job {job}"] if changed else [])]
+        assert alter(cell, job, verify=letter, account="x", hard_queues=["all.q"])[1][:2] == said
+        assert (cell.state.jobs[job].account == "x") == changed
+
+
+@pytest.mark.statement("SO-42", "SO-19")
+def test_without_addresses_mail_goes_to_the_owner_at_his_host(cell: Cell) -> None:
+    job = cell.submit(mail_list=["bob@h2"])
+    assert alter(cell, job, mail_list=["carol@h3"])[0] == 0
+    assert cell.state.jobs[job].mail_list == ["carol@h3"]
+    assert alter(cell, job, mail_list=[])[0] == 0
+    assert cell.state.jobs[job].mail_list == ["alice@h1"]
+
+
+@pytest.mark.statement("SO-26", "SO-42")
+def test_the_project_of_a_job_is_checked_for_its_owner(cell: Cell) -> None:
+    cell.add("userset", "some", entries="bob")
+    cell.add("project", "p", acl="some")
+    job = cell.submit()
+    text = 'job rejected: no access to project "p" for user "alice"'
+    assert alter(cell, job, "root", project="p") == (1, [text])
+    assert alter(cell, cell.submit("bob"), "root", project="p")[0] == 0
+
+
+@pytest.mark.statement("SO-43")
+def test_only_consumables_are_fixed_while_a_job_runs(cell: Cell) -> None:
+    rows = {"one": "YES", "two": "NO"}
+    for name, consumable in rows.items():
+        row = {**cell.state.kind("complex")["h_vmem"], "name": name, "shortcut": name, "consumable": consumable}
+        cell.admin("config_add", kind="complex", name=name, attributes=[(a, v, 1) for a, v in row.items()])
+    cell.configure("exec_host", "h1", complex_values="one=8G,two=8G")
+    waits, runs = cell.submit(hard=["one=1G"], holds="u"), cell.submit(hard=["two=1G"])
+    cell.cycle()
+    assert alter(cell, waits, hard=["one=2G"])[0] == 0
+    assert alter(cell, runs, hard=["two=2G"])[0] == 0
+    text = f'denied: job {runs} is running, its request of the consumable "one" cannot change'
+    assert alter(cell, runs, hard=["two=2G", "one=1G"]) == (1, [text])
+
+
+@pytest.mark.statement("DP-5", "SO-42")
+def test_predecessors_that_have_exited_are_listed(cell: Cell) -> None:
+    first, second = cell.submit(tasks="1-2"), cell.submit(name="second")
+    job = cell.submit(tasks="1-2")
+    assert alter(cell, job, hold_jid=[str(first), "77", "second", "78"])[1] == [
+        *(f"modified job id hold list of job {job}", f"   blocking jobs: {first},{second}", "   exited jobs:   77,78"),
+    ]
+    assert alter(cell, job, hold_jid_ad=[str(first)])[1] == [
+        *(f"modified job id hold array list of job {job}", f"   blocking jobs: {first}", "   exited jobs:   NONE"),
+    ]
+
+
+@pytest.mark.statement("AR-95")
+def test_only_a_job_that_waits_changes_its_reservation(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    text = f"denied: cannot modify running job {job}: it stays in its advance reservation"
+    assert alter(cell, job, ar=5) == (1, [text])
+    assert "invalid" in alter(cell, cell.submit(holds="u"), ar=5)[1][0]

@@ -150,3 +150,78 @@ def test_an_operators_deletion_ends_also_what_runs_after_the_job_and_that_as_oft
         assert "already in deletion" in cell.admin("delete_jobs", targets=[str(job)]).answers[0][1]
         assert (told(), told()) == (["end"], [])
     assert cell.state.jobs[job].tasks[1].deleted_by == "alice"
+
+
+@pytest.mark.statement("SO-46")
+@pytest.mark.parametrize(("listed", "status"), [(("submit_host",), 0), (("admin_host",), 0), ((), 1)])
+def test_jobs_are_deleted_from_submit_or_admin_hosts(cell: Cell, listed: tuple[str, ...], status: int) -> None:
+    job = cell.submit()
+    for kind in {"submit_host", "admin_host"} - set(listed):
+        assert cell.admin("config_delete", kind=kind, name="h2").status == 0
+    answer = cell.ask("delete_jobs", "alice", "h2", targets=[str(job)])
+    assert answer.status == status
+    assert (job in cell.state.jobs) == bool(status)
+    if status:
+        assert answer.answers == [("error", 'denied: host "h2" is neither submit nor admin host')]
+
+
+@pytest.mark.statement("SO-46", "SO-48")
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"targets": ["77"]}, 'denied: job "77" does not exist'),
+        ({"targets": ["77.1"]}, 'denied: job "77.1" does not exist'),
+        ({"targets": ["nosuch"]}, "The job nosuch of user(s) alice does not exist"),
+        ({"targets": ["nosuch"], "users": ["bob", "eve"]}, "The job nosuch of user(s) bob,eve does not exist"),
+        ({"targets": [], "users": ["eve"]}, "There is no job registered for the following users: eve"),
+        ({"targets": ["{job}.9"]}, 'job "{job}" task "9" does not exist'),
+        ({"targets": ["{job}.8-9"]}, 'job "{job}" task id range "8,9" comprises no tasks'),
+        ({"targets": ["{job}"], "tasks": "7"}, 'job "{job}" task "7" does not exist'),
+    ],
+)
+def test_what_is_not_there_is_named(cell: Cell, fields: dict[str, Any], text: str) -> None:
+    job = cell.submit(tasks="1-3")
+    fields["targets"] = [target.format(job=job) for target in fields["targets"]]
+    answer = cell.ask("delete_jobs", "alice", **fields)
+    assert (answer.status, answer.answers) == (1, [("error", text.format(job=job))])
+    assert len(cell.state.jobs[job].pending) == 3
+
+
+@pytest.mark.statement("SO-46", "SO-48")
+def test_what_is_deleted_is_named_by_task_unless_it_is_all_that_there_is(cell: Cell) -> None:
+    def delete(*targets: str) -> list[str]:
+        return [text for _, text in cell.ask("delete_jobs", targets=list(targets)).answers]
+
+    first, second, third = (cell.submit(tasks="1-20") for _ in range(3))
+    assert delete(f"{first}.5") == [f"alice has deleted job-array task {first}.5"]
+    assert delete(f"{first}.6-8") == [f"alice has deleted job-array tasks 6-8:1 of job {first}"]
+    assert delete(str(first)) == [f"alice has deleted job {first}"]
+    assert delete(f"{second}.1-19", str(second)) == [
+        f"alice has deleted job-array tasks 1-19:1 of job {second}",
+        f"alice has deleted job {second}",
+    ]
+    cell.cycle()
+    assert len(cell.state.jobs[third].tasks) == 12
+    assert delete(str(third)) == [
+        f"alice has deleted job-array tasks 13-20:1 of job {third}",
+        *(f"alice has registered the job-array task {third}.{task} for deletion" for task in range(1, 13)),
+    ]
+    assert delete(f"{third}.2") == [f"job {third}.2 is already in deletion"]
+
+
+@pytest.mark.statement("SO-46")
+def test_the_next_job_is_deleted_though_one_is_not_ones_own(cell: Cell) -> None:
+    strange, own = cell.submit("bob"), cell.submit()
+    answer = cell.ask("delete_jobs", targets=[str(strange), str(own)])
+    text = f'alice - you do not have the necessary privileges to delete the job "{strange}"'
+    assert answer.answers == [("error", text), ("info", f"alice has deleted job {own}")]
+    assert list(cell.state.jobs) == [strange]
+
+
+@pytest.mark.statement("AC-1", "SO-48")
+def test_a_forced_end_is_recorded_as_killed(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.admin("delete_jobs", targets=[str(job)], force=True)
+    (record,) = cell.records(job)
+    assert record[11:13] == ["37", "137"]

@@ -121,3 +121,14 @@ def test_what_is_reserved_counts_where_the_hosts_say_so(here: Cell) -> None:
     here.end(job)
     (charged,) = read(here, "share_usage").data
     assert charged[:2] == ["alice", ""] and charged[2:4] == pytest.approx([50.0, 100.0])
+
+
+@pytest.mark.statement("QF-33")
+def test_what_others_run_is_not_set_to_zero(here: Cell) -> None:
+    here.add("user", "bob")
+    job = running(here, "bob", cpu=0.4)
+    running(here, cpu=0.3)
+    here.admin("clear_usage", users=["alice"])
+    assert usage(here) == {("alice", ""): 0.0, ("bob", ""): pytest.approx(0.4)}
+    here.end(job)
+    assert usage(here)["bob", ""] == pytest.approx(0.5)

@@ -204,3 +204,45 @@ def test_a_reservation_that_is_broken_already_forbids_nothing_new(both: Reservin
 
     apply(both.state, ObjectSet("cluster_queue", "t.q", dict(both.state.objects["cluster_queue"]["t.q"])))
     assert both.configure("cluster_queue", "t.q", notify="0:1:0").status == 0
+
+
+@pytest.mark.statement("AR-80", "AR-76")
+def test_what_an_orphan_leaves_behind_is_guarded_on_the_other_hosts(cell: ReservingCell) -> None:
+    cell.add("parallel_environment", "two", pe_name="two", slots="99", allocation_rule="2")
+    cell.configure("cluster_queue", "all.q", pe_list="two")
+    cell.qrsub(pe="two", pe_range="6")
+    cell.configure("host_group", "@allhosts", hostlist="h2 h3")
+    assert cell.state.instances["all.q@h1"].orphaned
+    refused = cell.configure("cluster_queue", "all.q", slots="1")
+    assert "would break advance reservation 1: 2 of slots are reserved at all.q@h" in refused.answers[0][1]
+    assert cell.configure("cluster_queue", "all.q", slots="2").status == 0
+
+
+@pytest.mark.statement("AR-78", "AR-76")
+def test_a_refusal_names_the_most_that_is_reserved_at_a_time(cell: ReservingCell) -> None:
+    cell.add("parallel_environment", "wide", pe_name="wide", slots="99", allocation_rule="$pe_slots")
+    cell.configure("cluster_queue", "all.q", pe_list="wide")
+    request = {"pe": "wide", "hard_queues": ["all.q@h1"]}
+    for slots, at in ((2, 100), (3, 4000), (4, 8000)):
+        cell.qrsub(pe_range=str(slots), at=at, **request)
+    long = cell.qrsub(pe_range="1", at=12000, duration=3600, **request)
+    refused = cell.configure("cluster_queue", "all.q", slots="1")
+    assert refused.status == 1
+    assert [text.rpartition(" reservation ")[2] for _, text in refused.answers] == ["1: 2 of slots are reserved at all.q@h1"]
+    assert long in cell.state.reservations
+    for number in (1, 2):
+        cell.qdel_ar(number)
+    refused = cell.configure("cluster_queue", "all.q", slots="3")
+    assert refused.answers[0][1].endswith("reservation 3: 4 of slots are reserved at all.q@h1")
+
+
+@pytest.mark.statement("AR-70", "HG-10")
+def test_a_group_that_a_reservation_asks_for_among_other_queues_is_guarded(cell: ReservingCell) -> None:
+    cell.add("host_group", "@first", hostlist="h1")
+    cell.add("cluster_queue", "a.q", hostlist="h3", seq_no="10")
+    number = cell.qrsub(hard_queues=["all.q@@first", "a.q"])
+    assert list(cell.granted(number)) == ["all.q@h1"]
+    answer = cell.configure("host_group", "@first", hostlist="h2")
+    assert answer.answers[0][1].startswith(f'denied: changing host group "@first" would break advance reservation {number}')
+    cell.add("host_group", "@other", hostlist="h1")
+    assert cell.configure("host_group", "@other", hostlist="h2").status == 0
