@@ -76,3 +76,45 @@ def test_operator_holds_at_submission_need_the_right(cell: Cell) -> None:
     assert cell.ask("submit", binary=True, script_file="x", holds="o").status == 1
     job = cell.submit("root", holds="uo")
     assert sorted(cell.state.jobs[job].holds) == [1, 2]
+
+
+@pytest.mark.statement("SO-49")
+def test_letters_that_name_no_hold_are_refused(cell: Cell) -> None:
+    job = cell.submit()
+    assert hold(cell, job, holds="ux") == (7, ['denied: unknown hold list "ux"'])
+    assert not cell.state.jobs[job].holds
+
+
+@pytest.mark.statement("SO-49")
+def test_one_hold_more_leaves_the_others(cell: Cell) -> None:
+    job = cell.submit(tasks="1-3", holds="u")
+    said = [f"modified hold of job-array task {job}.{task}" for task in (1, 2, 3)]
+    assert hold(cell, f"{job}.2", user="root", holds="uo") == (0, said[1:2])
+    assert {kind: str(tasks) for kind, tasks in cell.state.jobs[job].holds.items()} == {1: "1-3:1", 2: "2"}
+    assert hold(cell, job, user="root", holds="uo") == (0, [said[0], said[2]]), "2 has both already"
+    assert hold(cell, f"{job}.1", user="root", holds="so", release=True) == (0, said[:1]), "it had no system hold"
+    assert hold(cell, job, user="root", holds="s", release=True) == (0, [])
+    assert {kind: str(tasks) for kind, tasks in cell.state.jobs[job].holds.items()} == {1: "1-3:1", 2: "2,3"}
+
+
+@pytest.mark.statement("SO-49")
+def test_a_refused_job_keeps_no_other_from_being_held(cell: Cell) -> None:
+    strange, held, mine = cell.submit("bob"), cell.submit("root", name="r"), cell.submit()
+    assert hold(cell, strange, held, mine)[1][2:] == [f"modified hold of job {mine}"]
+
+
+@pytest.mark.statement("AJ-6")
+@pytest.mark.parametrize(("tasks", "lines"), [(1000, 1000), (1001, 1)])
+def test_a_thousand_tasks_are_named_one_by_one(cell: Cell, tasks: int, lines: int) -> None:
+    assert len(hold(cell, cell.submit(tasks=f"1-{tasks}"))[1]) == lines
+
+
+@pytest.mark.statement("SO-49", "SO-13")
+@pytest.mark.parametrize(
+    ("user", "letters", "taken"),
+    [("alice", "u", True), ("bob", "o", True), ("bob", "s", False), ("root", "uos", True), ("alice", "o", False)],
+)
+def test_who_may_submit_with_which_holds(cell: Cell, user: str, letters: str, taken: bool) -> None:
+    cell.admin("config_add", kind="operator", name="bob", attributes=[])
+    answer = cell.ask("submit", user, binary=True, script_file="x", holds=letters)
+    assert (answer.status == 0) == taken, answer.answers

@@ -101,3 +101,102 @@ def test_suspending_twice_is_told(cell: Cell) -> None:
     cell.cycle()
     told = [cell.ask("change_states", targets=[str(job)], action=action, what="job") for action in ("suspend", "suspend")]
     assert [answer.status for answer in told] == [0, 0] and "already suspended" in told[1].answers[0][1]
+
+
+def changed(cell: Cell, job: int, **changes: object) -> str:
+    """The first line of the answer to a change of a job."""
+    return cell.ask("alter_jobs", targets=[str(job)], changes=changes, verify="n").answers[0][1]
+
+
+@pytest.mark.statement("SO-7")
+@pytest.mark.parametrize(
+    ("has", "change", "text"),
+    [
+        ({"checkpoint": "ck"}, {"checkpoint_when": "n"}, "cannot be submitted with"),
+        ({"checkpoint": "ck"}, {"checkpoint_when": "sx"}, "modified checkpoint attributes of job 1"),
+        ({"checkpoint": "ck", "checkpoint_when": "s"}, {"checkpoint": ""}, "job rejected: -c is for jobs with"),
+        ({"checkpoint": "ck", "checkpoint_when": "s"}, {"checkpoint": "other"}, "modified checkpoint object of job 1"),
+        ({"checkpoint_when": "n"}, {"checkpoint": "ck"}, "cannot be submitted with"),
+        ({}, {"checkpoint": "ck"}, "modified checkpoint object of job 1"),
+        ({}, {"checkpoint_when": "s"}, "job rejected: -c is for jobs with"),
+        ({}, {"checkpoint_when": "n"}, "modified checkpoint attributes of job 1"),
+        ({}, {"checkpoint": "nosuch"}, 'the requested checkpointing environment "nosuch" does not exist'),
+        ({}, {"account": "x"}, "modified account of job 1"),
+    ],
+)
+def test_environment_and_occasions_fit_each_other_after_a_change(
+    cell: Cell, has: dict[str, str], change: dict[str, str], text: str
+) -> None:
+    for name in ("ck", "other"):
+        cell.add("checkpoint", name)
+    assert text in changed(cell, cell.submit(**has), **change)
+
+
+@pytest.mark.statement("SO-27")
+@pytest.mark.parametrize(("priority", "taken"), [(-1024, False), (-1023, True), (1024, True), (1025, False)])
+def test_the_bounds_of_priorities(cell: Cell, priority: int, taken: bool) -> None:
+    answer = cell.ask("submit", "root", binary=True, script_file="x", priority=priority)
+    assert (answer.status == 0) == taken, answer.answers
+    job = cell.submit()
+    assert (cell.ask("alter_jobs", "root", targets=[str(job)], changes={"priority": priority}).status == 0) == taken
+
+
+@pytest.mark.statement("CX-42", "CX-43")
+@pytest.mark.parametrize(
+    ("request_of", "kept"),
+    [
+        (["gpu"], {"gpu": "TRUE"}),
+        (["g"], {"gpu": "TRUE"}),
+        (["gpu=0"], {"gpu": "0"}),
+        (["arch=a", "arch=b"], {"arch": "b"}),
+        (["hostname=h*"], {"hostname": "h*"}),
+        (["hostname=h1|nosuch*"], {"hostname": "h1|nosuch*"}),
+        (["hostname=one"], {"hostname": "one"}),
+    ],
+)
+def test_what_a_request_comes_to(cell: Cell, request_of: list[str], kept: dict[str, str]) -> None:
+    cell.aliases = {"one": "h1"}
+    row = {**cell.state.kind("complex")["rerun"], "name": "gpu", "shortcut": "g", "requestable": "YES"}
+    cell.admin("config_add", kind="complex", name="gpu", attributes=[(column, value, 1) for column, value in row.items()])
+    assert cell.state.jobs[cell.submit(hard=request_of)].hard == kept
+
+
+@pytest.mark.statement("CX-42", "CX-44")
+@pytest.mark.parametrize("request_of", ["arch", "h_rt", "slots=1", "s=1", "nosuch=1", "hostname=nohost", "rerun=maybe"])
+def test_what_cannot_be_requested(cell: Cell, request_of: str) -> None:
+    refused(cell, hard=[request_of])
+
+
+@pytest.mark.statement("GC-5")
+def test_an_exec_host_that_no_longer_resolves_can_be_asked_for(cell: Cell) -> None:
+    cell.aliases = {"h2": None}  # type: ignore[dict-item]
+    assert cell.submit(hard=["hostname=h2"])
+
+
+@pytest.mark.statement("SO-36", "AJ-2")
+def test_a_list_with_a_range_in_it_may_be_one_progression(cell: Cell) -> None:
+    answer = cell.ask("submit", binary=True, script_file="x", tasks="2,4-6:2")
+    assert answer.data["tasks"] == "2-6:2"  # type: ignore[index,call-overload]
+    cell.configure("configuration", "global", max_aj_tasks="3")
+    assert cell.submit(tasks="1-3"), "as many as may be"
+    text = "job rejected: you tried to submit a job with more than 3 tasks (max_aj_tasks)"
+    answer = cell.ask("submit", binary=True, script_file="x", tasks="1-4")
+    assert answer.answers == [("error", text)]
+
+
+@pytest.mark.statement("SO-1")
+def test_a_limit_of_running_tasks_is_for_arrays(cell: Cell) -> None:
+    job = cell.submit(tasks="1-3", task_concurrency=2)
+    assert cell.state.jobs[job].task_concurrency == 2
+    assert changed(cell, cell.submit(), task_concurrency=0).startswith("modified task concurrency")
+
+
+@pytest.mark.statement("AR-89", "SO-41")
+def test_slots_and_what_they_are_for_come_together(cell: Cell) -> None:
+    cell.add("parallel_environment", "mpi")
+    assert "needs a number of slots" in refused(cell, pe="mpi")
+    assert "is for a PE or a rule" in refused(cell, pe_range="2")
+    job = cell.submit()
+    assert "is for a PE or a rule" in changed(cell, job, pe_range="2")
+    assert "needs a number of slots" in changed(cell, job, pe="mpi")
+    assert changed(cell, job, allocation_rule="2", pe_range="4") == f"modified slot range of job {job}"

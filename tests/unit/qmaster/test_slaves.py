@@ -228,3 +228,54 @@ def test_a_task_that_there_is_not_is_named(cell: Cell) -> None:
     cell.cycle()
     answer = cell.admin("change_states", action="reschedule", what="job", targets=[f"{job}.9"])
     assert (answer.status, answer.answers) == (1, [("error", f'invalid queue or job "{job}.9"')])
+
+
+@pytest.mark.statement("TI-1")
+def test_a_slave_needs_a_job_that_runs(wide: Cell, job: int) -> None:
+    where = f"executing task of job {job} failed: "
+    host = hosts(wide, job)[0]
+    waits = wide.submit(pe="wide", pe_range="99")
+    assert inherit(wide, waits, host).answers == [("error", f"executing task of job {waits} failed: there is no such job")]
+    wide.ask("delete_jobs", targets=[str(job)])
+    assert inherit(wide, job, host).answers == [("error", f"{where}the job does not run")]
+
+
+@pytest.mark.statement("TI-1", "PE-14")
+def test_slaves_go_where_most_slots_are_left(wide: Cell) -> None:
+    wide.add("cluster_queue", "more.q", hostlist="h1", slots="3", pe_list="wide", seq_no="5")
+    wide.configure("parallel_environment", "wide", allocation_rule="$fill_up", job_is_first_task="FALSE")
+    job = wide.submit(pe="wide", pe_range="7", hard=["hostname=h1"])
+    wide.cycle()
+    room = dict(wide.placed(job))
+    assert set(room) == {"all.q@h1", "more.q@h1"}
+    begun = [wide.state.task(job, 1).slaves[started(wide, job, "h1")[3]].instance for _ in range(sum(room.values()))]
+    left = dict(room)
+    for instance in begun:
+        assert left[instance] == max(left.values())
+        left[instance] -= 1
+    used = sum(room.values())
+    text = f'executing task of job {job} failed: all slots that it was granted on host "h1" are in use ({used} of {used})'
+    assert inherit(wide, job, "h1").answers == [("error", text)]
+
+
+@pytest.mark.statement("TI-4")
+def test_a_slave_without_a_time_of_its_end_ends_as_it_began(wide: Cell, job: int) -> None:
+    key = started(wide, job, hosts(wide, job)[1])
+    begun = wide.now
+    wide.now += 50
+    host = wide.running.pop(key)
+    wide.report(host, Ended(key, 0, 0, 0, "", begun, 0.0, {"cpu": 1.0}))
+    assert slaves(wide, job) == [True]
+    assert inherit(wide, job, hosts(wide, job)[1]).data["task"][3] == 2  # type: ignore[index,call-overload]
+
+
+@pytest.mark.statement("PE-13")
+def test_what_slaves_used_is_added_to_what_the_master_used(wide: Cell) -> None:
+    wide.configure("parallel_environment", "wide", accounting_summary="TRUE", job_is_first_task="FALSE")
+    job = wide.submit(pe="wide", pe_range="4")
+    wide.cycle()
+    for _ in range(2):
+        ended(wide, started(wide, job, hosts(wide, job)[1]), cpu=3.0)
+    wide.end(job)
+    (record,) = wide.records(job)
+    assert float(record[36]) == 0.5 + 2 * 3.0

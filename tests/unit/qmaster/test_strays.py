@@ -202,3 +202,62 @@ def test_a_job_that_was_put_behind_others_keeps_its_running_tasks(cell: Cell) ->
     host = cell.running[(job, 2, 1)]
     verdict = cell.inventory(host)[0]
     assert (verdict.forget, verdict.strays) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("target", "ended"),
+    [
+        ("77", [(77, 1, 1), (77, 12, 1)]),
+        ("77.1", [(77, 1, 1)]),
+        ("77.12", [(77, 12, 1)]),
+        ("78", [(78, 1, 1)]),
+        ("7", []),
+        ("77.2", []),
+        ("*", []),
+        ("77.1-2", []),
+    ],
+)
+def test_which_strays_a_target_means(cell: Cell, target: str, ended: list[TaskKey]) -> None:
+    keys = [(77, 1, 1), (77, 12, 1), (78, 1, 1)]
+    cell.report("h1", Inventory(keys, "boot1", [ORIGIN] * 3))
+    answer = cell.admin("delete_jobs", targets=[target], force=True, users=[])
+    assert (answer.status == 0) == bool(ended)
+    told = [f"root forced the end of the stray task {job}.{task} on host h1" for job, task, _ in ended]
+    assert [text for level, text in answer.answers if level == "info"] == told
+    assert sorted(cell.state.hosts["h1"].abandoned) == ended
+
+
+@pytest.mark.statement("EX-9")
+@pytest.mark.parametrize("missing", ["queue", "pe", "nothing"])
+def test_a_task_is_adopted_if_its_places_are_still_there(cell: Cell, tmp_path: Path, missing: str) -> None:
+    cell.add("parallel_environment", "two", pe_name="two", slots="99", allocation_rule="1")
+    cell.add("cluster_queue", "x.q", hostlist="h1 h2", pe_list="two", slots="1")
+    job = cell.submit(pe="two", pe_range="2", hard_queues=["x.q"])
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    host, origin = cell.running[(job, 1, 1)], Origin.of(cell.starts[0])
+    restore(cell, copy)
+    if missing == "queue":
+        other = next(name for name in ("h1", "h2") if name != host)
+        cell.configure("cluster_queue", "x.q", hostlist=host, slots="1")
+        assert f"x.q@{other}" not in cell.state.instances
+    if missing == "pe":
+        cell.ask("alter_jobs", targets=[str(job)], changes={"pe": "", "pe_range": ""})
+        cell.configure("cluster_queue", "x.q", pe_list="NONE")
+        assert cell.admin("config_delete", kind="parallel_environment", name="two").status == 0
+    adopted = tell(cell, (job, 1, 1), origin, host) == ([], [])
+    assert adopted == (missing == "nothing")
+    task = cell.state.task(job, 1)
+    assert (task is not None and task.status == "running") == adopted
+    if adopted:
+        assert (task.pe, sorted(grant.instance for grant in task.granted)) == ("two", ["x.q@h1", "x.q@h2"])
+
+
+def test_only_numbers_that_are_not_given_out_yet_are_raised(cell: Cell) -> None:
+    job = cell.submit()
+    tell(cell, (job + 5, 1, 1))
+    assert cell.submit() == job + 6
+    tell(cell, (job + 7, 1, 1))
+    assert cell.submit() == job + 8, "the next one would have had it"
+    tell(cell, (job + 3, 1, 1))
+    assert cell.submit() == job + 9
