@@ -349,3 +349,13 @@ def test_only_a_job_that_waits_changes_its_reservation(cell: Cell) -> None:
     text = f"denied: cannot modify running job {job}: it stays in its advance reservation"
     assert alter(cell, job, ar=5) == (1, [text])
     assert "invalid" in alter(cell, cell.submit(holds="u"), ar=5)[1][0]
+
+
+@pytest.mark.statement("SO-44")
+def test_of_several_users_jobs_only_ones_own_change(cell: Cell) -> None:
+    strange, own = cell.submit("bob"), cell.submit()
+    answer = cell.ask("alter_jobs", targets=[], users=["*"], changes={"account": "x"})
+    assert [text for _, text in answer.answers] == [
+        f'denied: "alice" must be at least owner of job {strange} to change job attributes',
+        f"modified account of job {own}",
+    ]

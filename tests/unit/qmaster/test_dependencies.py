@@ -207,3 +207,14 @@ def test_conditions_can_be_taken_off(cell: Cell) -> None:
     cell.ask("alter_jobs", targets=[str(job)], changes={"hold_jid_ok": []})
     assert cell.state.jobs[job].predecessors == [other]
     assert cell.state.jobs[job].conditions == {}
+
+
+@pytest.mark.statement("DP-4", "DP-5")
+def test_an_array_must_not_wait_for_itself_by_way_of_another(cell: Cell) -> None:
+    first = cell.submit(tasks="1-2")
+    second = cell.submit(tasks="1-2", hold_jid_ad=[str(first)])
+    third = cell.submit(hold_jid=[str(second)])
+    change = lambda job, **lists: cell.ask("alter_jobs", targets=[str(job)], changes=lists).answers[0][1]  # noqa: E731
+    for lists in ({"hold_jid_ad": [str(second)]}, {"hold_jid": [str(third)]}, {"hold_jid_ad": [str(first)]}):
+        assert change(first, **lists) == f"denied: job {first} would wait for itself"
+    assert change(third, hold_jid=[str(second), str(first)]).startswith("modified")

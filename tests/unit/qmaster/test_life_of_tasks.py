@@ -371,30 +371,3 @@ def test_a_start_has_all_that_a_host_needs(cell: Cell) -> None:
     assert start.pe["allocation_rule"] == "$fill_up"
     assert sum(grant.slots for grant in start.granted) == 6
     assert (start.job.id, start.job.tasks) == (job, {})
-
-
-@pytest.mark.statement("QM-8")
-def test_a_task_is_pushed_back_once(cell: Cell) -> None:
-    job = cell.submit(rerun=True)
-    cell.cycle()
-    host = cell.running[(job, 1, 1)]
-    push = {"action": "reschedule", "what": "job", "targets": [str(job)]}
-    said = [cell.admin("change_states", **push).answers for _ in range(2)]
-    assert said == [
-        [("info", f"root - pushed rescheduling of job {job} on host {host}")],
-        [("info", f"job {job} is already being ended")],
-    ]
-    other = cell.submit(rerun=True)
-    cell.cycle()
-    cell.ask("delete_jobs", targets=[str(other)])
-    answer = cell.admin("change_states", **{**push, "targets": [str(other)]})
-    assert answer.answers == [("info", f"job {other} is already being ended")]
-
-
-@pytest.mark.statement("QF-14")
-def test_a_queue_that_is_named_twice_is_cleaned_once(cell: Cell) -> None:
-    job = cell.submit()
-    cell.cycle()
-    instance = cell.placed(job)[0][0]
-    cell.admin("clean_queues", queues=[instance, "all.q", instance])
-    assert len(cell.records(job)) == 1

@@ -120,3 +120,18 @@ def test_sensors_are_named_by_absolute_paths(tmp_path: Path) -> None:
     assert here.configure("configuration", "global", load_sensor="/a/b,/c").status == 0
     answer = here.configure("configuration", "global", load_sensor="/a/b,c")
     assert answer.status == 1 and "load_sensor" in answer.answers[0][1]
+
+
+@pytest.mark.statement("LS-3")
+def test_what_a_host_no_longer_says_of_others_is_gone(tmp_path: Path) -> None:
+    here = cell(tmp_path)
+    here.report("h1", Load(here.now, others={"h2": {"lic": "3"}, "h3": {"lic": "5"}}))
+    here.report("h3", Load(here.now, others={"h2": {"x": "9"}}))
+    before = here.state.revision
+    assert here.report("h1", Load(here.now, others={"h2": {}}, others_removed={"h3": []}))[0].unknown_hosts == []
+    assert here.state.revision == before + 1, "only that it was heard"
+    here.report("h1", Load(here.now, others_removed={"h3": ["lic"]}))
+    assert ("lic" in here.state.hosts["h2"].load, "lic" in here.state.hosts["h3"].load) == (True, False)
+    here.report("h1", Load(here.now, dict(LOAD), full=True, others={"h3": {"lic": "1"}}))
+    assert ("lic" in here.state.hosts["h2"].load, here.state.hosts["h3"].load["lic"]) == (False, "1")
+    assert here.state.hosts["h2"].load["x"] == "9", "another host says that"

@@ -279,3 +279,34 @@ def test_what_slaves_used_is_added_to_what_the_master_used(wide: Cell) -> None:
     wide.end(job)
     (record,) = wide.records(job)
     assert float(record[36]) == 0.5 + 2 * 3.0
+
+
+@pytest.mark.statement("TI-5")
+def test_a_second_word_of_the_masters_end_changes_nothing(wide: Cell, job: int) -> None:
+    master, other = hosts(wide, job)
+    key = started(wide, job, other)
+    wide.running.pop((job, 1, 1))
+    for status in (7, 8):
+        wide.report(master, Ended((job, 1, 1), exit_status=status, end_time=wide.now))
+    ended(wide, key)
+    assert wide.records(job)[-1][12] == "7"
+
+
+@pytest.mark.statement("TI-1")
+def test_a_slave_that_starts_does_not_start_its_master(wide: Cell) -> None:
+    job = wide.submit(pe="wide", pe_range="4")
+    wide.place()
+    other = hosts(wide, job)[1]
+    key = tuple(inherit(wide, job, other).data["task"])  # type: ignore[index,call-overload]
+    wide.report(other, Started(key, wide.now))
+    assert wide.state.task(job, 1).status == "transferring"
+
+
+@pytest.mark.statement("TI-5", "EX-10")
+def test_a_boot_loses_the_slaves_of_that_host_alone(wide: Cell, job: int) -> None:
+    master, other = hosts(wide, job)
+    started(wide, job, master)
+    started(wide, job, other)
+    wide.report(other, Inventory([], "boot2"))
+    assert slaves(wide, job) == [False, True]
+    assert job in wide.state.jobs

@@ -186,3 +186,75 @@ def test_hosts_of_paths_must_exist(cell: Cell) -> None:
 @pytest.mark.statement("SB-1")
 def test_an_empty_script_is_refused(cell: Cell) -> None:
     assert refusal(cell, binary=False, script="") == (1, "job rejected: the script is empty")
+
+
+@pytest.mark.statement("SB-9")
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("/bin/hostname -f", "hostname"), ("date;ls", "date"), (" ; ", "QRSH"), ("", "QRSH"), ("/opt/a b;c", "a")],
+)
+def test_the_name_of_a_command_of_qrsh_ends_where_a_shell_would_end_it(cell: Cell, command: str, name: str) -> None:
+    assert cell.state.jobs[cell.submit(kind="qrsh", script_file=command)].name == name
+    assert cell.state.jobs[cell.submit(script_file="/x/a b")].name == "a b"
+
+
+@pytest.mark.statement("SB-8")
+def test_numbers_that_jobs_have_are_passed_over(cell: Cell) -> None:
+    cell.state.next_job_id = 9_999_998
+    assert [cell.submit() for _ in range(3)] == [9_999_998, 9_999_999, 1]
+    cell.state.next_job_id = 9_999_998
+    assert cell.submit() == 2
+    cell.state.next_job_id = 9_999_999
+    answer = cell.ask("resubmit_jobs", targets=["1", "1"])
+    assert [text.split()[2] for _, text in answer.answers] == ["3", "4"]
+
+
+@pytest.mark.statement("SB-1", "SB-4")
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"script": None}, "denied: a script or a command is needed"),
+        ({"script": ""}, "job rejected: the script is empty"),
+        ({"script": "a\0b"}, "denied: the script contains NUL bytes; submit it with -b y if it is a program"),
+        ({"script": "!!!", "script_encoding": "base64"}, "denied: the script arrived damaged"),
+    ],
+)
+def test_scripts_that_cannot_be(cell: Cell, fields: dict[str, object], text: str) -> None:
+    status, said = refusal(cell, binary=False, **fields)
+    assert status == 1
+    assert said == text or "script" in said
+
+
+@pytest.mark.statement("SO-25", "SO-27", "SO-11")
+@pytest.mark.parametrize(
+    ("fields", "user", "taken"),
+    [
+        ({"priority": 0}, "alice", True),
+        ({"priority": 1}, "alice", False),
+        ({"priority": 1}, "root", True),
+        ({"override_tickets": 1}, "alice", False),
+        ({"override_tickets": 1}, "root", True),
+        ({"override_tickets": 0}, "alice", True),
+        ({"deadline": 2e9}, "bob", False),
+        ({"deadline": 2e9}, "alice", True),
+        ({"deadline": 0.0}, "bob", True),
+    ],
+)
+def test_who_may_ask_for_what(cell: Cell, fields: dict[str, float], user: str, taken: bool) -> None:
+    cell.configure("userset", "deadlineusers", entries="alice")
+    answer = cell.ask("submit", user, binary=True, script_file="x", **fields)
+    assert (answer.status == 0) == taken, answer.answers
+
+
+@pytest.mark.statement("AR-26", "SB-6")
+@pytest.mark.parametrize("kind", ["submit_host", "admin_host"])
+def test_admin_hosts_may_submit_as_submit_hosts_do(cell: Cell, kind: str) -> None:
+    job = cell.submit()
+    cell.admin("config_delete", kind=kind, name="h2")
+    assert cell.ask("submit", "alice", "h2", binary=True, script_file="x").status == 0
+    assert cell.ask("resubmit_jobs", "alice", "h2", targets=[str(job)]).status == 0
+    cell.admin("config_delete", kind="admin_host" if kind == "submit_host" else "submit_host", name="h2")
+    said = [("error", 'denied: host "h2" is neither submit nor admin host')]
+    assert cell.ask("submit", "alice", "h2", binary=True, script_file="x").answers == said
+    answer = cell.ask("resubmit_jobs", "alice", "h2", targets=[str(job)])
+    assert (answer.status, answer.answers) == (4, said)
