@@ -24,11 +24,12 @@ import time
 from pathlib import Path
 
 from daemons.execd.restraints import Restraints, permitted_processors
-from daemons.execd.site import HostConfiguration, Site, prepare_spool
+from daemons.execd.site import Site, prepare_spool
 from daemons.execd.tasks import Tasks
 from daemons.execd.tries import Tries
 from gridengine.config.kinds import KINDS
 from gridengine.delivery import Ended, Report, Start
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Grant, Job
 from gridengine.topology import Topology
 

@@ -20,10 +20,11 @@ import msgspec
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
 from daemons.execd.restraints import Restraint
-from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.site import Site
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.delivery import Ended, Origin, Start
 from gridengine.reserved_usage import Allocation
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement, TaskKey, Usage
 from gridengine.topology import Core
 

@@ -24,7 +24,7 @@ from daemons.execd.health import Health
 from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
-from daemons.execd.site import PID_FILE, HostConfiguration, read_configuration, read_site, save_configuration
+from daemons.execd.site import PID_FILE, read_configuration, read_site, save_configuration
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.execd.tries import Tries
 from daemons.runtime.cell import read_cell
@@ -46,6 +46,7 @@ from gridengine.delivery import (
     decode,
     encode,
 )
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import TaskKey
 from gridengine.topology import Core
 
@@ -179,7 +180,7 @@ class ExecdActor:
     def _apply(self, configuration: HostConfiguration) -> None:
         self._tasks.configuration = configuration
         self._restraints.configure(configuration)
-        set_loglevel(configuration.text.get("loglevel", "log_warning"))
+        set_loglevel(configuration.loglevel)
         self._configured.set()
         self._sensors.ask()
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.execd.site import Site, none_as_null
 from daemons.runtime import identity
 from gridengine.delivery import Start
+from gridengine.state.configured.configuration import HostConfiguration
 
 #: What a job finds when nobody says anything else. Source: O (the manual's /usr/ucb is not there).
 DEFAULT_PATH = "/usr/local/bin:/bin:/usr/bin"
@@ -60,7 +61,7 @@ def job_environment(
     result = inherited | {"TERM": "", "PWD": places.cwd}
     if "TZ" in site.inherited:
         result["TZ"] = site.inherited["TZ"]
-    if configuration.execd_flag("SET_LIB_PATH"):
+    if configuration.execd_params.set_lib_path:
         library_path = ":".join(filter(None, (f"{site.root}/lib/{site.architecture}", library_path)))
     if library_path:
         result[_LIBRARY_PATH] = library_path
@@ -93,9 +94,9 @@ def _of_the_daemon(site: Site, configuration: HostConfiguration) -> dict[str, st
 
     Deviation: without INHERIT_ENV 8.1.9 hands on all of it, which may hold what is root's alone.
     """
-    if "INHERIT_ENV" not in configuration.execd_params:
+    if configuration.execd_params.inherit_env is None:
         return identity.inherited(site.inherited)
-    return dict(site.inherited) if configuration.execd_flag("INHERIT_ENV") else {}
+    return dict(site.inherited) if configuration.execd_params.inherit_env else {}
 
 
 def _of_the_owner(account: Account, places: TaskPlaces) -> dict[str, str]:
@@ -174,5 +175,5 @@ def _of_the_pe(start: Start, configuration: HostConfiguration, places: TaskPlace
     return {
         "PE": start.pe_name,
         "PE_HOSTFILE": f"{places.directory}/pe_hostfile",
-        "SGE_RSH_COMMAND": configuration.text.get("rsh_command", "builtin"),
+        "SGE_RSH_COMMAND": configuration.rsh_command,
     }

@@ -6,10 +6,8 @@ Pure. Called by `task_config`. Source: sge_submit(1) qrsh, qlogin, qsh, -pty; sg
 from __future__ import annotations
 
 from daemons.execd.environment import Account
-from daemons.execd.site import HostConfiguration
 from gridengine.delivery import Start
-from gridengine.errors import SyntaxFault
-from gridengine.units import INFINITY, parse_time
+from gridengine.state.configured.configuration import HostConfiguration
 
 #: seconds that a job without a client goes on, unless execd_params SESSION_GRACE says otherwise
 _GRACE_S = 60.0
@@ -28,11 +26,11 @@ def interactive_config(start: Start, configuration: HostConfiguration, account: 
         result["stderr"] = _NO_FILE  # the methods' alone; what -e names is theirs
     if job.kind == "qsh":
         return result | _xterm(start, configuration)
-    daemon = configuration.command(_DAEMONS[job.kind]) or _BUILTIN
+    daemon: str = getattr(configuration, _DAEMONS[job.kind])
     if daemon.lower() != _BUILTIN:
         result["remote_daemon"] = daemon
     result["session"] = "pty" if _wants_terminal(start) and daemon.lower() == _BUILTIN else "pipes"
-    result["session_grace_s"] = _grace_s(configuration)
+    result["session_grace_s"] = configuration.execd_params.session_grace_s
     if job.kind != "qrsh" or job.binary:
         result |= {
             "login": True,
@@ -48,18 +46,10 @@ def _wants_terminal(start: Start) -> bool:
     return start.job.kind != "qrsh" if start.job.pty is None else start.job.pty
 
 
-def _grace_s(configuration: HostConfiguration) -> float:
-    try:
-        grace_s = float(parse_time(configuration.execd_params.get("SESSION_GRACE", "")))
-    except SyntaxFault:
-        return _GRACE_S
-    return _GRACE_S if grace_s == INFINITY else grace_s
-
-
 def _xterm(start: Start, configuration: HostConfiguration) -> dict[str, Value]:
     """A terminal window that asks the user's display; what it runs is his shell (IA-3)."""
     job = start.job
-    program = configuration.command("xterm") or "/usr/bin/xterm"
+    program = configuration.xterm
     title = f"SGE Interactive Job {job.id} on {start.granted[0].host} in Queue {start.granted[0].queue}"
     return {
         "binary": True,

@@ -15,10 +15,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
-from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.execd.site import Site
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
 from gridengine.state.bookings import GLOBAL
+from gridengine.state.configured.configuration import HostConfiguration
 
 _SHOWN_HOSTS = 10
 
@@ -27,9 +28,8 @@ def wanted_sensors(configuration: HostConfiguration | None, common: Path) -> lis
     """Paths of the sensors that are to run, each once; none while the host is not configured."""
     if configuration is None:
         return []
-    text = none_as_null(configuration.text.get("load_sensor", "")) or ""
-    paths = [path.strip() for path in text.split(",") if path.strip()]
-    automatic = ["qloadsensor", *(["qidle"] if configuration.execd_flag("USE_QIDLE") else [])]
+    paths = list(configuration.load_sensor)
+    automatic = ["qloadsensor", *(["qidle"] if configuration.execd_params.use_qidle else [])]
     paths += [str(common / name) for name in automatic if (common / name).is_file()]
     return list(dict.fromkeys(paths))
 

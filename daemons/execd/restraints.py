@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from daemons.execd.cgroups import HostCgroups, find_cgroups
-from daemons.execd.site import HostConfiguration
 from gridengine.delivery import Start
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement, TaskKey, try_of
 from gridengine.topology import BindingRequest, Core, Topology, choose
 
@@ -58,7 +58,7 @@ class Restraints:
 
     def configure(self, configuration: HostConfiguration) -> None:
         """Take USE_CGROUPS over; when it is switched on, the host is looked at again and the finding is logged."""
-        wanted = configuration.execd_flag("USE_CGROUPS")
+        wanted = configuration.execd_params.use_cgroups
         if wanted and self._cgroups is None:
             self._cgroups = self._look_for_cgroups(self._cell)
             if self._cgroups.obstacle:
@@ -68,7 +68,7 @@ class Restraints:
 
     def give(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
         """What a task that is to be started gets; its cores are its own until `release`. Slave tasks get none of their own."""
-        if not start.job.binding or start.slave is not None or not configuration.execd_flag("ENABLE_BINDING", True):
+        if not start.job.binding or start.slave is not None or not configuration.execd_params.enable_binding:
             return Restraint(cgroups=self._cgroups)
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)

@@ -1,6 +1,6 @@
 """What an execution host knows before any job arrives: names, directories, the daemon's own environment.
 
-Owns the spool directory's layout and the host's configuration in force as typed values. Reads files, decides nothing.
+Owns the spool directory's layout, and keeps the host's configuration in force. Reads files, decides nothing.
 Called by the supervisor (writes `site.json`) and by the execd actor. Source: docs/architecture.md 3, sge_conf(5).
 """
 
@@ -13,10 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gridengine.config.parameters import parse_parameters
-from gridengine.errors import SyntaxFault
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import TaskKey
-from gridengine.units import INFINITY, parse_bool, parse_time
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64le": "lx-ppc64le"}.get(
@@ -123,55 +121,6 @@ def read_site(host: str, root: str, cell: str, spool: Path) -> Site:
     return Site(host, root, cell, spool, environment, binary_path, process_share=process_share())
 
 
-@dataclass(frozen=True, slots=True)
-class HostConfiguration:
-    """The configuration in force on the host (sge_conf(5)), with the parameters inside of it. `text`: as it came."""
-
-    text: Mapping[str, str]
-    execd_params: Mapping[str, str]
-    qmaster_params: Mapping[str, str]
-
-    @classmethod
-    def of(cls, text: Mapping[str, str]) -> HostConfiguration:
-        """Read a configuration; parameters that cannot be read count as none (the gate had refused them)."""
-        return cls(dict(text), _parameters(text, "execd_params"), _parameters(text, "qmaster_params"))
-
-    def command(self, name: str) -> str | None:
-        """A command line such as `prolog`, None for NONE."""
-        return none_as_null(self.text.get(name, ""))
-
-    def execd_flag(self, name: str, default: bool = False) -> bool:
-        return _flag(self.execd_params.get(name), default)
-
-    def qmaster_flag(self, name: str) -> bool:
-        return _flag(self.qmaster_params.get(name), False)
-
-    @property
-    def load_report_time_s(self) -> float:
-        """Seconds between load reports, at least one."""
-        return max(1.0, _seconds(self.text.get("load_report_time", ""), 40.0))
-
-    @property
-    def pdc_interval_s(self) -> float | None:
-        """Seconds between measurements of usage; None for NEVER. Source: sge_conf(5) PDC_INTERVAL."""
-        text = self.execd_params.get("PDC_INTERVAL", "1").upper()
-        if text == "NEVER":
-            return None
-        return self.load_report_time_s if text == "PER_LOAD_REPORT" else max(1.0, _seconds(text, 1.0))
-
-    @property
-    def method_timeout_s(self) -> float | None:
-        """Seconds that a method may take, None for any time.
-
-        Deviation: execd_params METHOD_TIMEOUT is ours; a job's owner can stop what runs as him, and with it hold slots.
-        """
-        try:
-            seconds = parse_time(self.execd_params.get("METHOD_TIMEOUT", "1:0:0"))
-        except SyntaxFault:
-            seconds = 3600.0
-        return None if seconds == INFINITY else seconds
-
-
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:
     """Keep the configuration in force: an actor that is started again goes on with it before the qmaster speaks."""
     _replace(spool / _CONFIGURATION, dict(text))
@@ -214,27 +163,3 @@ def belong(spool: Path, cell_id: str) -> str:
 def none_as_null(text: str) -> str | None:
     """A configured command: None for an empty one and for NONE in any case."""
     return None if text.strip().lower() in ("", "none") else text.strip()
-
-
-def _parameters(text: Mapping[str, str], name: str) -> dict[str, str]:
-    try:
-        return parse_parameters(text.get(name, "none"))
-    except SyntaxFault:
-        return {}
-
-
-def _flag(text: str | None, default: bool) -> bool:
-    if text is None:
-        return default
-    try:
-        return parse_bool(text)
-    except SyntaxFault:
-        return default
-
-
-def _seconds(text: str, default: float) -> float:
-    try:
-        seconds = parse_time(text)
-    except SyntaxFault:
-        return default
-    return default if seconds == INFINITY else seconds

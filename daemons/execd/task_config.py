@@ -14,18 +14,17 @@ from daemons.execd.environment import Account, TaskPlaces, job_environment, meth
 from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint, confinement
-from daemons.execd.site import HostConfiguration, Site, none_as_null
+from daemons.execd.site import Site, none_as_null
 from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
-from gridengine.errors import SyntaxFault
 from gridengine.path_aliases import on_host
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
 from gridengine.topology import Core
 from gridengine.units import INFINITY, parse_memory, parse_time
 
 #: Limits that execd_params adds, which queue_conf(5) lacks. Source: RL-10.
-_PARAMETER_LIMITS = ("DESCRIPTORS", "MAXPROC", "MEMORYLOCKED", "LOCKS")
 Value = str | int | float | bool | None | list[str] | list[int] | list[Core] | dict[str, str] | dict[str, float | None]
 
 
@@ -91,14 +90,14 @@ def task_config(
 
 def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> int:
     """The group that the task runs with. Source: sge_conf(5) execd_params USE_QSUB_GID."""
-    return start.job.gid if configuration.execd_flag("USE_QSUB_GID") else account.gid
+    return start.job.gid if configuration.execd_params.use_qsub_gid else account.gid
 
 
 def _staged(
     start: Start, site: Site, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
 ) -> dict[str, Staged]:
     """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
-    if configuration.text.get("delegated_file_staging", "false").lower() != "true":
+    if not configuration.delegated_file_staging:
         return {}
     variables = path_variables(start.job, start.key[1], site.host, account.home)
     return staged_streams(start.job, _tmpdir(start), lambda path: expand(path, variables, home_of))
@@ -136,13 +135,7 @@ def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | 
             result[name] = _finite(min((parse(text) for text in given), default=INFINITY))
     if start.time_limit:
         result["h_rt"] = min(start.time_limit, result["h_rt"] or INFINITY)
-    for name in (f"{side}_{kind}" for kind in _PARAMETER_LIMITS for side in "SH"):
-        if name in configuration.execd_params:
-            try:
-                result[name.lower()] = _finite(parse_memory(configuration.execd_params[name]))
-            except SyntaxFault:
-                continue
-    return result
+    return result | {name: _finite(limit) for name, limit in configuration.execd_params.limits.items()}
 
 
 def _finite(value: float) -> float | None:
@@ -152,7 +145,7 @@ def _finite(value: float) -> float | None:
 def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> dict[str, Value]:
     """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
-    mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.text.get("shell_start_mode", "")
+    mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.shell_start_mode
     if job.kind != "batch":
         mode = ""  # it says how scripts are started, and there is none (QC-24)
     return {
@@ -163,7 +156,7 @@ def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces,
         "no_shell": job.no_shell,
         "shell": places.shell,
         "shell_start_mode": (none_as_null(mode) or "posix_compliant").lower(),
-        "login_shells": (configuration.command("login_shells") or "").replace(",", " ").split(),
+        "login_shells": list(configuration.login_shells),
         "starter_method": none_as_null(start.queue.get("starter_method", "")),
     }
 
@@ -187,8 +180,8 @@ def _methods(start: Start, configuration: HostConfiguration) -> dict[str, Value]
     """Methods; prolog and epilog of the queue override those of host and cluster. Source: QC-25, QC-27, PE-10."""
     queue = start.queue
     return {
-        "prolog": none_as_null(queue.get("prolog", "")) or configuration.command("prolog"),
-        "epilog": none_as_null(queue.get("epilog", "")) or configuration.command("epilog"),
+        "prolog": none_as_null(queue.get("prolog", "")) or configuration.prolog,
+        "epilog": none_as_null(queue.get("epilog", "")) or configuration.epilog,
         "pe_start": none_as_null(start.pe.get("start_proc_args", "")),
         "pe_stop": none_as_null(start.pe.get("stop_proc_args", "")),
         "suspend_method": none_as_null(queue.get("suspend_method", "")),
@@ -215,16 +208,17 @@ def _checkpointing(start: Start) -> dict[str, Value]:
 def _rules(configuration: HostConfiguration) -> dict[str, Value]:
     """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
     result: dict[str, Value] = {
-        "gid_range": configuration.command("gid_range"),
-        "min_uid": int(configuration.text.get("min_uid") or 0),
-        "min_gid": int(configuration.text.get("min_gid") or 0),
-        "forbid_reschedule": configuration.qmaster_flag("FORBID_RESCHEDULE"),
-        "forbid_apperror": configuration.qmaster_flag("FORBID_APPERROR"),
+        "gid_range": configuration.gid_range,
+        "min_uid": configuration.min_uid,
+        "min_gid": configuration.min_gid,
+        "forbid_reschedule": configuration.qmaster_params.forbid_reschedule,
+        "forbid_apperror": configuration.qmaster_params.forbid_apperror,
     }
-    for key, parameter in (("notify_kill", "NOTIFY_KILL"), ("notify_susp", "NOTIFY_SUSP")):
-        if parameter in configuration.execd_params:
-            result[key] = configuration.execd_params[parameter]
-    result["method_timeout_s"] = configuration.method_timeout_s
+    parameters = configuration.execd_params
+    for key, text in (("notify_kill", parameters.notify_kill), ("notify_susp", parameters.notify_susp)):
+        if text is not None:
+            result[key] = text
+    result["method_timeout_s"] = parameters.method_timeout_s
     if configuration.pdc_interval_s is not None:
         result["pdc_interval_s"] = configuration.pdc_interval_s
     return result

@@ -22,7 +22,7 @@ from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
-from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.site import Site
 from daemons.execd.task_config import gid_of, limits
 from daemons.execd.tries import Tries
 from gridengine.delivery import (
@@ -39,6 +39,7 @@ from gridengine.delivery import (
     UsageReport,
 )
 from gridengine.reserved_usage import reserved
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import TaskKey, Usage
 
 _log = logging.getLogger(__name__)
@@ -124,7 +125,7 @@ class Tasks:
                 return Acknowledgement(False, fault.failed, str(fault))
         directory = str(self.directories[key])
         try:
-            await self._patiently(lambda: self.launcher.start(directory, configuration.command("shepherd_cmd")))
+            await self._patiently(lambda: self.launcher.start(directory, configuration.shepherd_cmd))
         except ValueError as error:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
@@ -150,7 +151,7 @@ class Tasks:
 
     def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
         """Give the task its directory and what it gets of the host. Raises StartFault."""
-        wrapper = configuration.command("shepherd_cmd")
+        wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
             raise active_jobs.StartFault(active_jobs.FAILED_BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.give(start, configuration, self._site.host)
@@ -318,7 +319,7 @@ class Tasks:
             known.discard(key)
         self._usage.pop(key, None)
         self._idle.pop(key, None)
-        keep = self.configuration is not None and self.configuration.execd_flag("KEEP_ACTIVE")
+        keep = self.configuration is not None and self.configuration.execd_params.keep_active
         active_jobs.remove(directory, keep)
         self._let_script_go(key[0])
 
@@ -360,7 +361,7 @@ class Tasks:
 
     @property
     def _reports_allocation(self) -> bool:
-        return self.configuration is not None and self.configuration.execd_flag("ACCT_RESERVED_USAGE")
+        return self.configuration is not None and self.configuration.execd_params.acct_reserved_usage
 
     def _usage_now(self, directory: Path) -> Usage | None:
         usage = active_jobs.read_usage(directory)

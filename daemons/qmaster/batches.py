@@ -31,7 +31,7 @@ class Batches:
         """What a host is to be told now, as much of it as goes into one call. All of it must be on disk."""
         state = self._master.state
         batch = Batch(master=self._master.stamp)
-        configuration = state.configuration(host)
+        configuration = state.configuration_text(host)
         if self._configured.get(host) != configuration:
             batch.instructions.append(Configure(configuration))
         size = 0

@@ -20,7 +20,6 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.notices import TYPES, Notice, advance, full_list
 from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
 from daemons.qmaster.spool import Transaction
-from gridengine.config.parameters import parse_parameters
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, KillEventClients
 from gridengine.state.apply import load_state
@@ -90,9 +89,7 @@ class EventClients:
         unknown = [each for each in types if each not in TYPES]
         if unknown:
             return f'denied: there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}'
-        parameters = parse_parameters(self._master.state.configuration().get("qmaster_params", "none"))
-        limit = parameters.get("MAX_DYN_EC", "")
-        if len(self.clients) >= (int(limit) if limit.isdecimal() else DEFAULT_MAX_CLIENTS):
+        if len(self.clients) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
             return "denied: there are as many event clients as MAX_DYN_EC allows"
         if self._mirror is None:
             self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))

@@ -19,16 +19,14 @@ from pathlib import Path
 import msgspec
 
 from daemons.runtime import identity
-from gridengine.config.parameters import parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.bounds import check
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
-from gridengine.state.state import Attributes
+from gridengine.state.configured.configuration import HostConfiguration
 
 _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-DEFAULT_TIMEOUT_S, DEFAULT_THRESHOLD_MS = 10.0, 5000.0
 LINE_LIMIT = 1 << 20
 _KEPT = ("SGE_ROOT", "SGE_CELL")
 """Variables of the daemon that the verifier gets beside those of its user."""
@@ -37,7 +35,7 @@ _KEPT = ("SGE_ROOT", "SGE_CELL")
 class ServerVerifier:
     """`configuration()`: sge_conf(5) in force. No process runs until the first job comes."""
 
-    def __init__(self, configuration: Callable[[], Attributes]) -> None:
+    def __init__(self, configuration: Callable[[], HostConfiguration]) -> None:
         self._configuration = configuration
         self._process: asyncio.subprocess.Process | None = None
         self._of: tuple[str, int, int, int] = ("", 0, 0, 0)
@@ -45,7 +43,7 @@ class ServerVerifier:
 
     @property
     def configured(self) -> bool:
-        return self._configuration().get("jsv_url", "none").lower() != "none"
+        return bool(self._configuration().jsv_url)
 
     async def verify(self, request: Submit, caller: Caller, next_id: Callable[[], int]) -> Submit | Answer:
         """The request as the verifier wants it, or the refusal. `next_id()`: the number that the job will get."""
@@ -68,17 +66,13 @@ class ServerVerifier:
     def _note(self, talk: Conversation, seconds: float, caller: Caller) -> None:
         for level, text in talk.logs:
             _log.log(_LEVELS[level], "verifier: %s", text)
-        threshold = self._parameter("JSV_THRESHOLD", DEFAULT_THRESHOLD_MS)
+        threshold = self._configuration().qmaster_params.jsv_threshold
         if seconds * 1000 >= threshold:
             _log.info("verification of a job of %s took %.0f ms: %s", caller.user, seconds * 1000, talk.state)
 
-    def _parameter(self, name: str, default: float) -> float:
-        text = parse_parameters(self._configuration().get("qmaster_params", "none")).get(name, "")
-        return float(text) if text.replace(".", "", 1).isdecimal() else default
-
     async def _verdict(self, body: dict[str, object], caller: Caller, job_id: int) -> Conversation:
         """Ask; a verifier that died or does not answer in time is started again, once."""
-        timeout_s = self._parameter("JSV_TIMEOUT", 0.0) or DEFAULT_TIMEOUT_S
+        timeout_s = self._configuration().qmaster_params.jsv_timeout
         for attempt in (1, 2):
             talk = Conversation(body, "server", "qmaster", caller.user, caller.group, job_id)
             try:
@@ -114,7 +108,7 @@ class ServerVerifier:
 
     async def _running(self) -> asyncio.subprocess.Process:
         """The process of the configured script, a new one when the configuration or the script has changed."""
-        url = self._configuration().get("jsv_url", "none")
+        url = self._configuration().jsv_url
         user, path = verifier_path(url)
         found = Path(path).stat()
         # a clock tick is long enough for a script to be used and written again

@@ -21,7 +21,6 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
 from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
-from gridengine.state.queues import names
 from gridengine.state.state import State
 from gridengine.units import format_memory, format_time
 
@@ -232,7 +231,7 @@ def _mail(job: Job, subject: str, lines: Iterable[str]) -> Mail:
 
 def _to_administrators(state: State, subject: str, *lines: str) -> list[Mail]:
     """Problem reports; none without administrator_mail."""
-    addresses = names(state.configuration().get("administrator_mail", "none"))
+    addresses = state.configuration().administrator_mail
     return [Mail(addresses, subject, _body(subject, lines))] if addresses else []
 
 

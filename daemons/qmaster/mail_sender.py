@@ -28,9 +28,9 @@ SENDERS = 2
 
 
 class MailSender:
-    """`mailer()` gives the configured command, `[user@]path` or none. Must be made within a running event loop."""
+    """`mailer()` gives the configured command, `[user@]path`, None for none. Must be made within a running event loop."""
 
-    def __init__(self, mailer: Callable[[], str], timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, mailer: Callable[[], str | None], timeout_s: float = TIMEOUT_S) -> None:
         self._mailer = mailer
         self._timeout_s = timeout_s
         self._queue: asyncio.Queue[tuple[str, Mail]] = asyncio.Queue(QUEUE_LENGTH)
@@ -73,7 +73,7 @@ class MailSender:
     async def _hand_over(self, recipient: str, mail: Mail) -> None:
         """One run of the mailer. Raises OSError or SyntaxFault when it cannot be."""
         mailer = self._mailer()
-        if mailer.lower() in ("", "none"):
+        if mailer is None:
             return
         user, path = _who_sends(mailer)
         subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)

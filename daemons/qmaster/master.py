@@ -27,7 +27,7 @@ from daemons.qmaster.following import FOLLOWERS
 from daemons.qmaster.initial_states import execd_started
 from daemons.qmaster.mail import Mail, mails
 from daemons.qmaster.overdue import end_overdue
-from daemons.qmaster.reporting import ReportingFile, reporting_records, reporting_wanted
+from daemons.qmaster.reporting import ReportingFile, reporting_records
 from daemons.qmaster.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.spool import Payload, Spool, Transaction
 from daemons.qmaster.story import Line, as_text, lines
@@ -264,7 +264,7 @@ class Master:
         """Make letters and records of a transaction while the state is as it was before it."""
         if letters := mails(self.state, decision, world.now, world.zone):
             self._letters[self.state.revision + 1] = letters
-        if reporting_wanted(self.state) and (lines := reporting_records(self.state, decision, world.now)):
+        if self.state.configuration().reporting and (lines := reporting_records(self.state, decision, world.now)):
             self._records[self.state.revision + 1] = lines
 
     def _take_back(self, queued: int, revision: int) -> None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.deletion import FAILED_FORCED
 from daemons.qmaster.decision import Decision
-from gridengine.config.parameters import parse_parameters
-from gridengine.errors import SyntaxFault
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
-from gridengine.units import INFINITY, parse_bool, parse_time
+from gridengine.units import INFINITY, parse_time
 
 
 def end_overdue(state: State, now: float) -> Decision:
     """Ends of the tasks whose h_rt or s_rt, and DURATION_OFFSET after it, is over on a host in state `u`."""
     decision = Decision()
-    if not _is_enforced(state):
+    if not state.configuration().qmaster_params.enable_enforce_master_limit:
         return decision
     offset = state.scheduler.duration_offset_s
     for host in (host.name for host in state.hosts.values() if not host.up):
@@ -32,14 +30,6 @@ def end_overdue(state: State, now: float) -> Decision:
                 decision.accounting.append((job_id, task_id, record))
                 decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_FORCED, abandoned=True))
     return decision
-
-
-def _is_enforced(state: State) -> bool:
-    parameters = parse_parameters(state.configuration().get("qmaster_params", "none"))
-    try:
-        return parse_bool(parameters.get("ENABLE_ENFORCE_MASTER_LIMIT", "false"))
-    except SyntaxFault:
-        return False
 
 
 def _run_time(state: State, job: Job, task: Task) -> float:

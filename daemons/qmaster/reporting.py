@@ -21,13 +21,6 @@ MOST_WAITING = 100_000
 """Records that wait for a disk that is full; the oldest go first."""
 
 
-def reporting_wanted(state: State) -> bool:
-    """Whether reporting_params says reporting=true."""
-    text = state.configuration().get("reporting_params", "none")
-    settings = dict(item.partition("=")[::2] for item in text.replace(",", " ").split())
-    return settings.get("reporting", "").lower() in ("true", "1")
-
-
 def reporting_records(state: State, decision: Decision, now: float) -> list[str]:
     """The records of a transaction that is about to be applied, a line each without its end. now: epoch seconds."""
     found = [pair for entry in log.entries(state, decision.events) for pair in _of_entry(state, entry)]

@@ -113,7 +113,7 @@ class Service:
         self._gdi = GdiServer(self.answer, streams, host, key_of, limits)
         self._sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
-        self._mail = MailSender(lambda: self.master.state.configuration().get("mailer", "none"))
+        self._mail = MailSender(lambda: self.master.state.configuration().mailer)
         self.master.post = self._mail.send
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers())]
         for name in self.master.state.hosts:

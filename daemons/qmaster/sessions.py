@@ -58,7 +58,7 @@ class Sessions:
                 "port": self._port(task.host),
                 "ticket": session_ticket(self._key_of(task.host), key, (job.owner, job.submit_time)),
                 "method": method,
-                "command": state.configuration(caller.host).get(f"{method}_command", BUILTIN),
+                "command": getattr(state.configuration(caller.host), f"{method}_command"),
             }
         )
 

@@ -16,7 +16,6 @@ from gridengine.state.events import AnyEvent
 from gridengine.state.machines.host import HostLost
 from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
-from gridengine.units import parse_time
 
 SMALLEST_STEP_S = 1.0
 """A difference between the clocks that is taken for a clock that was set, not for drift."""
@@ -30,7 +29,7 @@ def clock_step(before: World, now: World) -> float:
 
 def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
     """Events that are due at `now`; `zone` is that of calendars."""
-    max_unheard = float(parse_time(state.configuration().get("max_unheard", "0:5:0")))
+    max_unheard = state.configuration().max_unheard_s
     lost = [
         HostLost(host.name, now)
         for host in state.hosts.values()

@@ -1,30 +1,44 @@
 """The `KEY=value` parameters inside of qmaster_params, execd_params and reporting_params.
 
-Owns the known keys and how such a list is read. Called by the configuration's model and by the daemons.
+Owns the known keys, with the text that counts where one is not given, and how such a list is read.
+Called by the configuration's model and by `gridengine.state.configured`.
 Source: sge_conf(5); GC-3 (unknown keys are kept, with a warning), RP-2.
 """
+
+from collections.abc import Container
 
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.lists import is_none
 
-QMASTER_PARAMETERS = frozenset(
+_OFF = "FALSE"
+#: key -> the text that counts where it is not given; those that nobody reads have one as well
+QMASTER_PARAMETERS = dict.fromkeys(
     "ENABLE_ENFORCE_MASTER_LIMIT ENABLE_FORCED_QDEL_IF_UNKNOWN ENABLE_FORCED_QDEL FORBID_RESCHEDULE FORBID_APPERROR "
     "DISABLE_AUTO_RESCHEDULING ENABLE_RESCHEDULE_KILL ENABLE_RESCHEDULE_SLAVE MAX_DYN_EC MONITOR_TIME "
     "LOG_MONITOR_MESSAGE PROF_SIGNAL PROF_WORKER PROF_LISTENER PROF_DELIVER PROF_TEVENT PROF_SCHEDULER "
     "STREE_SPOOL_INTERVAL MAX_JOB_DELETION_TIME "
     "GDI_TIMEOUT GDI_RETRIES CL_PING SCHEDULER_TIMEOUT JSV_TIMEOUT JSV_THRESHOLD "
     "OLD_RESCHEDULE_BEHAVIOR OLD_RESCHEDULE_BEHAVIOR_ARRAY_JOB SIMULATE_EXECDS NO_AUTHENTICATION NO_SECURITY "
-    "ENABLE_MTRACE __TEST_SLEEP_AFTER_REQUEST PRINT_MALLOC_INFO".split()
-)
-EXECD_PARAMETERS = frozenset(
+    "ENABLE_MTRACE __TEST_SLEEP_AFTER_REQUEST PRINT_MALLOC_INFO".split(),
+    _OFF,
+) | {"MAX_DYN_EC": "1000", "JSV_TIMEOUT": "10", "JSV_THRESHOLD": "5000"}
+EXECD_PARAMETERS = dict.fromkeys(
     "ACCT_RESERVED_USAGE ENABLE_WINDOMACC IGNORE_NGROUPS_MAX_LIMIT KEEP_ACTIVE PTF_MIN_PRIORITY PTF_MAX_PRIORITY "
     "PROF_EXECD NOTIFY_KILL NOTIFY_SUSP SHARETREE_RESERVED_USAGE USE_QSUB_GID S_DESCRIPTORS H_DESCRIPTORS S_MAXPROC "
     "H_MAXPROC S_MEMORYLOCKED H_MEMORYLOCKED S_LOCKS H_LOCKS INHERIT_ENV SET_LIB_PATH ENABLE_ADDGRP_KILL PDC_INTERVAL "
     "ENABLE_BINDING SIMULATE_JOBS NO_AUTHENTICATION DO_AUTHENTICATION NO_SECURITY USE_SYSLOG USE_QIDLE USE_CGROUPS "
-    "USE_SMAPS PRINT_MALLOC_INFO DEMAND_LS SESSION_GRACE METHOD_TIMEOUT".split()
-)
-REPORTING_PARAMETERS = frozenset(
-    "ACCOUNTING REPORTING FLUSH_TIME ACCOUNTING_FLUSH_TIME JOBLOG SHARELOG LOG_CONSUMABLES".split()
+    "USE_SMAPS PRINT_MALLOC_INFO DEMAND_LS SESSION_GRACE METHOD_TIMEOUT".split(),
+    _OFF,
+) | {
+    "ENABLE_BINDING": "TRUE",
+    "METHOD_TIMEOUT": "1:0:0",
+    "PDC_INTERVAL": "1",
+    "PTF_MIN_PRIORITY": "19",
+    "PTF_MAX_PRIORITY": "0",
+    "SESSION_GRACE": "60",
+}
+REPORTING_PARAMETERS = dict.fromkeys(
+    "ACCOUNTING REPORTING FLUSH_TIME ACCOUNTING_FLUSH_TIME JOBLOG SHARELOG LOG_CONSUMABLES".split(), _OFF
 )
 KNOWN_PARAMETERS = {
     "qmaster_params": QMASTER_PARAMETERS,
@@ -51,6 +65,6 @@ def check_parameters(text: str) -> str:
     return text.strip() if parse_parameters(text) else "none"
 
 
-def unknown_parameters(text: str, known: frozenset[str]) -> list[str]:
+def unknown_parameters(text: str, known: Container[str]) -> list[str]:
     """The keys that nobody reads, for a warning (GC-3)."""
     return [key for key in parse_parameters(text) if key not in known]

@@ -40,7 +40,7 @@ def task_limit(state: State, job: Job) -> int:
     """How many tasks of the job may hold a place at once; 0: no limit. Source: AJ-2, AJ-3."""
     if not job.is_array:
         return 0
-    limits = (job.task_concurrency, int(state.configuration().get("max_aj_instances", "0")))
+    limits = (job.task_concurrency, state.configuration().max_aj_instances)
     return min((limit for limit in limits if limit > 0), default=0)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gridengine.config.parameters import parse_parameters
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import NO_TICKETS, Job, Task
 from gridengine.state.machines.task import TasksReprioritized
@@ -20,10 +19,6 @@ if TYPE_CHECKING:
 
 Change = tuple[int, int, int]
 """(job, task, nice)."""
-LEAST, MOST = 19, 0
-"""Nice values of the job with the fewest and with the most tickets, unless PTF_MIN_PRIORITY and PTF_MAX_PRIORITY say else."""
-PREDEFINED = -999
-"""Stands for the predefined value of a parameter."""
 
 
 def niceness_changes(state: State, now: float) -> list[AnyEvent]:
@@ -33,7 +28,7 @@ def niceness_changes(state: State, now: float) -> list[AnyEvent]:
     off, the priorities of queues count again.
     """
     interval = state.scheduler.reprioritize_interval_s
-    if not interval or state.configuration().get("reprioritize", "0") not in ("1", "true"):
+    if not interval or not state.configuration().reprioritize:
         changes = list(_of_queues(state))
     else:
         changes = _by_tickets(state, now - interval)
@@ -57,7 +52,8 @@ def _by_tickets(state: State, since: float) -> list[Change]:
         tasks = [(job, task, sum(state.tickets.get(job.id, NO_TICKETS))) for job, task in _running_on(state, host)]
         if any(task.nice_time > since for _, task, _ in tasks):
             return []
-        least, most = _bounds(state.configuration(host).get("execd_params", "none"))
+        parameters = state.configuration(host).execd_params
+        least, most = parameters.ptf_min_priority, parameters.ptf_max_priority
         greatest = max((tickets for _, _, tickets in tasks), default=0.0)
         if not greatest:  # nobody has any, or the scheduler has not run since the qmaster was started
             continue
@@ -75,17 +71,3 @@ def _running_on(state: State, host: str) -> Iterator[tuple[Job, Task]]:
         task = job.tasks[task_id]
         if task.status == "running" and task.host == host:
             yield job, task
-
-
-def _bounds(execd_params: str) -> tuple[int, int]:
-    """Nice values of the job with the fewest and with the most tickets on a host."""
-    given = parse_parameters(execd_params)
-    return _bound(given.get("PTF_MIN_PRIORITY", ""), LEAST), _bound(given.get("PTF_MAX_PRIORITY", ""), MOST)
-
-
-def _bound(text: str, predefined: int) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        return predefined
-    return predefined if value == PREDEFINED else min(19, max(-20, value))

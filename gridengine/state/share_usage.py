@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gridengine.config.parameters import parse_parameters
 from gridengine.reserved_usage import Allocation, reserved
 from gridengine.state.configured.scheduler import RUNNING_ONLY
 from gridengine.state.jobs import Job, Task, Usage
@@ -60,8 +59,7 @@ def remaining(age: float, half_life: float) -> float:
 
 def takes_reserved(state: State, host: str) -> bool:
     """Whether what is reserved on a host counts, not what is used: execd_params SHARETREE_RESERVED_USAGE (EX-16)."""
-    parameters = parse_parameters(state.configuration(host).get("execd_params", "none"))
-    return parameters.get("SHARETREE_RESERVED_USAGE", "").upper() in ("TRUE", "1")
+    return state.configuration(host).execd_params.sharetree_reserved_usage
 
 
 def reserved_by(state: State, job: Job, task: Task, measured: Usage, until: float) -> Usage:

@@ -14,8 +14,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gridengine.config.queue_resolution import ResolvableQueue
-from gridengine.state.bookings import Bookings
+from gridengine.state.bookings import GLOBAL, Bookings
 from gridengine.state.compiled import COMPILERS
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.groups import HostGroups
 from gridengine.state.hooks import decode_hook, encode_hook
@@ -123,11 +124,21 @@ class State:
 
     def forget_compiled(self, kind: str, name: str) -> None:
         self._compiled.pop((kind, name), None)
+        if kind == "configuration" and name == GLOBAL:  # what it says holds on all hosts
+            self._compiled = {key: one for key, one in self._compiled.items() if key[0] != kind}
 
-    def configuration(self, host: str = "") -> Attributes:
-        """sge_conf(5) in force: the global one, overlaid by the local one of the host."""
+    def configuration(self, host: str = GLOBAL) -> HostConfiguration:
+        """sge_conf(5) in force on a host, or in the cluster."""
+        known = host if self.has("configuration", host) else GLOBAL
+        found = self._compiled.get(("configuration", known))
+        if found is None:
+            found = self._compiled["configuration", known] = HostConfiguration.of(self.configuration_text(known))
+        return cast(HostConfiguration, found)
+
+    def configuration_text(self, host: str) -> Attributes:
+        """The same as texts, as the host is told: the global one, overlaid by the local one of the host."""
         configurations = self.kind("configuration")
-        return {**configurations.get("global", {}), **configurations.get(host, {})}
+        return {**configurations.get(GLOBAL, {}), **configurations.get(host, {})}
 
     @property
     def scheduler(self) -> SchedulerConfiguration:

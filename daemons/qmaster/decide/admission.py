@@ -10,38 +10,42 @@ from daemons.qmaster.decide.refused import Refused
 from gridengine.config import KINDS
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.queues import names
-from gridengine.state.state import Attributes, State
+from gridengine.state.state import State
+from gridengine.syntax.lists import is_none
 
 EXIT_LIMIT = 25
 """Exit code when max_jobs or max_u_jobs is reached (SB-7)."""
 DEFAULT_DEPARTMENT = "defaultdepartment"
 
 
-def check_person(state: State, configuration: Attributes, caller: Caller) -> None:
+def check_person(state: State, configuration: HostConfiguration, caller: Caller) -> None:
     """Ids (EX-14), access to the cluster (US-6) and known users (US-5). Raises Refused."""
-    for value, limit, what in ((caller.uid, "min_uid", "user"), (caller.gid, "min_gid", "group")):
-        least = int(configuration.get(limit, "0") or 0)
+    for value, limit, least, what in (
+        (caller.uid, "min_uid", configuration.min_uid, "user"),
+        (caller.gid, "min_gid", configuration.min_gid, "group"),
+    ):
         if value < least and caller.uid != 0:
             raise Refused(f'denied: {what} id {value} of "{caller.user}" is below {limit} {least}')
-    if caller.uid == 0 and int(configuration.get("min_uid", "0") or 0) > 0 and not state.has("manager", "root"):
+    if caller.uid == 0 and configuration.min_uid > 0 and not state.has("manager", "root"):
         raise Refused("denied: jobs of root are not accepted")
-    allowed, denied = (names(configuration.get(field, "NONE")) for field in ("user_lists", "xuser_lists"))
+    allowed, denied = configuration.user_lists, configuration.xuser_lists
     if (allowed or denied) and not users_allowed(user_sets_of(state, caller.user, caller.group), allowed, denied):
         raise Refused(f'job rejected: user "{caller.user}" has no access to the cluster (user_lists, xuser_lists)')
-    if configuration.get("enforce_user", "").lower() in ("true", "1") and not state.has("user", caller.user):
+    if configuration.enforce_user and not state.has("user", caller.user):
         raise Refused(f'job rejected: user "{caller.user}" is not a known user of the cluster (enforce_user)')
 
 
-def check_limits(state: State, configuration: Attributes, caller: Caller) -> None:
+def check_limits(state: State, configuration: HostConfiguration, caller: Caller) -> None:
     """max_jobs and max_u_jobs (US-7). Raises Refused."""
-    most = int(configuration.get("max_jobs", "0") or 0)
+    most = configuration.max_jobs
     if most and len(state.jobs) >= most:
         text = f"job rejected: only {most} jobs are allowed in the cluster (max_jobs), there are {len(state.jobs)}"
         raise Refused(text, EXIT_LIMIT)
-    most = int(configuration.get("max_u_jobs", "0") or 0)
+    most = configuration.max_u_jobs
     if most:
         mine = sum(1 for job in state.jobs.values() if job.owner == caller.user)
         if mine >= most:
@@ -49,22 +53,22 @@ def check_limits(state: State, configuration: Attributes, caller: Caller) -> Non
             raise Refused(text, EXIT_LIMIT)
 
 
-def default_project(state: State, configuration: Attributes, user: str) -> str:
+def default_project(state: State, configuration: HostConfiguration, user: str) -> str:
     """The project of a user's jobs that name none, "" for none: of his object, else of the one he is about to get."""
     known = state.kind("user").get(user)
     if known is not None:
         project = known.get("default_project", "NONE")
-    elif configuration.get("enforce_user", "").lower() == "auto":
-        project = configuration.get("auto_user_default_project", "none")
+    elif configuration.auto_users:
+        project = configuration.default_project
     else:
         return ""
-    return "" if project.upper() == "NONE" else project
+    return "" if is_none(project) else project
 
 
-def check_project(state: State, configuration: Attributes, project: str, owner: Caller) -> None:
+def check_project(state: State, configuration: HostConfiguration, project: str, owner: Caller) -> None:
     """Whether the owner may submit for the project, or without one (SO-26, US-2, US-5, US-6). Raises Refused."""
     if not project:
-        if configuration.get("enforce_project", "").lower() in ("true", "1"):
+        if configuration.enforce_project:
             raise Refused("job rejected: no project was assigned to the job (-P, enforce_project)")
     else:
         known = state.kind("project").get(project)
@@ -73,7 +77,7 @@ def check_project(state: State, configuration: Attributes, project: str, owner: 
         acl, xacl = names(known.get("acl", "NONE")), names(known.get("xacl", "NONE"))
         if (acl or xacl) and not users_allowed(user_sets_of(state, owner.user, owner.group), acl, xacl):
             raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
-    allowed, denied = (names(configuration.get(field, "NONE")) for field in ("projects", "xprojects"))
+    allowed, denied = configuration.projects, configuration.xprojects
     if (allowed or denied) and not project_allowed(project, allowed, denied):
         what = f'project "{project}"' if project else "a job without a project"
         raise Refused(f"job rejected: {what} has no access to the cluster (projects, xprojects)")
@@ -88,16 +92,16 @@ def department_of(state: State, user: str, group: str) -> str:
     return DEFAULT_DEPARTMENT
 
 
-def new_user(state: State, configuration: Attributes, user: str, now: float) -> list[AnyEvent]:
+def new_user(state: State, configuration: HostConfiguration, user: str, now: float) -> list[AnyEvent]:
     """The object that a user without one gets with enforce_user auto. Source: sge_conf(5) auto_user_*; PR-13."""
-    if configuration.get("enforce_user", "").lower() != "auto" or state.has("user", user):
+    if not configuration.auto_users or state.has("user", user):
         return []
-    seconds = int(configuration.get("auto_user_delete_time", "0") or 0)
+    seconds = configuration.auto_user_delete_time_s
     text = {
         **KINDS["user"].template(user).attributes(),
         "name": user,
-        "oticket": configuration.get("auto_user_oticket", "0"),
-        "fshare": configuration.get("auto_user_fshare", "0"),
+        "oticket": str(configuration.auto_user_oticket),
+        "fshare": str(configuration.auto_user_fshare),
         "delete_time": str(int(now) + seconds if seconds else 0),
         "default_project": default_project(state, configuration, user) or "NONE",
     }
@@ -110,7 +114,7 @@ def expired_users(state: State, now: float) -> list[AnyEvent]:
     if not expired:
         return []
     busy = {job.owner for job in state.jobs.values()}
-    seconds = int(state.configuration().get("auto_user_delete_time", "0") or 0)
+    seconds = state.configuration().auto_user_delete_time_s
     events: list[AnyEvent] = []
     for user in expired:
         if user in busy:

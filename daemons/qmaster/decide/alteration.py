@@ -30,7 +30,6 @@ from gridengine.gdi.requests import AlterJobs, Caller, Changes
 from gridengine.jsv.parameters import PARAMETER_OF
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobChanged
-from gridengine.state.queues import names
 from gridengine.state.state import State
 
 EXIT_WHOLE_JOBS_ONLY = 4
@@ -78,10 +77,9 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
 def _unverified(state: State, said: frozenset[str]) -> str:
     """Parameters that may not change behind the back of a server verifier, "" for none. Source: sge_conf(5); JV-5."""
     configuration = state.configuration()
-    if configuration.get("jsv_url", "none").lower() == "none":
+    if not configuration.jsv_url:
         return ""
-    allowed = names(configuration.get("jsv_allowed_mod", "none"))
-    return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in said} - set(allowed)))
+    return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in said} - configuration.jsv_allowed_mod))
 
 
 def _alter(

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from daemons.qmaster.accounting import killed_record
-from daemons.qmaster.decide.rerun import qmaster_flags
 from daemons.qmaster.decide.strays import strays_of
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
@@ -36,7 +35,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
     if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
         return decision.refuse(not_submit_host(caller))
     operator = is_operator(state, caller, world.admin_user)
-    if request.force and not operator and "ENABLE_FORCED_QDEL" not in qmaster_flags(state):
+    if request.force and not operator and not state.configuration().qmaster_params.enable_forced_qdel:
         return decision.refuse(f'denied: "{caller.user}" must be operator to delete jobs by force (-f)')
     try:
         selection = select_jobs(state, request.targets, request.tasks, request.users, caller.user)
@@ -66,7 +65,7 @@ def _forced(state: State, request: DeleteJobs, operator: bool) -> Callable[[Task
     """Whether a task is removed without waiting for its host."""
     if request.force and operator:
         return lambda task: True
-    if not request.force and "ENABLE_FORCED_QDEL_IF_UNKNOWN" not in qmaster_flags(state):
+    if not request.force and not state.configuration().qmaster_params.enable_forced_qdel_if_unknown:
         return lambda task: False
     return lambda task: task.host not in state.hosts or not state.hosts[task.host].up
 

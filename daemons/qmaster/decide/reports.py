@@ -15,7 +15,7 @@ import msgspec
 from daemons.qmaster.accounting import killed_record, record
 from daemons.qmaster.decide.failures import Fault, Then, judge
 from daemons.qmaster.decide.host_faults import fault_events
-from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun, qmaster_flags
+from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun
 from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, lost_slave, slave_ended
 from daemons.qmaster.decide.strays import Standing, WasHere, adoption, standing, stray_events
 from daemons.qmaster.decision import Decision
@@ -281,8 +281,8 @@ def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
 
 def goes_behind(state: State, job: Job) -> bool:
     """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
-    key = "OLD_RESCHEDULE_BEHAVIOR_ARRAY_JOB" if job.is_array else "OLD_RESCHEDULE_BEHAVIOR"
-    return key not in qmaster_flags(state)
+    parameters = state.configuration().qmaster_params
+    return not (parameters.old_reschedule_behavior_array_job if job.is_array else parameters.old_reschedule_behavior)
 
 
 def _end(state: State, job: Job, task: Task, report: Ended, outcome: Outcome) -> None:

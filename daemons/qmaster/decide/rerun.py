@@ -9,18 +9,15 @@ from __future__ import annotations
 
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decision import Decision
-from gridengine.config.parameters import parse_parameters
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.state import State
-from gridengine.units import parse_time
 
 FAILED_LOST = 21
 """The host no longer knows the job: it was booted or its spool was lost."""
 FAILED_RESCHEDULED = 25
 """The job (or a method) ended with exit status 99, or was pushed back; it runs again (EX-2)."""
-_ON = ("1", "true", "yes")
 
 
 def why_not(state: State, job: Job, task: Task) -> str:
@@ -59,32 +56,26 @@ def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
     for host in state.hosts.values():
         if host.up or not state.tasks_on.get(host.name):
             continue
-        limit = float(parse_time(state.configuration(host.name).get("reschedule_unknown", "0:0:0")))
+        limit = state.configuration(host.name).reschedule_unknown_s
         if limit and now - max(host.lost_at, started) >= limit:
             _give_up(state, host.name, now, decision)
     return decision
 
 
-def qmaster_flags(state: State) -> frozenset[str]:
-    """The parameters of qmaster_params that are switched on."""
-    parameters = parse_parameters(state.configuration().get("qmaster_params", "none"))
-    return frozenset(name for name, value in parameters.items() if value.lower() in _ON)
-
-
 def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
-    flags = qmaster_flags(state)
-    if "DISABLE_AUTO_RESCHEDULING" in flags:
+    parameters = state.configuration().qmaster_params
+    if parameters.disable_auto_rescheduling:
         return
     # each decision has the record of the try that it ends
     decided = {(job_id, task_id) for job_id, task_id, _ in decision.accounting}
     for job_id, task_id in sorted(state.tasks_on[host] - decided):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        if task.deleted_by or task.host != host and "ENABLE_RESCHEDULE_SLAVE" not in flags:
+        if task.deleted_by or task.host != host and not parameters.enable_reschedule_slave:
             continue
         if not why_not(state, job, task):
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             decision.events.append(TaskRequeued(job_id, task_id, task.attempt, now, abandoned=True))
-        elif "ENABLE_RESCHEDULE_KILL" in flags and job.kind == "batch":
+        elif parameters.enable_reschedule_kill and job.kind == "batch":
             decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_LOST)))
             decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST, abandoned=True))

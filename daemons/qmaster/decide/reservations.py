@@ -144,7 +144,7 @@ def _check_rights(state: State, caller: Caller, world: World) -> None:
 
 def _check_limit(state: State, more: int) -> None:
     """AR-31. Raises Refused."""
-    limit = int(state.configuration().get("max_advance_reservations") or 0)
+    limit = state.configuration().max_advance_reservations
     if limit and len(state.reservations) + more > limit:
         text = f"denied: the limit of {limit} advance reservations (max_advance_reservations) is reached"
         raise Refused(text, EXIT_LIMIT)

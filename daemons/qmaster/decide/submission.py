@@ -71,7 +71,7 @@ def make_job(state: State, request: Submit, owner: Caller, world: World, number:
     fields["project"] = request.project or default_project(state, configuration, owner.user)
     check_project(state, configuration, fields["project"], owner)
     if request.tasks:
-        most = int(configuration.get("max_aj_tasks", "0") or 0)
+        most = configuration.max_aj_tasks
         fields["array"], fields["task_range"] = task_range(request.tasks, most)
     pending = fields.get("array") or Ranges.of((1,))
     job = Job(

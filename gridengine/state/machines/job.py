@@ -192,7 +192,7 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     _forget_dependencies(state, job)
     for other_id in state.dependents.pop(job.id, ()):
         _predecessor_ended(state, state.jobs[other_id], job)
-    keep = int(state.configuration().get("finished_jobs", "100"))
+    keep = state.configuration().finished_jobs
     state.finished.append(
         FinishedJob(
             *(job.id, job.name, job.owner, job.submit_time, time, slots, prio[0]),

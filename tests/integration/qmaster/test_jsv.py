@@ -18,6 +18,7 @@ from clients.verifiers import verified
 from daemons.qmaster.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
+from gridengine.state.configured.configuration import HostConfiguration
 from tests.integration.cells import need
 
 SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
@@ -131,7 +132,7 @@ def ask(path: Path | str, *names: str, params: str = "none", verifier: ServerVer
     configuration = {"jsv_url": f"script:{path}", "qmaster_params": params}
 
     async def run() -> list[Submit | Answer]:
-        server = ServerVerifier(lambda: configuration)
+        server = ServerVerifier(lambda: HostConfiguration.of(configuration))
         requests = [Submit(**submission(name)) for name in names]
         outcomes = await asyncio.gather(*(server.verify(request, ALICE, lambda: 7) for request in requests))
         await server.stop()
@@ -207,7 +208,7 @@ def test_a_changed_script_is_taken_and_slow_ones_are_noted(
     configuration = {"jsv_url": str(path), "qmaster_params": "jsv_threshold=0"}
 
     async def run() -> tuple[Submit | Answer, Submit | Answer]:
-        server = ServerVerifier(lambda: configuration)
+        server = ServerVerifier(lambda: HostConfiguration.of(configuration))
         first = await server.verify(Submit(**submission()), ALICE, lambda: 7)
         script(SHELL.replace("team)", "none)x"))
         second = await server.verify(Submit(**submission()), ALICE, lambda: 7)

@@ -89,7 +89,7 @@ def _unpack(name: str, place: Path) -> str:
     return str(program)
 
 
-def send(mailer: str, *mails: Mail, timeout_s: float = 20.0) -> None:
+def send(mailer: str | None, *mails: Mail, timeout_s: float = 20.0) -> None:
     async def run() -> None:
         sender = MailSender(lambda: mailer, timeout_s)
         sender.send(mails)
@@ -172,5 +172,5 @@ def test_no_mailer_no_mail_and_a_full_queue_drops(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(mail_sender, "QUEUE_LENGTH", 2)
-    send("none", *[Mail(("a",), "s", "x")] * 5)
+    send(None, *[Mail(("a",), "s", "x")] * 5)
     assert "3 mails were dropped" in caplog.text

@@ -228,7 +228,7 @@ def test_the_editor(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[n
     assert shell.as_root("qconf -aq c.q").out == 'root@master added "c.q" to cluster queue list\n'
     editor(lambda text: text.replace("finished_jobs                100", "finished_jobs                7"))
     assert shell.as_root("qconf -mconf").status == 0
-    assert cell.state.configuration()["finished_jobs"] == "7"
+    assert cell.state.configuration_text("")["finished_jobs"] == "7"
 
 
 @pytest.mark.statement("QF-9", "QF-10")

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from daemons.execd.environment import Account
-from daemons.execd.site import HostConfiguration, Site
+from daemons.execd.site import Site
 from gridengine.delivery import Start
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Grant, Job
 
 QUEUE = {

@@ -11,8 +11,8 @@ import pytest
 from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
 from daemons.execd.load_sensors import HostNames, LoadSensors, wanted_sensors
-from daemons.execd.site import HostConfiguration
 from daemons.runtime.cell import Cell
+from gridengine.state.configured.configuration import HostConfiguration
 from tests.unit.execd.test_load import READING
 
 

@@ -32,7 +32,7 @@ def one(tmp_path: Path) -> Cell:
 def batches(one: Cell) -> Batches:
     """Of a host that has been configured."""
     made = Batches(one.master, {HOST})
-    made.answered(HOST, Batch(instructions=[Configure(one.state.configuration(HOST))]), [Acknowledgement()])
+    made.answered(HOST, Batch(instructions=[Configure(one.state.configuration_text(HOST))]), [Acknowledgement()])
     return made
 
 

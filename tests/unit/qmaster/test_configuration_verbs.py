@@ -97,7 +97,7 @@ def test_the_old_name_of_the_host_list_is_taken_with_a_warning(cell: Cell) -> No
 def test_unknown_keys_of_parameters_are_kept_with_a_warning(cell: Cell) -> None:
     answer = cell.configure("configuration", "global", qmaster_params="NOSUCH_KEY=1")
     assert (answer.status, "NOSUCH_KEY" in texts(answer, "warning")[0]) == (0, True)
-    assert cell.state.configuration()["qmaster_params"] == "NOSUCH_KEY=1"
+    assert cell.state.configuration_text("")["qmaster_params"] == "NOSUCH_KEY=1"
 
 
 @pytest.mark.statement("QF-26", "QF-36", "US-3")

@@ -198,7 +198,7 @@ def test_a_series_is_granted_as_a_whole_or_not_at_all(cell: ReservingCell) -> No
 
 def test_a_lost_share_is_moved_to_a_sound_host(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=4, slots=2)
-    parameters = cell.state.configuration()["reporting_params"].replace("reporting=false", "reporting=true")
+    parameters = cell.state.configuration_text("")["reporting_params"].replace("reporting=false", "reporting=true")
     cell.configure("configuration", "global", reporting_params=parameters)
     number = cell.qrsub(pe="mpi", pe_range="6", heal=True)
     stays = cell.qrsub(hard=["hostname=h1"], heal=False, at=100000)

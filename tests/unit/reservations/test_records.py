@@ -20,7 +20,7 @@ def reporting(cell: ReservingCell) -> list[list[str]]:
 
 
 def on(cell: ReservingCell) -> None:
-    parameters = cell.state.configuration()["reporting_params"]
+    parameters = cell.state.configuration_text("")["reporting_params"]
     cell.configure("configuration", "global", reporting_params=parameters.replace("reporting=false", "reporting=true"))
 
 

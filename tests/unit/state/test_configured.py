@@ -6,9 +6,11 @@ from math import inf
 
 import pytest
 
+from gridengine.config.configuration import Configuration
 from gridengine.config.scheduler import Scheduler
 from gridengine.ranges import Ranges
 from gridengine.state.apply import apply
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.state import State
@@ -49,3 +51,54 @@ def test_a_change_is_seen_and_a_branch_has_its_own() -> None:
     assert (state.scheduler.maxujobs, branch.scheduler.maxujobs) == (3, 4)
     apply(state, ObjectRemoved("scheduler", ""))
     assert state.scheduler.maxujobs == 0
+
+
+@pytest.mark.statement("GC-1", "GC-2")
+def test_a_host_has_what_it_overrides_and_else_what_the_cluster_has() -> None:
+    state = State()
+    apply(state, ObjectSet("configuration", "global", {"max_unheard": "0:1:0", "reschedule_unknown": "0:2:0"}))
+    apply(state, ObjectSet("configuration", "h1", {"reschedule_unknown": "0:3:0"}))
+    assert [state.configuration(host).reschedule_unknown_s for host in ("global", "h1", "h2")] == [120, 180, 120]
+    assert state.configuration("h2") is state.configuration()
+    apply(state, ObjectSet("configuration", "global", {"max_unheard": "0:9:0"}))
+    assert [state.configuration(host).max_unheard_s for host in ("global", "h1", "h2")] == [540, 540, 540]
+    assert [state.configuration(host).reschedule_unknown_s for host in ("global", "h1", "h2")] == [0, 180, 0]
+
+
+def test_a_missing_parameter_of_the_cluster_has_the_value_of_the_model() -> None:
+    complete = Configuration.template().attributes()
+    whole = HostConfiguration.of(complete)
+    assert HostConfiguration.of({}) == whole
+    for name in complete:
+        assert HostConfiguration.of({other: text for other, text in complete.items() if other != name}) == whole
+
+
+@pytest.mark.statement("GC-3", "RP-2")
+@pytest.mark.parametrize(("text", "value"), [("1", True), ("TRUE", True), ("yes", True), ("0", False), ("No", False)])
+def test_flags_have_one_vocabulary_everywhere(text: str, value: bool) -> None:
+    found = HostConfiguration.of(
+        {
+            "qmaster_params": f"ENABLE_FORCED_QDEL={text},ENABLE_ENFORCE_MASTER_LIMIT={text}",
+            "execd_params": f"SHARETREE_RESERVED_USAGE={text},KEEP_ACTIVE={text},INHERIT_ENV={text}",
+            "reporting_params": f"reporting={text}",
+        }
+    )
+    master, host = found.qmaster_params, found.execd_params
+    flags = {master.enable_forced_qdel, master.enable_enforce_master_limit, host.sharetree_reserved_usage, host.keep_active}
+    assert flags | {host.inherit_env, found.reporting} == {value}
+
+
+@pytest.mark.statement("EX-16")
+def test_parameters_that_cannot_be_read_count_as_not_given() -> None:
+    plain = HostConfiguration.of({})
+    wrong = "PDC_INTERVAL=often,METHOD_TIMEOUT=x,PTF_MIN_PRIORITY=-999,PTF_MAX_PRIORITY=y,SESSION_GRACE=INFINITY,H_LOCKS=z"
+    found = HostConfiguration.of({"execd_params": wrong, "qmaster_params": "MAX_DYN_EC=x,JSV_TIMEOUT=0,JSV_THRESHOLD=-1"})
+    assert found == plain
+    assert (plain.pdc_interval_s, plain.execd_params.method_timeout_s, plain.execd_params.session_grace_s) == (1, 3600, 60)
+    assert (plain.execd_params.ptf_min_priority, plain.execd_params.ptf_max_priority) == (19, 0)
+    assert (plain.execd_params.enable_binding, plain.execd_params.inherit_env) == (True, None)
+    set_ones = "PDC_INTERVAL=PER_LOAD_REPORT,METHOD_TIMEOUT=INFINITY,PTF_MIN_PRIORITY=99,H_MAXPROC=1k"
+    given = HostConfiguration.of({"execd_params": set_ones, "load_report_time": "0:0:7"})
+    assert (given.pdc_interval_s, given.execd_params.method_timeout_s, given.execd_params.ptf_min_priority) == (7, None, 19)
+    assert given.execd_params.limits == {"h_maxproc": 1000}
+    assert HostConfiguration.of({"execd_params": "PDC_INTERVAL=never"}).pdc_interval_s is None

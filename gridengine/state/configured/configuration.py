@@ -1,0 +1,277 @@
+"""sge_conf(5) in force on a host, or in the cluster, typed; with what stands inside of its `…_params`.
+
+Owns its reading, for the qmaster as for the execution hosts, who get it as texts. A parameter inside of `…_params` that cannot
+be read counts as not given. Read as `State.configuration(host)`. Source: sge_conf(5); GC-1..4, EX-2..16, RL-9..11, US-5..7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import fields
+
+from gridengine.config.configuration import Configuration
+from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
+from gridengine.errors import SyntaxFault
+from gridengine.state.queues import names
+from gridengine.syntax.lists import is_none
+from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
+
+T = TypeVar("T")
+_RESOURCES = ("descriptors", "maxproc", "memorylocked", "locks")
+_PREDEFINED_NICE = -999
+"""Stands for the predefined value of PTF_MIN_PRIORITY and PTF_MAX_PRIORITY."""
+
+
+class QmasterParameters(Struct, frozen=True):
+    """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms."""
+
+    disable_auto_rescheduling: bool
+    enable_enforce_master_limit: bool
+    enable_forced_qdel: bool
+    enable_forced_qdel_if_unknown: bool
+    enable_reschedule_kill: bool
+    enable_reschedule_slave: bool
+    forbid_apperror: bool
+    forbid_reschedule: bool
+    old_reschedule_behavior: bool
+    old_reschedule_behavior_array_job: bool
+    max_dyn_ec: int
+    jsv_timeout: float
+    jsv_threshold: float
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the elements of a text."""
+        given = _Given("qmaster_params", text)
+        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        return cls(
+            **flags,
+            max_dyn_ec=given.read("max_dyn_ec", _count),
+            jsv_timeout=given.read("jsv_timeout", lambda text: _decimal(text, above_zero=True)),
+            jsv_threshold=given.read("jsv_threshold", _decimal),
+        )
+
+
+class ExecdParameters(Struct, frozen=True):
+    """execd_params, by their names in lower case.
+
+    `inherit_env`: None if it is not given. `limits`: `s_…` and `h_…` of descriptors, maxproc, memorylocked and locks as far as
+    they are given, INFINITY for none. `pdc_interval_s`: None for NEVER, 0 for PER_LOAD_REPORT. `method_timeout_s`: None for any
+    time. `notify_kill`, `notify_susp`: signals or commands as texts, None if not given. `ptf_…`: nice values.
+
+    Deviation: METHOD_TIMEOUT is ours; a job's owner can stop what runs as him, and with it hold slots.
+    """
+
+    acct_reserved_usage: bool
+    enable_binding: bool
+    keep_active: bool
+    set_lib_path: bool
+    sharetree_reserved_usage: bool
+    use_cgroups: bool
+    use_qidle: bool
+    use_qsub_gid: bool
+    inherit_env: bool | None
+    limits: dict[str, float]
+    pdc_interval_s: float | None
+    method_timeout_s: float | None
+    session_grace_s: float
+    notify_kill: str | None
+    notify_susp: str | None
+    ptf_min_priority: int
+    ptf_max_priority: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the elements of a text."""
+        given = _Given("execd_params", text)
+        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        limits = {name: given.optional(name, parse_memory) for kind in _RESOURCES for name in (f"s_{kind}", f"h_{kind}")}
+        method_timeout_s = float(given.read("method_timeout", parse_time))
+        return cls(
+            **flags,
+            inherit_env=given.optional("inherit_env", _is_true),
+            limits={name: limit for name, limit in limits.items() if limit is not None},
+            pdc_interval_s=given.read("pdc_interval", _interval),
+            method_timeout_s=None if method_timeout_s == INFINITY else method_timeout_s,
+            session_grace_s=given.read("session_grace", _finite_time),
+            notify_kill=given.optional("notify_kill", str),
+            notify_susp=given.optional("notify_susp", str),
+            ptf_min_priority=given.read("ptf_min_priority", _nice),
+            ptf_max_priority=given.read("ptf_max_priority", _nice),
+        )
+
+
+class HostConfiguration(Struct, frozen=True):
+    """The parameters of sge_conf(5) by their names; `…_s`: seconds; commands and paths: None for none.
+
+    `auto_users`: enforce_user is auto; `enforce_user`: it is true. `qlogin_command` and its like: a command line or `builtin`.
+    `default_project`: auto_user_default_project, "" for none. `reporting`: of reporting_params. `jsv_url`: "" for none.
+    """
+
+    mailer: str | None
+    xterm: str
+    load_sensor: tuple[str, ...]
+    prolog: str | None
+    epilog: str | None
+    shell_start_mode: str
+    login_shells: tuple[str, ...]
+    min_uid: int
+    min_gid: int
+    user_lists: tuple[str, ...]
+    xuser_lists: tuple[str, ...]
+    projects: tuple[str, ...]
+    xprojects: tuple[str, ...]
+    enforce_project: bool
+    enforce_user: bool
+    auto_users: bool
+    load_report_time_s: float
+    max_unheard_s: float
+    reschedule_unknown_s: float
+    loglevel: str
+    administrator_mail: tuple[str, ...]
+    shepherd_cmd: str | None
+    qmaster_params: QmasterParameters
+    execd_params: ExecdParameters
+    reporting: bool
+    finished_jobs: int
+    gid_range: str | None
+    qlogin_command: str
+    qlogin_daemon: str
+    rlogin_command: str
+    rlogin_daemon: str
+    rsh_command: str
+    rsh_daemon: str
+    max_aj_instances: int
+    max_aj_tasks: int
+    max_u_jobs: int
+    max_jobs: int
+    max_advance_reservations: int
+    auto_user_oticket: int
+    auto_user_fshare: int
+    default_project: str
+    auto_user_delete_time_s: int
+    delegated_file_staging: bool
+    reprioritize: bool
+    jsv_url: str
+    jsv_allowed_mod: frozenset[str]
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> Self:
+        """Read attribute texts; an attribute that is missing has its predefined value. Raises ValueError for no configuration."""
+        text = {**_predefined(), **given}
+        enforce_user = text["enforce_user"].lower()
+        reporting = _Given("reporting_params", text["reporting_params"])
+        values: dict[str, Any] = {
+            **{name: names(text[name]) for name in _LISTS},
+            **{name: parse_bool(text[name]) for name in _FLAGS},
+            **{name: int(text[name] or 0) for name in _COUNTS},
+            **{name: _command(text[name]) for name in _COMMANDS},
+            **{name: text[name] for name in _WORDS},
+        }
+        return cls(
+            **values,
+            load_report_time_s=max(1.0, float(parse_time(text["load_report_time"]))),
+            max_unheard_s=float(parse_time(text["max_unheard"])),
+            reschedule_unknown_s=float(parse_time(text["reschedule_unknown"])),
+            enforce_user=enforce_user != "auto" and parse_bool(enforce_user),
+            auto_users=enforce_user == "auto",
+            auto_user_delete_time_s=int(text["auto_user_delete_time"]),
+            default_project=_command(text["auto_user_default_project"]) or "",
+            jsv_url=_command(text["jsv_url"]) or "",
+            jsv_allowed_mod=frozenset(names(text["jsv_allowed_mod"])),
+            qmaster_params=QmasterParameters.of(text["qmaster_params"]),
+            execd_params=ExecdParameters.of(text["execd_params"]),
+            reporting=reporting.read("reporting", parse_bool),
+        )
+
+    @property
+    def pdc_interval_s(self) -> float | None:
+        """Seconds between measurements of usage; None for NEVER. Source: sge_conf(5) PDC_INTERVAL."""
+        return self.load_report_time_s if self.execd_params.pdc_interval_s == 0 else self.execd_params.pdc_interval_s
+
+
+_LISTS = tuple("load_sensor login_shells user_lists xuser_lists projects xprojects administrator_mail".split())
+_FLAGS = tuple("enforce_project delegated_file_staging reprioritize".split())
+_COUNTS = tuple(
+    "min_uid min_gid finished_jobs max_aj_instances max_aj_tasks max_u_jobs max_jobs max_advance_reservations "
+    "auto_user_oticket auto_user_fshare".split()
+)
+_COMMANDS = tuple("mailer prolog epilog shepherd_cmd gid_range".split())
+_WORDS = ("xterm", "shell_start_mode", "loglevel") + tuple(
+    f"{method}_{part}" for method in ("qlogin", "rlogin", "rsh") for part in ("command", "daemon")
+)
+
+
+@cache
+def _predefined() -> dict[str, str]:
+    return {name: str(field.default) for name, field in Configuration.model_fields.items()}
+
+
+class _Given:
+    """The elements of one of the `…_params`. `read` and `optional` take names in lower case."""
+
+    def __init__(self, attribute: str, text: str) -> None:
+        self._predefined = KNOWN_PARAMETERS[attribute]
+        try:
+            self._given = parse_parameters(text)
+        except SyntaxFault:
+            self._given = {}
+
+    def read(self, name: str, parse: Callable[[str], T]) -> T:
+        """What is given, or the predefined value if that cannot be read."""
+        try:
+            return parse(self._given[name.upper()])
+        except (KeyError, ValueError):
+            return parse(self._predefined[name.upper()])
+
+    def optional(self, name: str, parse: Callable[[str], T]) -> T | None:
+        """What is given, None if there is nothing or nothing that can be read."""
+        try:
+            return parse(self._given[name.upper()])
+        except (KeyError, ValueError):
+            return None
+
+
+def _is_true(text: str) -> bool:
+    try:
+        return parse_bool(text)
+    except SyntaxFault:
+        return False
+
+
+def _command(text: str) -> str | None:
+    return None if is_none(text.strip()) else text.strip()
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise SyntaxFault(f'"{text}" is not a number')
+    return int(text)
+
+
+def _decimal(text: str, above_zero: bool = False) -> float:
+    if not text.replace(".", "", 1).isdecimal() or above_zero and not float(text):
+        raise SyntaxFault(f'"{text}" is not a number')
+    return float(text)
+
+
+def _finite_time(text: str) -> float:
+    if (seconds := parse_time(text)) == INFINITY:
+        raise SyntaxFault("INFINITY is not allowed here")
+    return float(seconds)
+
+
+def _interval(text: str) -> float | None:
+    """PDC_INTERVAL: at least a second; NEVER; PER_LOAD_REPORT, which is 0."""
+    word = text.upper()
+    return None if word == "NEVER" else 0.0 if word == "PER_LOAD_REPORT" else max(1.0, _finite_time(text))
+
+
+def _nice(text: str) -> int:
+    if (value := int(text)) == _PREDEFINED_NICE:
+        raise SyntaxFault("the predefined value is asked for")
+    return min(19, max(-20, value))

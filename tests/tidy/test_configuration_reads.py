@@ -1,0 +1,69 @@
+"""What a parameter's predefined value is, the models of `gridengine.config` say alone: behind the gate none is read as text.
+
+Seen are `….get("parameter", …)`: a second predefined value for what a model has one of.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+
+from gridengine.config import KINDS
+from gridengine.config.parameters import KNOWN_PARAMETERS
+from tests.tidy.sources import Source
+
+BEHIND_THE_GATE = ("gridengine/state", "gridengine/placement", "daemons")
+PARAMETERS = {name for model in KINDS.values() for name in model.model_fields} - {"name", "type", "calendar"} | {
+    key for known in KNOWN_PARAMETERS.values() for key in known
+}
+#: what still reads texts, file by file: none comes to it, and what is typed is taken off
+KEPT = {
+    "daemons/execd/environment.py": "ckpt_dir",
+    "daemons/execd/task_config.py": "epilog priority processors prolog resume_method shell "
+    "shell_start_mode start_proc_args starter_method stop_proc_args suspend_method terminate_method tmpdir",
+    "daemons/qmaster/decide/admission.py": "acl default_project delete_time xacl",
+    "daemons/qmaster/decide/complex_settings.py": "report_variables",
+    "daemons/qmaster/decide/references.py": "jsv_url",
+    "daemons/qmaster/decide/reports.py": "starter_method",
+    "daemons/qmaster/views/job_detail.py": "when",
+    "daemons/qmaster/views/selection.py": "acl xacl",
+    "gridengine/state/compiled.py": "qsort_args",
+    "gridengine/state/niceness.py": "priority",
+}
+
+
+def reads_of_texts(sources: list[Source]) -> Iterator[tuple[str, str]]:
+    """(file, parameter) of every `.get` of a parameter with a predefined value of its own."""
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "get"
+                and len(node.args) == 2
+                and isinstance(node.args[0], ast.Constant)
+                and node.args[0].value in PARAMETERS
+                and isinstance(node.args[1], ast.Constant)
+                and isinstance(node.args[1].value, str)
+            ):
+                yield source.path, str(node.args[0].value)
+
+
+def test_parameters_are_not_read_as_texts() -> None:
+    found = set(reads_of_texts(Source.of(*BEHIND_THE_GATE)))
+    assert found == {(path, name) for path, listed in KEPT.items() for name in listed.split()}
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ('state.kind("scheduler")[""].get("maxujobs", "0")', True),
+        ('parameters.get("MAX_DYN_EC", "")', True),
+        ("state.scheduler.maxujobs", False),
+        ('body.get("job", "")', False),
+    ],
+)
+def test_a_read_with_a_predefined_value_is_seen(line: str, seen: bool) -> None:
+    assert bool(list(reads_of_texts([Source("daemons/x.py", line)]))) == seen
