@@ -43,6 +43,7 @@ class Decision(Struct):
     payloads: dict[int, Payload] = field(default_factory=dict)
     accounting: list[AccountingRecord] = field(default_factory=list)
     world: World | None = None
+    refused: bool = False
 
     @property
     def changes_nothing(self) -> bool:
@@ -53,4 +54,5 @@ class Decision(Struct):
         self.answer.error(text, status)
         self.events.clear()
         self.payloads.clear()
+        self.refused = True
         return self

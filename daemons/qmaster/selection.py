@@ -30,6 +30,10 @@ class Selected(Struct):
     tasks: Ranges | None = None
 
 
+class Unmatched(str):
+    """A name or pattern that is known to mean no job: it is not looked up again."""
+
+
 class Selection(Struct):
     """The outcome for a list of targets: what was found and what matched nothing, in the order given."""
 
@@ -53,9 +57,12 @@ def select_jobs(
     selection = Selection()
     targets = list(targets)
     if not targets:
-        mine = [Selected(job, everyone) for job in state.jobs.values() if user_matches(job.owner, wanted)]
+        mine = [Selected(job, everyone) for job in meant(state.jobs.values(), "", wanted)]
         selection.found.append(("", mine))
     for target in targets:
+        if isinstance(target, Unmatched):
+            selection.found.append((target, []))
+            continue
         head, dot, rest = target.partition(".")
         if head.isdecimal() and (not dot or rest[:1].isdecimal()):
             job = state.jobs.get(int(head))
@@ -64,14 +71,15 @@ def select_jobs(
         elif target[:1].isdecimal():
             raise SyntaxFault(f'"{target}" is not a job list')
         else:
-            named = compile_expression(target)
-            found = [
-                Selected(job, everyone)
-                for job in state.jobs.values()
-                if named(job.name) and user_matches(job.owner, named_of)
-            ]
+            found = [Selected(job, everyone) for job in meant(state.jobs.values(), target, named_of)]
         selection.found.append((target, found))
     return selection
+
+
+def meant(jobs: Iterable[Job], target: str, users: list[str]) -> list[Job]:
+    """Those of the jobs that a name or pattern ("" for all) of jobs of these users means. Raises SyntaxFault."""
+    named = compile_expression(target or "*")
+    return [job for job in jobs if user_matches(job.owner, users) and named(job.name)]
 
 
 def missing(target: str, users: Iterable[str]) -> str:

@@ -17,9 +17,9 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.correspondence import Correspondence
-from daemons.qmaster.decide.deletion_slices import slices
 from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.submission import next_job_id
+from daemons.qmaster.decision import Decision
 from daemons.qmaster.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.event_clients import EventClients
 from daemons.qmaster.gdi_server import GdiServer, stream_line
@@ -29,9 +29,11 @@ from daemons.qmaster.known_hosts import KeyOf
 from daemons.qmaster.mail_sender import MailSender
 from daemons.qmaster.master import Master
 from daemons.qmaster.names import Settled, at_once
+from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
+from daemons.qmaster.slices import Divided, slices
 from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
@@ -43,7 +45,6 @@ from gridengine.gdi.requests import (
     REQUESTS,
     Answer,
     Caller,
-    DeleteJobs,
     ExecdHello,
     KillEventClients,
     MonitorScheduling,
@@ -83,6 +84,7 @@ class Service:
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._waits = JobWaits(master, self.settled)
         self._foreigners: set[str] = set()
+        self._slice = asyncio.Lock()  # of all large requests together one slice in each round of the loop
         self._host_joined = host_joined
         self._session = session
         self._shut_down = shut_down
@@ -201,8 +203,8 @@ class Service:
                 _log_answer(answer)
                 await self.durable()
                 return answer
-            if isinstance(request, DeleteJobs):
-                return await self._delete(request, caller)
+            if isinstance(request, Divided):
+                return await self._in_slices(name, request, caller)
             answer = await self._carry_out(name, request, caller)
             _log_answer(answer)
             await self.durable()
@@ -224,19 +226,31 @@ class Service:
 
     async def _carry_out(self, name: str, request: Request, caller: Caller) -> Answer:
         """Decide on a changing request once the names of hosts in it are known, and record that."""
+        return (await self._decided(name, request, caller)).answer
+
+    async def _decided(self, name: str, request: Request, caller: Caller) -> Decision:
         decision = await self._settled(lambda: self.master.decide(name, request, caller), (caller.host, caller.uid))
         self.master.record(decision, caller)
-        return decision.answer
+        return decision
 
-    async def _delete(self, request: DeleteJobs, caller: Caller) -> Answer:
-        """Delete jobs, many of them in slices between which others are served (SO-47)."""
+    async def _in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
+        """Act on jobs, on many of them in slices between which others are served (SO-47)."""
         whole = Answer()
-        for part in slices(self.master.state, request, caller):
-            answer = await self._carry_out("delete_jobs", part, caller)
-            _log_answer(answer)
+        operator = is_operator(self.master.state, caller, self.master.world().admin_user)
+        parts = slices(self.master.state, request, caller, operator)
+        for number, part in enumerate(parts):
+            if number:
+                async with self._slice:
+                    await asyncio.sleep(0)
+            if part is None:
+                continue
+            decision = await self._decided(name, part, caller)
+            _log_answer(decision.answer)
             await self.durable()
-            whole.answers += answer.answers
-            whole.status = whole.status or answer.status
+            whole.answers += decision.answer.answers
+            whole.status = whole.status or decision.answer.status
+            if decision.refused:
+                break
         return whole
 
     async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:

@@ -1,0 +1,97 @@
+"""Acts on many jobs in slices: other requests are served in between (SO-47; ADR 116).
+
+Owns how such a request is divided; each part is a request and a transaction of its own. Patterns are matched in slices, too.
+Called by `daemons.qmaster.service`. Source: sge_conf(5) MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs, which
+takes some milliseconds, and not a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TypeVar
+
+import msgspec
+
+from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs
+from gridengine.state.state import State
+
+Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
+"""Requests that may mean thousands of jobs."""
+SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates: 100, ResubmitJobs: 25, AlterJobs: 10}
+"""Jobs of one slice: an altered job is checked as a whole."""
+MATCHED = 50
+"""Names that a pattern is matched against at a time: one of 1 KB takes up to 0.15 ms for a name of 512 bytes."""
+
+
+_Item = TypeVar("_Item")
+
+
+def slices(state: State, request: Divided, caller: Caller, operator: bool) -> Iterator[Divided | None]:
+    """Requests that together do what this one does, in its order; None where nothing is to be done but others may be served.
+
+    A request of few jobs remains as it is. A name or pattern means the jobs that had it when it was looked up.
+    """
+    size = SLICE[type(request)]
+    few = len(state.jobs) <= size or request.targets and all(word[:1].isdecimal() for word in request.targets)
+    if (few and len(request.targets) <= size) or _malformed(request):
+        yield request
+        return
+    alone = isinstance(request, ChangeStates)  # jobs that qmod was told by name are no queues
+    words: list[tuple[str, bool]] = []
+    for target in request.targets or [""]:
+        users = _users(request, target, caller, operator)
+        if users is None or target[:1].isdecimal() or _means_queues(state, request, target):
+            words.append((target, False))
+            continue
+        found = []
+        for jobs in _batched(list(state.jobs.values()), MATCHED):
+            found += [str(job.id) for job in meant(jobs, target, users)]
+            yield None
+        words += [(word, alone) for word in found or [Unmatched(target)]]
+    for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
+        for some in _batched(list(of_a_kind), size):
+            part = msgspec.structs.replace(request, targets=[word for word, _ in some])
+            if isinstance(part, ChangeStates) and of_jobs:
+                part.what = "job"
+            yield part
+
+
+def _batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _malformed(request: Divided) -> bool:
+    """Whether it will be refused as a whole, which an empty cell shows as well; of qmod each word is for itself."""
+    if isinstance(request, (ResubmitJobs, ChangeStates)):
+        return False
+    try:
+        select_jobs(State(), request.targets, request.tasks)
+    except SyntaxFault:
+        return True
+    return False
+
+
+def _users(request: Divided, target: str, caller: Caller, operator: bool) -> list[str] | None:
+    """Whose jobs a name can mean, [] for everybody's; None if names mean none."""
+    if isinstance(request, ResubmitJobs):
+        return None
+    if isinstance(request, ChangeStates):
+        return []
+    if request.users or not target:
+        return request.users
+    return [] if operator and not isinstance(request, DeleteJobs) else [caller.user]
+
+
+def _means_queues(state: State, request: Divided, target: str) -> bool:
+    """Whether a word of qmod means queues, which go first, or nothing at all."""
+    if not isinstance(request, ChangeStates):
+        return False
+    try:
+        meant((), target, [])
+        return request.what == "queue" or request.what == "any" and bool(select_instances(state, target))
+    except SyntaxFault:
+        return True

@@ -1,0 +1,131 @@
+"""Acts on many jobs in slices: what they do together, and what each may do at a time (ADR 116)."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster import slices as module
+from daemons.qmaster.selection import meant
+from daemons.qmaster.service import Service
+from daemons.qmaster.slices import MATCHED, SLICE, Divided, slices
+from gridengine.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs
+from tests.harness import Cell
+
+ALICE = Caller("alice", 1001, "users", 100, "h1")
+MANY = 230
+
+ACTS: dict[str, Divided] = {
+    "delete_jobs": DeleteJobs(),
+    "hold_jobs": HoldJobs(holds="u"),
+    "alter_jobs": AlterJobs(targets=[], changes={"priority": -5}),
+    "resubmit_jobs": ResubmitJobs(targets=[]),
+    "change_states": ChangeStates(action="suspend", what="any", targets=[]),
+}
+
+
+async def nothing(*arguments: Any) -> Any:
+    return None
+
+
+def serve(cell: Cell) -> Service:
+    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+
+
+def asked(cell: Cell, name: str, request: Divided) -> Answer:
+    return asyncio.run(serve(cell).answer(name, msgspec.json.encode(request), ALICE))
+
+
+def fill(cell: Cell) -> list[str]:
+    return [str(cell.submit(name=f"many{number}")) for number in range(MANY)]
+
+
+@pytest.mark.statement("SO-47")
+@pytest.mark.parametrize("name", ACTS)
+def test_no_part_acts_on_more_jobs_than_a_slice_and_others_are_served_in_between(cell: Cell, name: str) -> None:
+    jobs = fill(cell)
+    request = msgspec.structs.replace(ACTS[name], targets=jobs)
+    decide, acted = cell.master.decide, []
+
+    def deciding(what: str, part: Any, caller: Caller) -> Any:
+        acted.append(part.targets)
+        return decide(what, part, caller)
+
+    cell.master.decide = deciding  # type: ignore[method-assign]
+    rounds = 0
+
+    async def both() -> Answer:
+        nonlocal rounds
+        task = asyncio.get_running_loop().create_task(serve(cell).answer(name, msgspec.json.encode(request), ALICE))
+        while not task.done():
+            await asyncio.sleep(0)
+            rounds += 1
+        return await task
+
+    answer = asyncio.run(both())
+    assert len(answer.answers) == MANY
+    assert max(map(len, acted)) == SLICE[type(request)] and sum(acted, []) == jobs
+    assert rounds >= len(acted), "the loop goes round between any two parts"
+
+
+@pytest.mark.parametrize("name", sorted(ACTS.keys() - {"resubmit_jobs"}))
+def test_a_pattern_meets_only_so_many_names_at_a_time_and_each_once(
+    cell: Cell, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(cell)
+    met: Counter[int] = Counter()
+
+    def counting(jobs: Any, target: str, users: list[str]) -> Any:
+        met.update(job.id for job in jobs)
+        assert len(jobs) <= MATCHED
+        return meant(jobs, target, users)
+
+    monkeypatch.setattr(module, "meant", counting)
+    monkeypatch.setattr("daemons.qmaster.selection.meant", counting)
+    for pattern, lines in (("many1*", 111), ("no*", 1)):
+        met.clear()
+        there = len(cell.state.jobs)
+        answer = asked(cell, name, msgspec.structs.replace(ACTS[name], targets=[pattern]))
+        assert len(answer.answers) == lines and set(met.values()) == {1} and len(met) == there
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("alter_jobs", {"changes": {"tasks": "1-2"}}),
+        ("hold_jobs", {"holds": "x"}),
+        ("change_states", {"force": True}),
+    ],
+)
+def test_a_refusal_of_the_whole_is_said_once(cell: Cell, name: str, fields: dict[str, Any]) -> None:
+    jobs = fill(cell)
+    answer = asked(cell, name, msgspec.structs.replace(ACTS[name], targets=jobs, **fields))
+    assert answer.status and len(answer.answers) == 1
+
+
+@pytest.mark.parametrize("name", sorted(ACTS.keys() - {"resubmit_jobs", "delete_jobs"}))
+def test_slices_say_what_one_decision_says(cell: Cell, name: str) -> None:
+    fill(cell)
+    targets = ["nosuch*", "many1*", "7", "9999"]
+    request = msgspec.structs.replace(ACTS[name], targets=targets)
+    whole = cell.master.decide(name, request, ALICE).answer
+    assert asked(cell, name, request) == whole
+
+
+def test_a_word_that_means_nothing_refuses_all_of_them_before_anything_is_done(cell: Cell) -> None:
+    jobs = fill(cell)
+    for word in ("(", "7x"):
+        answer = asked(cell, "hold_jobs", HoldJobs(targets=[*jobs, word], holds="u"))
+        assert answer.status == 1 and len(answer.answers) == 1
+    assert not any(job.holds for job in cell.state.jobs.values())
+
+
+def test_jobs_that_a_pattern_means_are_no_queues(cell: Cell) -> None:
+    jobs = fill(cell)
+    request = ChangeStates(action="suspend", what="any", targets=["all.q", "many*", "7"])
+    parts = [part for part in slices(cell.state, request, ALICE, False) if part is not None]
+    assert [(part.what, part.targets[0]) for part in parts if isinstance(part, ChangeStates)] == [
+        ("any", "all.q"), ("job", jobs[0]), ("job", jobs[100]), ("job", jobs[200]), ("any", "7"),
+    ]  # fmt: skip
