@@ -147,10 +147,12 @@ def _program(job: "Detail") -> "Iterator[str]":
     yield from _list("JB_env_list", "job_sublist", [_variable(name, value) for name, value in _environment(job)])
     yield from _list("JB_job_args", "element", [[("ST_name", argument)] for argument in job["args"]])
     yield from _simple(("JB_script_file", job["script_file"]))
-    if job["tasks"]:
+    if job["tasks"] or job["error"]:
         yield f"{_IN}<JB_ja_tasks>\n"
         for task in job["tasks"]:
             yield from _task(job, task)
+        if job["error"]:
+            yield from _failed(job["error"], _IN + "    ")
         yield f"{_IN}</JB_ja_tasks>\n"
     yield from _list("JB_context", "context_list", [_variable(name, value) for name, value in job["context"].items()])
     if job["cwd"]:
@@ -175,6 +177,20 @@ def _variable(name: str, value: "str | None") -> "list[tuple[str, Any]]":
     return [("VA_variable", name), *([("VA_value", value)] if value else [])]
 
 
+def _failed(error: "dict[str, Any]", inner: str) -> "Iterator[str]":
+    """Why a whole job is in error; as in the original its first waiting task tells it."""
+    yield f"{_IN}  <ulong_sublist>\n"
+    yield element("JAT_status", 0, inner)
+    first = error["tasks"].partition(",")[0].partition("-")[0]
+    yield element("JAT_task_number", first or 1, inner)
+    yield from _message(error["reason"], inner)
+    yield f"{_IN}  </ulong_sublist>\n"
+
+
+def _message(reason: str, inner: str) -> "Iterator[str]":
+    return _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", reason)]], inner)
+
+
 def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
     """A task that has left the queue of its job: what it uses, or why it failed."""
     inner = _IN + "    "
@@ -182,7 +198,7 @@ def _task(job: "Detail", task: "Detail") -> "Iterator[str]":
     yield element("JAT_status", _TASK_STATUS.get(task["status"], 0), inner)
     yield element("JAT_task_number", task["id"], inner)
     if reason := task["error"] or task["mishap"]:
-        yield from _list("JAT_message_list", "ulong_sublist", [[("QIM_type", 1), ("QIM_message", reason)]], inner)
+        yield from _message(reason, inner)
     if task["usage"] is not None:
         cpu, memory, io, iow, vmem, maxvmem = task["usage"]
         used = [("cpu", cpu), ("mem", memory), ("io", io), ("iow", iow), ("vmem", vmem), ("maxvmem", maxvmem)]

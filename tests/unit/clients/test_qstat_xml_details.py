@@ -53,6 +53,16 @@ def test_all_elements_in_the_order_of_the_original(rich: ET.Element) -> None:
     assert [child.tag for child in rich] == ALL
 
 
+@pytest.mark.statement("ST-18", "ST-28")
+def test_the_first_waiting_task_tells_why_a_whole_job_is_in_error(shell: Shell, cell: Cell) -> None:
+    bad = cell.submit(tasks="3-9:2")
+    cell.state.jobs[bad].error = "unable to find shell /no/sh"
+    assert "error reason      3-9:2:      unable to find shell /no/sh" in shell("qstat -j 1").lines
+    task = element_of(shell, "1").findall("JB_ja_tasks/ulong_sublist")[-1]
+    assert texts(task, "JAT_task_number") == ["3"] and texts(task, "JAT_status") == ["0"]
+    assert "/no/sh" in str(texts(task, "JAT_message_list/ulong_sublist/QIM_message"))
+
+
 @pytest.mark.statement("ST-28")
 def test_numbers_for_what_is_written_in_words(rich: ET.Element) -> None:
     expected = {
