@@ -19,7 +19,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -153,14 +153,29 @@ class Tree:
         """Whether one of the tests fails."""
         (self.root / "tests.txt").write_text("\n".join(tests))
         command = (*PYTEST, "@tests.txt")
-        quiet = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         try:
-            run = subprocess.run(command, cwd=self.root, env=self.environment, timeout=LIMIT_S, **quiet)  # type: ignore[call-overload]
+            status, said = run_alone(command, self.root, self.environment, LIMIT_S)
         except subprocess.TimeoutExpired:
             return True
-        if run.returncode == _NO_SUCH_TEST and "not found:" in run.stdout and "rror" not in run.stdout.partition("not found:")[0]:
-            sys.exit(run.stdout)
-        return bool(run.returncode)
+        if status == _NO_SUCH_TEST and "not found:" in said and "rror" not in said.partition("not found:")[0]:
+            sys.exit(said)
+        return bool(status)
+
+
+def run_alone(command: Sequence[str], place: Path, environment: Mapping[str, str], limit_s: float) -> tuple[int, str]:
+    """Exit status and output of a command in a session of its own, all of which ends with it or with this program.
+
+    Raises subprocess.TimeoutExpired.
+    """
+    pipe, out = subprocess.PIPE, subprocess.STDOUT
+    child = subprocess.Popen(command, cwd=place, env=environment, stdout=pipe, stderr=out, text=True, start_new_session=True)
+    try:
+        said, _ = child.communicate(timeout=limit_s)
+    finally:
+        if child.returncode is None:  # too late, or this program is told to end
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+    return child.returncode, said
 
 
 def _portions(tests: list[str]) -> list[list[str]]:
