@@ -7,10 +7,8 @@ the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with
 from __future__ import annotations
 
 import asyncio
-import grp
 import hmac
 import logging
-import pwd
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -20,6 +18,7 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.known_hosts import KeyOf
+from daemons.qmaster.local_users import LocalUsers
 from daemons.qmaster.turns import Turns
 from daemons.runtime.bodies import Bodies, Unread, skip
 from daemons.runtime.cell import Limits
@@ -51,6 +50,7 @@ class GdiServer:
         self._handle = handle
         self._streams = streams
         self._host = host
+        self._users = LocalUsers()
         self._key_of = key_of
         self._limits = limits
         self._bodies = Bodies(limits)
@@ -69,7 +69,7 @@ class GdiServer:
             await self._doors.close()
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
-        caller = self._caller(request, connection)
+        caller = await self._caller(request, connection)
         if caller is None:
             return refusal("denied: the caller's host has no keys of this cell, or old ones")
         length = request.content_length if request.body_exists else 0
@@ -97,12 +97,12 @@ class GdiServer:
             answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])
         return answer if isinstance(answer, web.StreamResponse) else _reply(answer)
 
-    def _caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
+    async def _caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
         peer = request.transport.get_extra_info("socket") if request.transport is not None else None
         if peer is None:
             return None
         if peer.family == socket.AF_UNIX:
-            return local_caller(*credentials(peer), self._host)
+            return await self._users.caller(*credentials(peer), self._host)
         caller = self._vouched(request)
         if caller is not None:
             connection.vouched()
@@ -126,19 +126,6 @@ class GdiServer:
             )
         except (KeyError, ValueError):
             return None
-
-
-def local_caller(uid: int, gid: int, host: str) -> Caller:
-    """The caller that the kernel named; ids without a name are shown as numbers."""
-    try:
-        user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = str(uid)
-    try:
-        group = grp.getgrgid(gid).gr_name
-    except KeyError:
-        group = str(gid)
-    return Caller(user, uid, group, gid, host)
 
 
 def _reply(answer: Answer) -> web.Response:
