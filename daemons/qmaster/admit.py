@@ -143,7 +143,7 @@ class _Room:
         key = (job.ar, category_key(self._state, self._sets[owner], job))
         found = self._requests.get(key)
         if found is None:
-            found = self._requests[key] = Request(site, job)
+            found = self._requests[key] = Request.of(site, job)
         return found
 
     def charges(self, job: Job) -> dict[str, str]:

@@ -10,8 +10,7 @@ from datetime import tzinfo
 
 import msgspec
 
-from gridengine.placement.granting import Granting
-from gridengine.placement.requests import Request
+from gridengine.placement.granting import Granting, reservation_request
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant
@@ -59,20 +58,11 @@ def _places(
 ) -> list[Grant]:
     """Places for so many slots for the rest of the window, on instances that are not broken."""
     rest = msgspec.structs.replace(reservation, start_time=max(now, reservation.start_time))
-    granting = Granting(Site.of(state), Timeline(state, now, planned=True), rest, zone)
-    request = granting.request
+    site = Site.of(state)
+    request = reservation_request(site, rest).in_pe(reservation.granted_pe).for_slots(slots, master)
+    granting = Granting(site, Timeline(state, now, planned=True), rest, zone, request=request)
     granting.without = frozenset(broken)
-    request.pes = [pe for pe in request.pes if pe == reservation.granted_pe]
-    request.slot_ranges = ((slots, slots),)
-    if not master:
-        request.master_queues = None
-        _only_per_slot(request)
     return granting.place()[0]
-
-
-def _only_per_slot(request: Request) -> None:
-    """What is booked once is booked already, where the master's place is."""
-    request.consumed = {name: amount for name, amount in request.consumed.items() if not amount[1]}
     request.master_only = ()
 
 

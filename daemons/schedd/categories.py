@@ -51,7 +51,7 @@ class Category:
 
     def __init__(self, site: Site, board: Board, job: Job, pools: dict[PoolKey, Pool]) -> None:
         self.board, self.site = board, site
-        self.request = Request(site, job)
+        self.request = Request.of(site, job)
         self.urgency = resource_urgency(site.state, self.request)
         self.stuck = False
         self.reserves = (
@@ -141,10 +141,10 @@ class Category:
         if self._cluster_limited and not room_of_host(self.site, ledger, self.request, GLOBAL)[0]:
             return []
         claim = self._claim
-        if claim is not None and not claim.room(ledger, claim.everywhere):
+        if claim is not None and not claim.room(ledger, self.request, claim.everywhere):
             return []
         for place in self.pool.best():
-            if claim is not None and not claim.room(ledger, claim.buckets(place.name)):
+            if claim is not None and not claim.room(ledger, self.request, claim.buckets(place.name)):
                 self._kept_by_quotas += () if self._shared else (place,)
             elif self.has_room(place, ledger):
                 return [Grant(place.name, 1)]

@@ -8,6 +8,7 @@ allocation rules are the same code. Source: AR-32 … AR-51.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from gridengine.placement.access import user_sets_of, users_allowed
@@ -82,27 +83,38 @@ def sets_of_users(state: State, users: dict[str, str]) -> list[Sets]:
     return list(found)
 
 
+def reservation_request(site: Site, reservation: AdvanceReservation) -> Request:
+    """What a reservation asks for, as a job would."""
+    return replace(Request.of(site, as_job(reservation)), exempt=True)
+
+
 class Granting:
     """One question: can this reservation be had from `start_time` to `end_time`? `site` may be kept for more of them.
 
-    zone: that of calendars. `reasons`: what stood in the way at the last question. `without`: instances to leave out.
+    zone: that of calendars. `sets`: the access lists of each user, found out where they are not given; `request`: what is
+    asked for in its stead. `reasons`: what stood in the way at the last question. `without`: instances to leave out.
     """
 
     def __init__(
-        self, site: Site, timeline: Timeline, reservation: AdvanceReservation, zone: tzinfo, sets: list[Sets] | None = None
+        self,
+        site: Site,
+        timeline: Timeline,
+        reservation: AdvanceReservation,
+        zone: tzinfo,
+        sets: list[Sets] | None = None,
+        request: Request | None = None,
     ) -> None:
         self.site, self.state, self.timeline = site, site.state, timeline
         self.zone = zone
         self.sets = sets if sets is not None else sets_of_users(site.state, users_of(site.state, reservation))
-        self.request = Request(site, as_job(reservation))
-        self.request.exempt = True
         self.without: frozenset[str] = frozenset()
         self.reasons: dict[Reason, None] = {}
         self._queues: dict[tuple[str, int], Reason | None] = {}
         self._open_hosts: set[int] = set()
         self._calendars: dict[str, str] = {}
         self.window(reservation.start_time, reservation.end_time)
-        self.request.pes = self._usable_pes()
+        self.request = self._usable(request or reservation_request(site, reservation))
+        self._requests = [replace(self.request, sets=sets) for sets in self.sets]
 
     def window(self, start: float, end: float) -> None:
         """Ask for another window; what is known of configurations stays."""
@@ -140,15 +152,16 @@ class Granting:
                 return False
         return self._host(GLOBAL) is None and grants_fit(self.site, self.ledger, request, granted, pe)
 
-    def _usable_pes(self) -> list[str]:
+    def _usable(self, request: Request) -> Request:
+        """A request for the PEs that all users may use, asked with lists that open them."""
         usable = []
-        for name in self.request.pes:
+        for name in request.pes:
             pe = self.state.typed("parallel_environment", name)
             if all(users_allowed(sets, pe.user_lists, pe.xuser_lists) for sets in self.sets):
                 usable.append(name)
             else:
                 self.reasons[Reason("pe_permission", (name,))] = None
-        return usable
+        return replace(request, pes=tuple(usable), sets=self.sets[0] if self.sets else request.sets)
 
     def _suiting(self) -> list[str]:
         """The instances that suit, whatever holds them in the window."""
@@ -182,26 +195,21 @@ class Granting:
     def _queue(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
         key = (instance.queue, id(self.site.queue(instance.queue, config)))
         if key not in self._queues:
-            self._queues[key] = self._for_all(lambda: queue_refusal(self.site, self.request, instance.queue, config))
+            self._queues[key] = self._for_all(lambda request: queue_refusal(self.site, request, instance.queue, config))
         return self._queues[key]
 
     def _host(self, host: str) -> Reason | None:
         key = id(self.site.host(host))  # hosts that are configured alike share it
         if key in self._open_hosts:
             return None
-        reason = self._for_all(lambda: host_refusal(self.site, self.request, host))
+        reason = self._for_all(lambda request: host_refusal(self.site, request, host))
         if reason is None:
             self._open_hosts.add(key)
         return reason
 
-    def _for_all(self, refusal: Callable[[], Reason | None]) -> Reason | None:
+    def _for_all(self, refusal: Callable[[Request], Reason | None]) -> Reason | None:
         """The first refusal that one of the users gets (AR-36)."""
-        for sets in self.sets:
-            self.request.sets = sets
-            reason = refusal()
-            if reason is not None:
-                return reason
-        return None
+        return next((reason for request in self._requests if (reason := refusal(request)) is not None), None)
 
     def _loads(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
         site, ledger, request = self.site, self.ledger, self.request

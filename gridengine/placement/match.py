@@ -210,7 +210,7 @@ def _lack(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | N
     """What is missing for one slot at an instance: of quotas, then of consumables of cluster, host and queue."""
     instance = site.state.instances[name]
     claim = claim_of(site, request)
-    if claim is not None and (reason := claim.refusal(ledger, claim.all_buckets(name))):
+    if claim is not None and (reason := claim.refusal(ledger, request, claim.all_buckets(name))):
         return reason
     for letter, where in (("g", GLOBAL), ("h", instance.host)):
         slots, limiting = room_of_host(site, ledger, request, where)

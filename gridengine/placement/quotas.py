@@ -24,15 +24,21 @@ from gridengine.syntax.rqs import Rule
 
 MISSING = 1e9
 """What a value counts in a dynamic limit that no level has. Source: sge_resource_quota(5) dynamic limits."""
+MOST_CLAIMS = 1000
+"""Claimants that a site remembers: each may know the buckets of every queue instance."""
 
 
 def claim_of(site: Site, request: Request, pe: str = "") -> Claim | None:
-    """What the quotas have to say of a request in a PE; None if nothing. Kept in the request."""
+    """What the quotas have to say of a request in a PE; None if nothing. Requests of one claimant share it."""
     if not site.state.quotas.sets or request.exempt:
         return None
-    found = request.claims.get(pe)
+    who = Claimant(request.user, request.group, request.project, pe)
+    claims: dict[Claimant, Claim] = site.claims
+    found = claims.get(who)
     if found is None:
-        found = request.claims[pe] = Claim(site, request, pe)
+        if len(claims) >= MOST_CLAIMS:
+            claims.clear()
+        found = claims[who] = Claim(site, who)
     return found
 
 
@@ -83,13 +89,13 @@ def quota_attributes(site: Site) -> set[str]:
 
 
 class Claim:
-    """The rules that are for one request in one PE: `everywhere` its use is counted together wherever it goes."""
+    """The rules that are for one claimant: `everywhere` its use is counted together wherever it goes."""
 
-    __slots__ = ("site", "request", "everywhere", "by_place", "_who", "_sets", "_known")
+    __slots__ = ("site", "everywhere", "by_place", "_who", "_sets", "_known")
 
-    def __init__(self, site: Site, request: Request, pe: str) -> None:
-        self.site, self.request = site, request
-        self._who = Claimant(request.user, request.group, request.project, pe)
+    def __init__(self, site: Site, who: Claimant) -> None:
+        self.site = site
+        self._who = who
         self.everywhere: list[Bucket] = []
         self._sets: list[tuple[QuotaSet, Candidates]] = []
         self._known: dict[str, list[Bucket]] = {}
@@ -115,21 +121,21 @@ class Claim:
     def all_buckets(self, instance: str) -> list[Bucket]:
         return self.everywhere + self.buckets(instance)
 
-    def room(self, ledger: Ledger, buckets: Iterable[Bucket], master: bool = True) -> int:
-        """Slots that these buckets leave. `master`: count consumables of kind JOB too, as where the master is."""
-        return min((self._room(ledger, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
+    def room(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], master: bool = True) -> int:
+        """Slots that these buckets leave to a request. `master`: count consumables of kind JOB too, as where the master is."""
+        return min((self._room(ledger, request, bucket, master)[0] for bucket in buckets), default=MAX_SLOTS)
 
-    def refusal(self, ledger: Ledger, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
-        """Why these buckets leave less than that many slots; None if they do not."""
+    def refusal(self, ledger: Ledger, request: Request, buckets: Iterable[Bucket], slots: int = 1) -> Reason | None:
+        """Why these buckets leave less than that many slots to a request; None if they do not."""
         for bucket in buckets:
-            left, name = self._room(ledger, bucket, True)
+            left, name = self._room(ledger, request, bucket, True)
             if left < slots:
                 return Reason("quota", (_consumers(bucket), rule_name(self.site, bucket), self._state_of(ledger, bucket, name)))
         return None
 
-    def _room(self, ledger: Ledger, bucket: Bucket, master: bool) -> tuple[int, str]:
+    def _room(self, ledger: Ledger, request: Request, bucket: Bucket, master: bool) -> tuple[int, str]:
         """Slots that one bucket leaves, and the name of the limit that leaves least. A fixed attribute leaves all or none."""
-        site, request = self.site, self.request
+        site = self.site
         slots, limiting = MAX_SLOTS, ""
         for given, text in rule_of(site, bucket).limits.items():
             entry = site.entry(given)
@@ -160,13 +166,13 @@ class Claim:
             return f"{name}={limit}"
         return f"{name}={format_value(entry.type, ledger.of_quota(bucket, name))}/{limit}"
 
-    def fits(self, ledger: Ledger, granted: list[Grant]) -> bool:
+    def fits(self, ledger: Ledger, request: Request, granted: list[Grant]) -> bool:
         """Whether grants that were computed earlier are still within all limits."""
         wanted: dict[Bucket, int] = {}
         for position, grant in enumerate(granted):
             for bucket in self.all_buckets(grant.instance):
                 wanted[bucket] = wanted.get(bucket, 0) + grant.slots
-                if self._room(ledger, bucket, position == 0)[0] < wanted[bucket]:
+                if self._room(ledger, request, bucket, position == 0)[0] < wanted[bucket]:
                     return False
         return True
 
@@ -178,22 +184,22 @@ def _consumers(bucket: Bucket) -> str:
 class Allowance:
     """What quotas by place leave to one task while its slots are being spread: what is taken here is not left there."""
 
-    __slots__ = ("claim", "ledger", "_left")
+    __slots__ = ("claim", "request", "ledger", "_left")
 
-    def __init__(self, claim: Claim, ledger: Ledger, left: dict[Bucket, int] | None = None) -> None:
-        self.claim, self.ledger = claim, ledger
+    def __init__(self, claim: Claim, request: Request, ledger: Ledger, left: dict[Bucket, int] | None = None) -> None:
+        self.claim, self.request, self.ledger = claim, request, ledger
         self._left = left if left is not None else {}
 
     def fork(self) -> Allowance:
         """The same, to be tried without consequences."""
-        return Allowance(self.claim, self.ledger, dict(self._left))
+        return Allowance(self.claim, self.request, self.ledger, dict(self._left))
 
     def take(self, instance: str, slots: int) -> int:
         """Take up to that many slots at an instance; how many it were."""
         buckets = self.claim.buckets(instance)
         for bucket in buckets:
             if bucket not in self._left:
-                self._left[bucket] = self.claim.room(self.ledger, (bucket,), master=False)
+                self._left[bucket] = self.claim.room(self.ledger, self.request, (bucket,), master=False)
             slots = min(slots, self._left[bucket])
         for bucket in buckets:
             self._left[bucket] -= slots

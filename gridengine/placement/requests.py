@@ -7,11 +7,11 @@ Must not look at hosts or queues. Called by the scheduler once a category, by th
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 from gridengine.errors import SyntaxFault
 from gridengine.placement.access import user_sets_of
-from gridengine.placement.parallel import matching_pes
+from gridengine.placement.parallel import SlotRanges, matching_pes
 from gridengine.placement.site import EXCLUSIVE, Site
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
@@ -22,9 +22,6 @@ from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import format_requests
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
-
-if TYPE_CHECKING:
-    from gridengine.placement.quotas import Claim
 
 CategoryKey = tuple[object, ...]
 
@@ -64,60 +61,109 @@ class Demand:
         return found != self._differs
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """All that placement needs to know of a job; equal for all jobs of a category.
+    """All that placement needs to know of a job; equal for all jobs of a category. Never changed: `replace` makes another."""
 
-    hard, soft: demands (not for hostname); master_only: those for JOB consumables of a parallel job (CX-38).
-    consumed: name -> (amount, booked once a job), without slots;
-    exclusive: names of EXCL attributes asked for; charged: both together. pes: the PEs that -pe may mean;
-    rule: that of -alloc, ""; parallel: several slots may be asked for; slot_ranges: pairs low, high. duration: seconds
-    that the job may run, infinite without a limit. user, group: of the owner, exempt: outside of resource quotas; claims:
-    what the quotas say of it by PE, kept by `gridengine.placement.quotas`.
-    """
+    user: str
+    group: str
+    sets: frozenset[str]
+    """The access lists that the owner is in."""
+    project: str
+    exempt: bool
+    """Outside of resource quotas."""
+    immediate: bool
+    hard: tuple[Demand, ...]
+    """What must be there, but for hostname and what the master alone needs."""
+    master_only: tuple[Demand, ...]
+    """Those for JOB consumables of a parallel job (CX-38)."""
+    soft: tuple[Demand, ...]
+    hosts: tuple[Demand, ...]
+    names: frozenset[str]
+    consumed: dict[str, tuple[float, bool]]
+    """Name -> (amount, booked once a job), without slots."""
+    exclusive: frozenset[str]
+    """Names of EXCL attributes asked for."""
+    charged: dict[str, tuple[float, bool]]
+    """`consumed` and `exclusive` together."""
+    hard_queues: QueueExpressions | None
+    soft_queues: tuple[QueueExpressions, ...]
+    master_queues: QueueExpressions | None
+    pe: str
+    pes: tuple[str, ...]
+    """The PEs that -pe may mean."""
+    rule: str
+    """That of -alloc, ""."""
+    parallel: bool
+    """Several slots may be asked for."""
+    slot_ranges: SlotRanges
+    checkpoint: str
+    duration: float
+    """Seconds that the job may run, infinite without a limit."""
+    text: str
+    """The requests of -l as they begin a sentence."""
 
-    __slots__ = (
-        *("sets", "project", "immediate", "hard", "soft", "consumed", "charged", "exclusive"),
-        *("names", "hosts", "hard_queues", "master_only"),
-        *("soft_queues", "master_queues", "pe", "pes", "rule", "parallel", "slot_ranges", "checkpoint", "text", "duration"),
-        *("user", "group", "exempt", "claims"),
-    )
-
-    def __init__(self, site: Site, job: Job) -> None:
-        self.sets = user_sets_of(site.state, job.owner, job.group)
-        self.user, self.group = job.owner, job.group
-        self.exempt = bool(job.ar)
-        self.claims: dict[str, Claim] = {}
-        self.project = job.project
-        self.immediate = job.now
+    @classmethod
+    def of(cls, site: Site, job: Job) -> Request:
+        """What a job asks for."""
+        parallel = bool(job.pe or job.allocation_rule)
         demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := site.entry(name)) is not None]
-        self.names = frozenset(job.hard) | {demand.name for demand in demands}
-        self.hosts = tuple(demand for demand in demands if demand.name == "hostname")
-        self.exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
-        demands = [d for d in demands if d.name != "hostname"]
-        self.rule = job.allocation_rule
-        self.parallel = bool(job.pe or job.allocation_rule)
-        self.hard = tuple(d for d in demands if not (self.parallel and d.entry.per_job))
-        self.master_only = tuple(d for d in demands if self.parallel and d.entry.per_job)
-        soft = [(site.entry(name), text) for name, text in job.soft.items()]
-        self.soft = tuple(Demand(entry, text) for entry, text in soft if entry is not None)
-        self.consumed: dict[str, tuple[float, bool]] = {
-            name: (amount, site.entries[name].per_job)
-            for name, amount in site.defaults.items()
-            if name not in self.names
-        }
-        for demand in demands:
-            if demand.entry.is_consumable and demand.name not in ("slots", *self.exclusive) and demand.amount:
-                self.consumed[demand.name] = (demand.amount, demand.entry.per_job)
-        self.charged = {**self.consumed, **dict.fromkeys(self.exclusive, (1.0, False))}
-        self.hard_queues = _queues(job.hard_queues)
-        self.soft_queues = tuple(QueueExpressions.parse(text) for text in job.soft_queues)
-        self.master_queues = _queues(job.master_queues)
-        self.pe = job.pe
-        self.pes = matching_pes(site.state, job.pe) if job.pe else []
-        self.slot_ranges = parse_slot_ranges(job.pe_range) if self.parallel else ((1, 1),)
-        self.checkpoint = job.checkpoint
-        self.duration = run_time(job.hard, site.scheduler)
-        self.text = f"(-l {format_requests(job.hard.items())}) " if job.hard else ""
+        names = frozenset(job.hard) | {demand.name for demand in demands}
+        exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
+        of_hosts = tuple(demand for demand in demands if demand.name == "hostname")
+        demands = [demand for demand in demands if demand.name != "hostname"]
+        consumed = _consumed(site, demands, names, exclusive)
+        soft = ((site.entry(name), text) for name, text in job.soft.items())
+        return cls(
+            user=job.owner,
+            group=job.group,
+            sets=user_sets_of(site.state, job.owner, job.group),
+            project=job.project,
+            exempt=bool(job.ar),
+            immediate=job.now,
+            hard=tuple(d for d in demands if not (parallel and d.entry.per_job)),
+            master_only=tuple(d for d in demands if parallel and d.entry.per_job),
+            soft=tuple(Demand(entry, text) for entry, text in soft if entry is not None),
+            hosts=of_hosts,
+            names=names,
+            consumed=consumed,
+            exclusive=exclusive,
+            charged={**consumed, **dict.fromkeys(exclusive, (1.0, False))},
+            hard_queues=_queues(job.hard_queues),
+            soft_queues=tuple(QueueExpressions.parse(text) for text in job.soft_queues),
+            master_queues=_queues(job.master_queues),
+            pe=job.pe,
+            pes=tuple(matching_pes(site.state, job.pe)) if job.pe else (),
+            rule=job.allocation_rule,
+            parallel=parallel,
+            slot_ranges=parse_slot_ranges(job.pe_range) if parallel else ((1, 1),),
+            checkpoint=job.checkpoint,
+            duration=run_time(job.hard, site.scheduler),
+            text=f"(-l {format_requests(job.hard.items())}) " if job.hard else "",
+        )
+
+    def in_pe(self, pe: str) -> Request:
+        """The same where of the PEs that -pe may mean this one alone will do."""
+        return replace(self, pes=tuple(one for one in self.pes if one == pe))
+
+    def for_slots(self, slots: int, master: bool) -> Request:
+        """The same for exactly so many slots; without the master, what is booked once is booked where it is."""
+        exact = replace(self, slot_ranges=((slots, slots),))
+        if master:
+            return exact
+        per_slot = {name: amount for name, amount in self.consumed.items() if not amount[1]}
+        return replace(exact, master_queues=None, consumed=per_slot)
+
+
+def _consumed(
+    site: Site, demands: list[Demand], names: frozenset[str], exclusive: frozenset[str]
+) -> dict[str, tuple[float, bool]]:
+    """Amounts of consumables, by default where nothing is asked for (CX-40)."""
+    found = {name: (amount, site.entries[name].per_job) for name, amount in site.defaults.items() if name not in names}
+    for demand in demands:
+        if demand.entry.is_consumable and demand.name not in ("slots", *exclusive) and demand.amount:
+            found[demand.name] = (demand.amount, demand.entry.per_job)
+    return found
 
 
 def _queues(texts: list[str]) -> QueueExpressions | None:

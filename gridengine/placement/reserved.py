@@ -56,10 +56,7 @@ class ReservedSite(Site):
 
 def reserved_request(site: ReservedSite, job: Job) -> Request:
     """The request of a job in a reservation: of the PEs that -pe may mean, the granted one alone will do (AR-87)."""
-    request = Request(site, job)
-    granted = site.reservation.granted_pe
-    request.pes = [pe for pe in request.pes if pe == granted]
-    return request
+    return Request.of(site, job).in_pe(site.reservation.granted_pe)
 
 
 def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tuple[list[Grant], str, list[Reason]]:

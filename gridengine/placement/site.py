@@ -7,11 +7,13 @@ until then. Must not look at load, use or states: see `gridengine.placement.ledg
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.compiled import ComplexEntry, ExecHost
 from gridengine.state.queues import InstanceConfig
+from gridengine.state.quotas import Claimant
 from gridengine.state.state import State
 
 EXCLUSIVE = "EXCL"
@@ -63,7 +65,7 @@ class Level:
 class Site:
     """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40)."""
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "_shortcuts", "_hosts", "_profiles", "_queues", "_groups")
+    __slots__ = ("state", "entries", "defaults", "scheduler", "_shortcuts", "_hosts", "_profiles", "_queues", "_groups", "claims")
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -80,6 +82,7 @@ class Site:
         self._profiles: dict[tuple[str, ...], Level] = {}
         self._queues: dict[int, tuple[InstanceConfig, Level]] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
+        self.claims: dict[Claimant, Any] = {}  # what quotas have to say: `gridengine.placement.quotas`
 
     @classmethod
     def of(cls, state: State) -> Site:

@@ -104,8 +104,8 @@ def _quota_refusals(
     claim = claim_of(site, request, pe.name)
     if claim is None:
         return []
-    found = dict.fromkeys(claim.refusal(ledger, claim.buckets(name)) for name in candidates.order())
-    found[claim.refusal(ledger, claim.everywhere, smallest_count(request.slot_ranges))] = None
+    found = dict.fromkeys(claim.refusal(ledger, request, claim.buckets(name)) for name in candidates.order())
+    found[claim.refusal(ledger, request, claim.everywhere, smallest_count(request.slot_ranges))] = None
     return [reason for reason in found if reason is not None]
 
 
@@ -123,7 +123,7 @@ def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment
     left = pe.slots - ledger.of_pe(pe.name) - ledger.pe_ahead(pe.name, request.duration)
     claim = claim_of(site, request, pe.name)
     if claim is not None:
-        left = min(left, claim.room(ledger, claim.everywhere))
+        left = min(left, claim.room(ledger, request, claim.everywhere))
     return min(left, room_of_host(site, ledger, request, GLOBAL, master=False)[0])
 
 
@@ -136,7 +136,7 @@ def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant
     if pe and held + _slots(granted) > site.state.typed("parallel_environment", pe).slots:
         return False
     claim = claim_of(site, request, pe)
-    if claim is not None and not claim.fits(ledger, granted):
+    if claim is not None and not claim.fits(ledger, request, granted):
         return False
     hosts: dict[str, int] = {}
     for position, grant in enumerate(granted):
@@ -224,7 +224,7 @@ class _Rooms:
 
     def allowance(self) -> Allowance | None:
         """What quotas leave that tell places apart, None without any."""
-        return Allowance(self.claim, self.ledger) if self.claim is not None else None
+        return Allowance(self.claim, self.request, self.ledger) if self.claim is not None else None
 
     def room(self, host: str, master: str = "") -> HostRoom:
         """The room of a host; with `master`, the place of the master task comes first."""
@@ -242,7 +242,7 @@ class _Rooms:
             return 0
         slots = room_of_instance(self.site, self.ledger, self.request, instance, config, master=False)[0]
         if self.claim is not None:
-            slots = min(slots, self.claim.room(self.ledger, self.claim.buckets(name), master=False))
+            slots = min(slots, self.claim.room(self.ledger, self.request, self.claim.buckets(name), master=False))
         queues = self.request.hard_queues
         if queues is not None and not queues.matches(instance.queue, instance.host, self.site.groups(instance.host)):
             return min(slots, 1) if master else 0
@@ -274,6 +274,6 @@ class _Rooms:
                 self._slots(name, True)
                 and not master_lacks(site, ledger, request, instance)
                 and room_of_instance(site, ledger, request, instance, config)[0]
-                and (self.claim is None or self.claim.room(ledger, self.claim.buckets(name)))
+                and (self.claim is None or self.claim.room(ledger, request, self.claim.buckets(name)))
             ):
                 yield name

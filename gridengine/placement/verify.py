@@ -60,7 +60,7 @@ class Verifier:
             granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
             return granted, refusals
         ledger.timeline = self._kept_for_others(job)
-        request = Request(site, job)
+        request = Request.of(site, job)
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
         for name in sorted(state.instances):

@@ -222,7 +222,7 @@ def check_orders(state: State, orders: Orders) -> None:
     """The check that a receiver of orders makes: each still finds room after those before it."""
     site, ledger = Site(state), Ledger(state)
     for start in orders.starts:
-        request = Request(site, state.jobs[start.job_id])
+        request = Request.of(site, state.jobs[start.job_id])
         assert grants_fit(site, ledger, request, start.granted, start.pe)
         ledger.charge(start.granted, request.charged, start.pe)
         ledger.charge_quotas(uses(site, request, start.granted, start.pe), 1)
@@ -282,7 +282,7 @@ def test_a_granted_instance_has_no_refusal(actions: list[tuple[str, Any]], drawn
             perform(cluster, action, value)
     job = cluster.job(**job_fields(drawn))
     site, ledger = Site(cluster.state), Ledger(cluster.state)
-    request = Request(site, job)
+    request = Request.of(site, job)
     for grant in verify(cluster.state, job, assume_empty=False)[0]:
         instance = cluster.state.instances[grant.instance]
         assert obstacle(site, ledger, instance) is None

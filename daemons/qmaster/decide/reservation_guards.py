@@ -13,7 +13,7 @@ from daemons.qmaster.decide.kinds import title
 from daemons.qmaster.decide.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
 from daemons.qmaster.memberships import membership_changes
-from gridengine.placement.granting import Granting, as_job, sets_of_users, users_of
+from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
 from gridengine.placement.requests import category_key
 from gridengine.placement.site import Level, Site
 from gridengine.placement.timeline import Timeline
@@ -149,8 +149,9 @@ class _Check:
         key = (*sets, reservation.granted_pe, category_key(self.state, frozenset(), as_job(reservation)))
         granting = self._grantings.get(key)
         if granting is None:
-            granting = self._grantings[key] = Granting(self.site, self.timeline, reservation, self.world.zone, sets)
-            granting.request.pes = [pe for pe in granting.request.pes if pe == reservation.granted_pe]
+            request = reservation_request(self.site, reservation).in_pe(reservation.granted_pe)
+            granting = Granting(self.site, self.timeline, reservation, self.world.zone, sets, request)
+            self._grantings[key] = granting
         return granting
 
     def _overbooked(self, where: str, level: Level, start: float, end: float) -> Iterator[str]:

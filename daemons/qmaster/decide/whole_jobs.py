@@ -21,7 +21,7 @@ def check_whole_job(state: State, job: Job) -> None:
     """Raises Refused for a job of which placement cannot make its request, or that has grown out of the bounds of one."""
     check_slots(job.pe, job.allocation_rule, job.pe_range)
     try:
-        Request(Site.of(state), job)
+        Request.of(Site.of(state), job)
         check(request_of(job), Submit)
     except (SyntaxFault, BoundsFault) as fault:
         raise Refused(f"job rejected: {fault}") from None

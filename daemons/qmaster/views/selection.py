@@ -50,7 +50,7 @@ class Listing:
         """What a job requests, the same object for all of its category."""
         key = category_key(self.state, user_sets_of(self.state, job.owner, job.group), job)
         if key not in self._requests:
-            self._requests[key] = Request(self.site, job)
+            self._requests[key] = Request.of(self.site, job)
         return self._requests[key]
 
     def request_text(self, name: str, text: str) -> str:

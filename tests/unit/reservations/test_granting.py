@@ -169,6 +169,15 @@ def test_every_named_user_must_have_access_to_the_parallel_environment(cell: Res
     cell.qrsub(users=["alice"], pe="smp", pe_range="2")
 
 
+@pytest.mark.statement("AR-36")
+def test_access_of_the_owner_does_not_count_where_others_are_named(cell: ReservingCell) -> None:
+    cell.admin("change_users", verb="add", users=["bob"], lists=["few"])
+    cell.admin("change_users", verb="add", users=["carol"], lists=["others"])
+    cell.configure("parallel_environment", "smp", user_lists="few others")
+    cell.refused(pe="smp", pe_range="2")
+    cell.qrsub(users=["bob", "carol"], pe="smp", pe_range="2")
+
+
 @pytest.mark.statement("AR-47", "AR-46", "AR-19")
 def test_pe_slots_are_booked_for_the_window(cell: ReservingCell) -> None:
     cell.configure("parallel_environment", "mpi", slots="6")
