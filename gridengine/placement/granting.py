@@ -160,7 +160,7 @@ class Granting:
             if all(users_allowed(sets, pe.user_lists, pe.xuser_lists) for sets in self.sets):
                 usable.append(name)
             else:
-                self.reasons[Reason("pe_permission", (name,))] = None
+                self.reasons[Reason("pe_permission", name)] = None
         return replace(request, pes=tuple(usable), sets=self.sets[0] if self.sets else request.sets)
 
     def _suiting(self) -> list[str]:
@@ -181,9 +181,9 @@ class Granting:
         """Why an instance does not suit; None if it does. Disabled, suspended, unknown, in error: it does (AR-33)."""
         config = self.state.configs.get(name)
         if config is None or instance.orphaned:
-            return Reason("orphaned", (name,))
+            return Reason("orphaned", name)
         if name in self.state.ambiguous:
-            return Reason("ambiguous", (name,))
+            return Reason("ambiguous", name)
         reason = self._queue(instance, config) or self._host(instance.host)
         request = self.request
         if reason is None and (request.hosts or request.hard_queues is not None):
@@ -218,7 +218,7 @@ class Granting:
             return reason
         for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
             if not is_reported(ledger, instance.host, demand):
-                return Reason("unknown", (request.text, instance.name, demand.name))
+                return Reason("unknown", instance.name, resource=demand.name, asked=request.text)
         return None
 
     def _calendar(self, name: str, config: InstanceConfig) -> Reason | None:
@@ -229,7 +229,7 @@ class Granting:
         if calendar not in self._calendars:
             self._calendars[calendar] = closed_within(self.state, calendar, self.start, self.end, self.zone)
         closed = self._calendars[calendar]
-        return Reason("calendar", (name, "disabled" if closed == OFF else "suspended")) if closed else None
+        return Reason("calendar", name, other="disabled" if closed == OFF else "suspended") if closed else None
 
     def _rank(self, name: str) -> tuple[int, float, tuple[str | int, ...]]:
         """By sequence number, then where least is used or reserved in the window, then by name."""

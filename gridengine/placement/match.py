@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterable
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.reasons import Reason
+from gridengine.placement.reasons import Kept, Reason
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Level, Site
-from gridengine.placement.values import Value, format_value, slots_in
+from gridengine.placement.values import Offer, Value, slots_in
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.queues import InstanceConfig, QueueInstance
-from gridengine.units import format_time
 
 KIND_OF = {"g": "cluster", "h": "host", "q": "queue"}
 
@@ -27,25 +26,25 @@ KIND_OF = {"g": "cluster", "h": "host", "q": "queue"}
 def queue_refusal(site: Site, request: Request, queue: str, config: InstanceConfig) -> Reason | None:
     """Static, of all instances of a queue that share a configuration: `-q` by queue name, access, type, resources."""
     if not _queue_requested(request, queue):
-        return Reason("not_requested", (queue,))
-    if reason := _access_refusal(request, config, "cluster queue", queue):
+        return Reason("not_requested", queue)
+    if reason := _access_refusal(request, config, "q", queue):
         return reason
     if request.pe:
         if config.pe_list.isdisjoint(request.pes):
-            return Reason("not_in_pe", (queue, request.pe))
+            return Reason("not_in_pe", queue, other=request.pe)
     elif not request.immediate and not config.batch and not (request.checkpoint and config.ckpt_list):
-        return Reason("not_batch", (queue,))
+        return Reason("not_batch", queue)
     if request.immediate and not config.interactive:
-        return Reason("not_interactive", (queue,))
+        return Reason("not_interactive", queue)
     if request.checkpoint and request.checkpoint not in config.ckpt_list:
-        return Reason("no_checkpoint", (queue, request.checkpoint))
+        return Reason("no_checkpoint", queue, other=request.checkpoint)
     return level_refusal(request, site.queue(queue, config), "q", queue)
 
 
 def host_refusal(site: Site, request: Request, host: str) -> Reason | None:
     """Static, of a host or of the cluster ("global"): access and what is configured there."""
     level = site.host(host)
-    if level.access is not None and (reason := _access_refusal(request, level.access, "host", host)):
+    if level.access is not None and (reason := _access_refusal(request, level.access, "h", host)):
         return reason
     return level_refusal(request, level, "g" if host == GLOBAL else "h", host)
 
@@ -57,10 +56,10 @@ def instance_refusal(site: Site, request: Request, instance: QueueInstance, conf
     if request.hard_queues is not None and not any(
         queues is not None and queues.matches(instance.queue, instance.host, groups) for queues in wanted
     ):
-        return Reason("not_requested", (instance.name,))
+        return Reason("not_requested", instance.name)
     for demand in request.hosts:
         if not demand.accepts(instance.host):
-            return Reason("host_offers", (request.text, instance.host, f"qf:hostname={instance.host}"))
+            return _offers(request, "h", instance.host, Offer(demand.entry, instance.host, "q", "f"))
     return None
 
 
@@ -92,7 +91,7 @@ def load_refusal(site: Site, ledger: Ledger, request: Request, host: str) -> Rea
             continue
         found = ledger.load(host, demand.entry)
         if found is not None and not demand.accepts(found[0]):
-            return _offers(request, letter, host, demand, found[0], found[1])
+            return _offers(request, letter, host, Offer(demand.entry, found[0], letter, found[1]))
     return None
 
 
@@ -100,14 +99,15 @@ def level_refusal(request: Request, level: Level, letter: str, name: str) -> Rea
     """Of what is configured on one level: forced attributes (CX-41), fixed values (CX-24), whole capacities (CX-37)."""
     for forced in level.forced:
         if forced not in request.names:
-            return Reason("forced", (forced, {"g": "the cluster", "h": "host", "q": "queue"}[letter], name))
+            return Reason("forced", name, letter, forced)
     for demand in request.hard:
         value = level.fixed.get(demand.name)
         if value is not None:
             if not demand.accepts(value):
-                return _offers(request, letter, name, demand, value, "c" if demand.entry.is_consumable else "f")
+                source = "c" if demand.entry.is_consumable else "f"
+                return _offers(request, letter, name, Offer(demand.entry, value, letter, source))
         elif demand.name in level.attributes and not demand.accepts(level.attributes[demand.name]):
-            return _offers(request, letter, name, demand, level.attributes[demand.name], "f")
+            return _offers(request, letter, name, Offer(demand.entry, level.attributes[demand.name], letter, "f"))
     return None
 
 
@@ -161,20 +161,19 @@ def room_of_instance(
 def room_reason(site: Site, ledger: Ledger, request: Request, letter: str, where: str, name: str) -> Reason:
     """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
     if name and site.entries[name].relop == "EXCL":
-        return Reason(f"{KIND_OF[letter]}_exclusive", (request.text, where, name))
+        return Reason(f"{KIND_OF[letter]}_exclusive", where, letter, name, asked=request.text)
     queue, _, host = where.partition("@")
     level = site.host(where) if letter != "q" else site.queue(queue, site.state.configs[where])
     used = ledger.of_instance if letter == "q" else ledger.of_host
     left: Value = _left(ledger, request, level, where, used, name)
-    text = format_value(site.entries[name].type, left, whole=False)
-    return Reason(f"{KIND_OF[letter]}_offers", (request.text, where, f"{letter}c:{name}={text}"))
+    return _offers(request, letter, where, Offer(site.entries[name], left, letter, "c"))
 
 
 def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why the job can never run at an instance as configured and loaded, whatever else runs. None: it might."""
     instance, config = site.state.instances[name], site.state.configs.get(name)
     if config is None:
-        return Reason("orphaned", (name,))
+        return Reason("orphaned", name)
     for reason in (
         queue_refusal(site, request, instance.queue, config),
         instance_refusal(site, request, instance, config),
@@ -187,7 +186,7 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
             return reason
     for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
         if not is_reported(ledger, instance.host, demand):
-            return Reason("unknown", (request.text, name, demand.name))
+            return Reason("unknown", name, resource=demand.name, asked=request.text)
     return None
 
 
@@ -200,9 +199,9 @@ def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reas
     # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
     for begin, end, who in sorted(line.keepers(name.partition("@")[2])) or sorted(line.keepers("")):
         if begin > now:
-            return Reason("kept", (name, f"{who}, which is to begin in {format_time(round(begin - now))}"))
+            return Reason("kept", name, left=Kept(who, False, round(begin - now)))
         if end > now:
-            return Reason("kept", (name, f"{who} for another {format_time(round(end - now))}"))
+            return Reason("kept", name, left=Kept(who, True, round(end - now)))
     return reason
 
 
@@ -219,7 +218,7 @@ def _lack(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | N
     slots, limiting = room_of_instance(site, ledger, request, instance, site.state.configs[name])
     if not slots:
         if limiting == "slots" and site.state.configs[name].slots > 0:
-            return Reason("full", (name,))
+            return Reason("full", name)
         return room_reason(site, ledger, request, "q", name, limiting)
     return None
 
@@ -263,18 +262,17 @@ def _queue_requested(request: Request, queue: str) -> bool:
     return request.master_queues is not None and request.master_queues.matches_queue(queue)
 
 
-def _access_refusal(request: Request, access: object, kind: str, name: str) -> Reason | None:
+def _access_refusal(request: Request, access: object, letter: str, name: str) -> Reason | None:
     user_lists, xuser_lists = access.user_lists, access.xuser_lists  # type: ignore[attr-defined]
     if (user_lists or xuser_lists) and not users_allowed(request.sets, user_lists, xuser_lists):
-        return Reason("no_permission", (kind, name))
+        return Reason("no_permission", name, letter)
     projects, xprojects = access.projects, access.xprojects  # type: ignore[attr-defined]
     if (projects or xprojects) and not project_allowed(request.project, projects, xprojects):
         if not request.project:
-            return Reason("no_project", (kind, name))
-        return Reason("wrong_project", (kind, name, request.project))
+            return Reason("no_project", name, letter)
+        return Reason("wrong_project", name, letter, other=request.project)
     return None
 
 
-def _offers(request: Request, letter: str, name: str, demand: Demand, value: Value, source: str) -> Reason:
-    text = format_value(demand.entry.type, value, whole=False)
-    return Reason(f"{KIND_OF[letter]}_offers", (request.text, name, f"{letter}{source}:{demand.name}={text}"))
+def _offers(request: Request, letter: str, name: str, left: Offer) -> Reason:
+    return Reason(f"{KIND_OF[letter]}_offers", name, letter, left.entry.name, left, request.text)

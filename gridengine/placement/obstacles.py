@@ -6,13 +6,11 @@ Owns the two rules. Called by the scheduler, by `-w p`, and by the views that pr
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.reasons import Reason
-from gridengine.placement.resources import Offer, available
+from gridengine.placement.reasons import Reason, Violation
+from gridengine.placement.resources import available
 from gridengine.placement.site import Site
-from gridengine.placement.values import RELATIONS, Value, format_value, typed_value
+from gridengine.placement.values import RELATIONS, Offer, Value, format_value, typed_value
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.compiled import ExecHost
 from gridengine.state.queues import InstanceConfig, QueueInstance
@@ -22,41 +20,26 @@ COMPUTED = frozenset(("c", "L"))
 """Sources of values that were counted or scaled: not text that somebody wrote or reported."""
 
 
-class Violation(NamedTuple):
-    """A threshold that is reached: complex name, letters such as `hl` ("" if no value is there), the value as printed
-    or "" if there is none, the threshold as configured."""
-
-    name: str
-    letters: str
-    value: str
-    threshold: str
-
-    def __str__(self) -> str:
-        if not self.value:
-            return f"{self.name} has no value, the threshold is {self.threshold}"
-        return f"{self.letters}:{self.name}={self.value} reaches the threshold {self.threshold}"
-
-
 def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False) -> Reason | None:
     """The state that keeps jobs out, None if it is open. `reserved`: jobs of a reservation on it, which an orphaned
     instance serves to the end (AR-80)."""
     name = instance.name
     if (instance.orphaned and not reserved) or name not in state.configs:
-        return Reason("orphaned", (name,))
+        return Reason("orphaned", name)
     host = state.hosts.get(instance.host)
     if host is None or not host.up:
-        return Reason("unavailable", (name,))
+        return Reason("unavailable", name)
     if instance.errors:
-        return Reason("in_error_state", (name,))
+        return Reason("in_error_state", name)
     if name in state.ambiguous:
-        return Reason("ambiguous", (name,))
+        return Reason("ambiguous", name)
     if instance.disabled:
-        return Reason("disabled", (name,))
+        return Reason("disabled", name)
     if instance.calendar_disabled:
-        return Reason("calendar", (name, "disabled"))
+        return Reason("calendar", name, other="disabled")
     if instance.preempted:
-        return Reason("preempted", (name,))
-    return Reason("suspended", (name,)) if instance.stops_jobs else None
+        return Reason("preempted", name)
+    return Reason("suspended", name) if instance.stops_jobs else None
 
 
 def alarm(site: Site, ledger: Ledger, name: str) -> list[Violation]:
@@ -112,5 +95,5 @@ def obstacle(site: Site, ledger: Ledger, instance: QueueInstance) -> Reason | No
     """State or load that keeps every job out of an instance."""
     reason = state_obstacle(site.state, instance)
     if reason is None and (reached := alarm(site, ledger, instance.name)):
-        return Reason("overloaded", (instance.name, str(reached[0])))
+        return Reason("overloaded", instance.name, left=reached[0])
     return reason

@@ -72,11 +72,14 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
         return reason
     if next(ready_tasks(state, job, now), None) is None:
         return _kept(job, now)
+    return task_limit_reached(state, job) or user_limit(state, job)
+
+
+def task_limit_reached(state: State, job: Job) -> Reason | None:
+    """Whether as many tasks of the job hold a place as may at once."""
     limit = task_limit(state, job)
     running = running_tasks(job) if limit else 0
-    if limit and running >= limit:
-        return Reason("task_limit", (str(running),))
-    return user_limit(state, job)
+    return Reason("task_limit", number=running) if limit and running >= limit else None
 
 
 def _kept(job: Job, now: float) -> Reason | None:
@@ -86,7 +89,7 @@ def _kept(job: Job, now: float) -> Reason | None:
     if job.holds:
         return Reason("held")
     if paused := paused_tasks(job, now):
-        return Reason("paused", (str(paused[0].short_tries),))
+        return Reason("paused", number=paused[0].short_tries)
     return Reason("task_dependencies") if job.array_predecessors else None
 
 
@@ -96,4 +99,4 @@ def user_limit(state: State, job: Job) -> Reason | None:
     if limit <= 0:
         return None
     running = sum(running_tasks(other) for other in state.jobs.values() if other.owner == job.owner)
-    return Reason("user_limit", (job.owner, str(running))) if running >= limit else None
+    return Reason("user_limit", other=job.owner, number=running) if running >= limit else None

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.parallel import HostRoom
-from gridengine.placement.reasons import Reason
+from gridengine.placement.reasons import Exceeded, Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.resources import host_available
 from gridengine.placement.site import Site
-from gridengine.placement.values import Value, format_value, slots_in, typed_value
+from gridengine.placement.values import Value, slots_in, typed_value
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
@@ -130,7 +130,7 @@ class Claim:
         for bucket in buckets:
             left, name = self._room(ledger, request, bucket, True)
             if left < slots:
-                return Reason("quota", (_consumers(bucket), rule_name(self.site, bucket), self._state_of(ledger, bucket, name)))
+                return Reason("quota", resource=name, left=self._exceeded(ledger, bucket, name))
         return None
 
     def _room(self, ledger: Ledger, request: Request, bucket: Bucket, master: bool) -> tuple[int, str]:
@@ -156,15 +156,13 @@ class Claim:
                 slots, limiting = max(0, fitting), name
         return slots, limiting
 
-    def _state_of(self, ledger: Ledger, bucket: Bucket, name: str) -> str:
-        """`slots=3/4` of a consumable, `h_rt=1:00:00` of a fixed attribute."""
+    def _exceeded(self, ledger: Ledger, bucket: Bucket, name: str) -> Exceeded:
         site = self.site
         entry = site.entries[name]
         text = next(text for given, text in rule_of(site, bucket).limits.items() if site.entry(given) is entry)
-        limit = format_value(entry.type, limit_value(site, ledger, bucket, entry, text))
-        if not entry.is_consumable:
-            return f"{name}={limit}"
-        return f"{name}={format_value(entry.type, ledger.of_quota(bucket, name))}/{limit}"
+        limit = limit_value(site, ledger, bucket, entry, text)
+        used = ledger.of_quota(bucket, name) if entry.is_consumable else None
+        return Exceeded(_consumers(bucket), rule_name(site, bucket), entry, limit, used)
 
     def fits(self, ledger: Ledger, request: Request, granted: list[Grant]) -> bool:
         """Whether grants that were computed earlier are still within all limits."""

@@ -1,72 +1,148 @@
 """Reasons: why a job does not run somewhere, as data, and their sentences.
 
-Owns the codes and the sentences. Called by everything that refuses, and by what prints refusals: `qstat -j`,
-`-w v|p`, `qrsub`, `qalter -w`.
+Owns the codes and the sentences: nobody else makes text of a refusal, and nobody reads that text. Called by everything that
+refuses, and by what prints refusals: `qstat -j`, `-w v|p`, `qrsub`, `qalter -w`, `qexplain`.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from gridengine.placement.values import Offer, Value, format_value
+from gridengine.state.compiled import ComplexEntry
+from gridengine.units import format_time
+
+DROPPED = {
+    "held": "of job hold",
+    "dependencies": "of job dependencies",
+    "task_dependencies": "of array job dependencies",
+    "start_time": "of execution time",
+    "user_limit": "user {other} already has {number} running jobs (maxujobs)",
+    "reservation_over": "advance reservation {number} is no longer available",
+    "reservation_waiting": "advance reservation {number} has not started",
+    "reservation_in_error": "advance reservation {number} is in error state",
+}
+"""What keeps a job as a whole."""
+ACCESS = {"h": "host", "q": "cluster queue"}
+FORCED = {"g": "the cluster", "h": "host", "q": "queue"}
+"""Words for levels."""
+
 TEXTS = {
     # the job as a whole
+    **{code: f"job dropped because {clause}" for code, clause in DROPPED.items()},
     "in_error": "Job is in error state",
-    "held": "job dropped because of job hold",
-    "dependencies": "job dropped because of job dependencies",
-    "task_dependencies": "job dropped because of array job dependencies",
-    "start_time": "job dropped because of execution time",
-    "paused": "job dropped for some seconds because its last {0} tries ended within a minute each",
-    "user_limit": "job dropped because user {0} already has {1} running jobs (maxujobs)",
-    "task_limit": "not all array tasks may be started: {0} are running already",
-    "reservation_over": "job dropped because advance reservation {0} is no longer available",
-    "reservation_waiting": "job dropped because advance reservation {0} has not started",
-    "reservation_in_error": "job dropped because advance reservation {0} is in error state",
-    "not_reserved": "cannot run because {0} is not part of advance reservation {1}",
-    "quota": 'cannot run because it exceeds limit "{0}" in rule "{1}": {2}',
+    "paused": "job dropped for some seconds because its last {number} tries ended within a minute each",
+    "task_limit": "not all array tasks may be started: {number} are running already",
+    "not_reserved": "cannot run because {what} is not part of advance reservation {number}",
+    "quota": 'cannot run because it exceeds limit "{left.consumers}" in rule "{left.rule}": {left}',
     # instances that take no job at all
-    "disabled": 'queue instance "{0}" dropped because it is disabled',
-    "suspended": 'queue instance "{0}" dropped because it is suspended',
-    "preempted": 'queue instance "{0}" dropped because its slots are taken by superordinate queues',
-    "unavailable": 'queue instance "{0}" dropped because it is temporarily not available',
-    "in_error_state": 'queue instance "{0}" dropped because it is in error state',
-    "ambiguous": 'queue instance "{0}" dropped because its configuration is ambiguous',
-    "orphaned": 'queue instance "{0}" dropped because it is orphaned',
-    "overloaded": 'queue instance "{0}" dropped because it is overloaded: {1}',
-    "full": 'queue instance "{0}" dropped because it is full',
-    "off_time": 'cannot run in queue instance "{0}" because its calendar "{1}" closes it before the job would end',
-    "kept": 'cannot run in queue instance "{0}" because what it needs there is kept for {1}',
-    "calendar": 'queue instance "{0}" dropped because queue is calendar {1} in selected time frame',
+    "disabled": 'queue instance "{place}" dropped because it is disabled',
+    "suspended": 'queue instance "{place}" dropped because it is suspended',
+    "preempted": 'queue instance "{place}" dropped because its slots are taken by superordinate queues',
+    "unavailable": 'queue instance "{place}" dropped because it is temporarily not available',
+    "in_error_state": 'queue instance "{place}" dropped because it is in error state',
+    "ambiguous": 'queue instance "{place}" dropped because its configuration is ambiguous',
+    "orphaned": 'queue instance "{place}" dropped because it is orphaned',
+    "overloaded": 'queue instance "{place}" dropped because it is overloaded: {left}',
+    "full": 'queue instance "{place}" dropped because it is full',
+    "off_time": 'cannot run in queue instance "{place}" because its calendar "{other}" closes it before the job would end',
+    "kept": 'cannot run in queue instance "{place}" because what it needs there is kept for {left}',
+    "calendar": 'queue instance "{place}" dropped because queue is calendar {other} in selected time frame',
     # the job and a place
-    "not_requested": 'cannot run in queue "{0}" because it is not contained in its hard queue list (-q)',
-    "no_permission": 'has no permission for {0} "{1}"',
-    "no_project": 'is not assigned to a project to get {0} "{1}"',
-    "wrong_project": 'has no access to {0} "{1}" because of its project "{2}"',
-    "not_batch": 'cannot run in queue instance "{0}" because it is not of type batch',
-    "not_interactive": 'cannot run in queue instance "{0}" because it is not of type interactive',
-    "no_checkpoint": 'cannot run in queue "{0}" because checkpointing environment "{1}" is not in its list',
-    "not_in_pe": 'cannot run in queue "{0}" because PE "{1}" is not in PE list',
-    "pe_offers": 'cannot run in PE "{0}" because it only offers {1} slots',
-    "rule_offers": 'cannot run because the allocation rule "{0}" finds only {1} slots',
-    "pe_permission": 'has no permission for PE "{0}"',
-    "no_master": 'cannot run because no queue for the master task (-masterq) can take it: "{0}"',
-    "forced": 'does not request \'forced\' resource "{0}" of {1} "{2}"',
-    "unknown": '{0}cannot run in queue "{1}" because job requests unknown resource ({2})',
-    "cluster_offers": "{0}cannot run globally because it offers only {2}",
-    "host_offers": '{0}cannot run at host "{1}" because it offers only {2}',
-    "queue_offers": '{0}cannot run in queue "{1}" because it offers only {2}',
-    "cluster_exclusive": "{0}cannot run globally because exclusive resource ({2}) is already in use",
-    "host_exclusive": '{0}cannot run at host "{1}" because exclusive resource ({2}) is already in use',
-    "queue_exclusive": '{0}cannot run in queue "{1}" because exclusive resource ({2}) is already in use',
+    "not_requested": 'cannot run in queue "{place}" because it is not contained in its hard queue list (-q)',
+    "no_permission": 'has no permission for {access} "{place}"',
+    "no_project": 'is not assigned to a project to get {access} "{place}"',
+    "wrong_project": 'has no access to {access} "{place}" because of its project "{other}"',
+    "not_batch": 'cannot run in queue instance "{place}" because it is not of type batch',
+    "not_interactive": 'cannot run in queue instance "{place}" because it is not of type interactive',
+    "no_checkpoint": 'cannot run in queue "{place}" because checkpointing environment "{other}" is not in its list',
+    "not_in_pe": 'cannot run in queue "{place}" because PE "{other}" is not in PE list',
+    "pe_offers": 'cannot run in PE "{place}" because it only offers {number} slots',
+    "rule_offers": 'cannot run because the allocation rule "{other}" finds only {number} slots',
+    "pe_permission": 'has no permission for PE "{place}"',
+    "forced": 'does not request \'forced\' resource "{resource}" of {of} "{place}"',
+    "unknown": '{asked}cannot run in queue "{place}" because job requests unknown resource ({resource})',
+    "cluster_offers": "{asked}cannot run globally because it offers only {left}",
+    "host_offers": '{asked}cannot run at host "{place}" because it offers only {left}',
+    "queue_offers": '{asked}cannot run in queue "{place}" because it offers only {left}',
+    "cluster_exclusive": "{asked}cannot run globally because exclusive resource ({resource}) is already in use",
+    "host_exclusive": '{asked}cannot run at host "{place}" because exclusive resource ({resource}) is already in use',
+    "queue_exclusive": '{asked}cannot run in queue "{place}" because exclusive resource ({resource}) is already in use',
 }
 
 
+class Violation(NamedTuple):
+    """A threshold that is reached: complex name, letters such as `hl` ("" if no value is there), the value as printed
+    or "" if there is none, the threshold as configured."""
+
+    name: str
+    letters: str
+    value: str
+    threshold: str
+
+    def __str__(self) -> str:
+        if not self.value:
+            return f"{self.name} has no value, the threshold is {self.threshold}"
+        return f"{self.letters}:{self.name}={self.value} reaches the threshold {self.threshold}"
+
+
+class Exceeded(NamedTuple):
+    """A limit of a resource quota rule: for which consumers it is, the rule as `set/rule`, how much is in use of it (None of
+    a fixed attribute)."""
+
+    consumers: str
+    rule: str
+    entry: ComplexEntry
+    limit: Value
+    used: float | None
+
+    def __str__(self) -> str:
+        limit = format_value(self.entry.type, self.limit)
+        used = f"{format_value(self.entry.type, self.used)}/" if self.used is not None else ""
+        return f"{self.entry.name}={used}{limit}"
+
+
+class Kept(NamedTuple):
+    """What is kept for somebody: until when, in seconds from now, or from when on if it has not begun."""
+
+    who: str
+    begun: bool
+    seconds: int
+
+    def __str__(self) -> str:
+        time = format_time(self.seconds)
+        return f"{self.who} for another {time}" if self.begun else f"{self.who}, which is to begin in {time}"
+
+
 class Reason(NamedTuple):
-    """A refusal: a code of TEXTS and what its sentence needs."""
+    """A refusal: a code of TEXTS and what it is about, as far as the code has that.
+
+    place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: what is there
+    instead, as data; asked: the requests of -l as they begin a sentence; other: who or what stands in the way (user, PE,
+    project, calendar); number: of tries, tasks, slots, or that of a reservation.
+    """
 
     code: str
-    args: tuple[str, ...] = ()
+    place: str = ""
+    level: str = ""
+    resource: str = ""
+    left: Offer | Violation | Exceeded | Kept | None = None
+    asked: str = ""
+    other: str = ""
+    number: int = 0
 
     @property
     def text(self) -> str:
         """Its sentence."""
-        return TEXTS[self.code].format(*self.args)
+        return self._said(TEXTS[self.code])
+
+    @property
+    def clause(self) -> str:
+        """Its sentence without "job dropped because"."""
+        return self._said(DROPPED.get(self.code) or TEXTS[self.code])
+
+    def _said(self, sentence: str) -> str:
+        left = self.left.text(whole=False) if isinstance(self.left, Offer) else self.left
+        what = self.resource or f"PE {self.other}"
+        words = {"left": left, "what": what, "access": ACCESS.get(self.level), "of": FORCED.get(self.level)}
+        return sentence.format(**{**self._asdict(), **words})

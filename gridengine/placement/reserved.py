@@ -77,7 +77,7 @@ def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tupl
     if request.parallel:
         granted, pe = place_parallel(site, ledger, request, Candidates.of(suiting), reasons)
         if not granted and request.pe and not request.pes:
-            reasons.append(Reason("not_reserved", (f"PE {request.pe}", str(site.reservation.id))))
+            reasons.append(Reason("not_reserved", other=request.pe, number=site.reservation.id))
         return granted, pe, reasons
     for name in suiting:
         reason = use_refusal(site, ledger, request, name)
@@ -94,7 +94,7 @@ def _refusal(site: ReservedSite, ledger: Ledger, request: Request, name: str) ->
         return reason
     for exclusive in request.exclusive:
         if exclusive not in site.reservation.resources:
-            return Reason("not_reserved", (exclusive, str(site.reservation.id)))
+            return Reason("not_reserved", resource=exclusive, number=site.reservation.id)
     return static_refusal(site, ledger, request, name)
 
 
@@ -105,13 +105,12 @@ def reservation_waits(state: State, job: Job) -> Reason | None:
     shorter than DURATION_OFFSET can be used, too. Source: O; AR-86 asks at submission.
     """
     reservation = state.reservations.get(job.ar)
-    number = str(job.ar)
     if reservation is None or reservation.ending:
-        return Reason("reservation_over", (number,))
+        return Reason("reservation_over", number=job.ar)
     if not reservation.started:
-        return Reason("reservation_waiting", (number,))
+        return Reason("reservation_waiting", number=job.ar)
     if not reservation.usable:
-        return Reason("reservation_in_error", (number,))
+        return Reason("reservation_in_error", number=job.ar)
     return None
 
 

@@ -7,30 +7,12 @@ not use it: there each level is tested for itself (CX-27). Source: qstat(1) -F, 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.site import EXCLUSIVE, Level, Site
-from gridengine.placement.values import Value, format_value, stricter
+from gridengine.placement.values import Offer, Value, stricter
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.compiled import ComplexEntry
-
-
-class Offer(NamedTuple):
-    """What is available of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
-
-    entry: ComplexEntry
-    value: Value
-    level: str
-    source: str
-
-    @property
-    def letters(self) -> str:
-        return self.level + self.source
-
-    def text(self, whole: bool = True) -> str:
-        """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`."""
-        return f"{self.letters}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
 
 
 def available(site: Site, ledger: Ledger, instance: str, name: str) -> Offer | None:

@@ -84,8 +84,9 @@ def place_parallel(
                 break
         if not granted and why_not is not None:
             refused += _quota_refusals(site, ledger, request, candidates, pe)
-            most = str(max(0, min(limit, offered(rooms.all(), rule))))
-            refused.append(Reason("pe_offers", (pe.name, most)) if pe.name else Reason("rule_offers", (rule, most)))
+            most = max(0, min(limit, offered(rooms.all(), rule)))
+            named = Reason("pe_offers", pe.name, number=most)
+            refused.append(named if pe.name else Reason("rule_offers", other=rule, number=most))
     if best[0]:
         return best
     if why_not is not None and ledger.timeline is not None:
@@ -93,7 +94,7 @@ def place_parallel(
         refused += dict.fromkeys(reason for reason in found if reason is not None and reason.code == "kept")
     if why_not is not None:
         names = {pe.name for pe in usable}
-        why_not += [Reason("pe_permission", (name,)) for name in request.pes if name not in names] + refused
+        why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused
     return best
 
 

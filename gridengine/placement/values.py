@@ -10,6 +10,7 @@ import math
 import operator
 from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.ranges import MAX_SLOTS
@@ -121,6 +122,23 @@ def format_value(kind: str, value: Value, whole: bool = True) -> str:
     if kind == "INT" and whole and float(value).is_integer():
         return str(int(value))
     return format_double(value)
+
+
+class Offer(NamedTuple):
+    """What is available of an attribute. level: g, h or q; source: l, L (scaled or corrected load), c, f."""
+
+    entry: ComplexEntry
+    value: Value
+    level: str
+    source: str
+
+    @property
+    def letters(self) -> str:
+        return self.level + self.source
+
+    def text(self, whole: bool = True) -> str:
+        """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`."""
+        return f"{self.letters}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
 
 
 def slots_in(left: float, amount: float, once: bool) -> int:

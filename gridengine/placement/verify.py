@@ -100,7 +100,7 @@ class Verifier:
         config = self.state.configs[name]
         if self._windows is None or self._windows.leave_alone(config, request.duration):
             return None
-        return Reason("off_time", (name, config.text["calendar"]))
+        return Reason("off_time", name, other=config.text["calendar"])
 
     def _obstacle(self, name: str) -> Reason | None:
         """What keeps every job out of an instance; it is the same for all."""

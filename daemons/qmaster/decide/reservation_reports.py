@@ -44,9 +44,8 @@ def report(granting: Granting, reservation: AdvanceReservation, decision: Decisi
     answer = decision.answer
     for reason in list(granting.reasons):
         answer.info(_line(reason.text))
-        place = next((name for name in reason.args if name in granting.state.instances), "")
-        if place and reason.code in ("full", "queue_offers", "queue_exclusive"):
-            for line in _holders(granting, place):
+        if reason.place in granting.state.instances and reason.code in ("full", "queue_offers", "queue_exclusive"):
+            for line in _holders(granting, reason.place):
                 answer.info(line)
     if not granted:
         start, end = reservation.start_time, reservation.end_time

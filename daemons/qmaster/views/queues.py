@@ -10,9 +10,10 @@ from typing import Any
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
-from gridengine.placement.obstacles import COMPUTED, Violation, alarm, suspend_alarm
-from gridengine.placement.resources import Offer, all_resources, available
-from gridengine.placement.values import format_value
+from gridengine.placement.obstacles import COMPUTED, alarm, suspend_alarm
+from gridengine.placement.reasons import Violation
+from gridengine.placement.resources import all_resources, available
+from gridengine.placement.values import Offer, format_value
 from gridengine.state.queues import QueueInstance
 from gridengine.syntax.queue_expression import QueueExpression
 

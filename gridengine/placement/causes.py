@@ -1,0 +1,109 @@
+"""Causes: what keeps a pending job from starting, by kind, the ones that will last longest first.
+
+Owns the kinds, their order and their sentences. Called by `gridengine.placement.explanation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import Struct, field
+
+from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
+from gridengine.placement.reasons import Reason
+from gridengine.placement.reserved import reservation_waits
+from gridengine.state.dependencies import blocked_tasks
+from gridengine.state.jobs import Hold, Job
+from gridengine.state.state import State
+
+KINDS = (
+    *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
+    *("load", "quota", "calendar", "kept", "queue", "busy"),
+)
+"""Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran;
+`load`: no host reports such values now."""
+_QUEUE_STATES = frozenset(("disabled", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded"))
+EXAMPLES = 5
+"""Reasons that are kept of each kind; the others are counted."""
+_TEXTS = {
+    "load": "no host reports now what it requests",
+    "quota": "resource quotas leave nothing for it",
+    "calendar": "calendars close queues that could take it",
+    "kept": "what it requests is kept for reservations",
+    "queue": "queues that could take it are not open",
+    "busy": "what it requests is in use",
+}
+
+
+class Cause(Struct, omit_defaults=True):
+    """One kind of cause: a sentence, some of the reasons behind it, and how many there are."""
+
+    kind: str
+    text: str
+    reasons: list[str] = field(default_factory=list)
+    count: int = 0
+
+
+def ranked(causes: list[Cause]) -> list[Cause]:
+    """The kinds in order."""
+    return sorted(causes, key=lambda cause: KINDS.index(cause.kind))
+
+
+def causes_of_job(state: State, job: Job, now: float) -> list[Cause]:
+    """Causes that have nothing to do with places."""
+    causes = []
+    errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
+    if errors:
+        text = f"it is in error state (qmod -cj {job.id} clears it)"
+        causes.append(Cause("error", text, errors[:EXAMPLES], len(errors)))
+    for kind, tasks in job.holds.items():
+        which = f" (tasks {tasks})" if job.is_array else ""
+        name = str(Hold(kind).name).lower()
+        text = f"it has {'an' if kind == Hold.OPERATOR else 'a'} {name} hold{which} (qrls -h {name[0]} {job.id} takes it off)"
+        causes.append(Cause("hold", text))
+    if waits := state.waits_for(job):
+        ends = {"ok": "must succeed", "fail": "must fail"}
+        texts = [f"job {other} {ends.get(job.conditions.get(other, ''), 'must end')}" for other in waits]
+        causes.append(Cause("dependency", "it waits for other jobs", texts[:EXAMPLES], len(texts)))
+    if job.array_predecessors and (tasks := blocked_tasks(state, job)):
+        others = ",".join(str(other) for other in job.array_predecessors if other in state.jobs)
+        causes.append(Cause("dependency", f"tasks {tasks & job.pending} wait for tasks of job {others}"))
+    if job.start_after > now:
+        causes.append(Cause("start_time", "its start time (-a) has not come"))
+    if paused := paused_tasks(job, now):
+        text = f"it pauses for some seconds: its last {paused[0].short_tries} tries ended within a minute each"
+        causes.append(Cause("start_time", text, sorted({task.mishap for task in paused if task.mishap})[:EXAMPLES]))
+    if job.ar and (waiting := reservation_waits(state, job)):
+        causes.append(Cause("reservation", waiting.clause))
+    limits = (task_limit_reached(state, job), user_limit(state, job))
+    if next(ready_tasks(state, job, now), None) is not None and job_waits(state, job, now) is None:
+        causes += [Cause("limit", limit.clause) for limit in limits if limit is not None]
+    return causes
+
+
+def causes_of_places(reasons: Iterable[Reason], reported: set[str]) -> list[Cause]:
+    """Reasons of the present moment; those that hold in an empty cluster, too, only say which places do not count."""
+    kinds: dict[str, list[Reason]] = {}
+    for reason in reasons:
+        kinds.setdefault(_kind(reason, reported), []).append(reason)
+    return [grouped(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
+
+
+def _kind(reason: Reason, reported: set[str]) -> str:
+    code = reason.code
+    if code.endswith("_offers") and reason.resource in reported:
+        return "load"
+    if code in ("quota", "kept"):
+        return code
+    if code in ("calendar", "off_time"):
+        return "calendar"
+    return "queue" if code in _QUEUE_STATES else "busy"
+
+
+def grouped(kind: str, text: str, reasons: list[Reason]) -> Cause:
+    """One of each sort of reason first, so that a thousand hosts of one sort do not hide another."""
+    first: dict[str, Reason] = {}
+    for reason in reasons:
+        first.setdefault(reason.code, reason)
+    shown = [*first.values(), *(reason for reason in reasons if reason not in first.values())]
+    return Cause(kind, text, [reason.text for reason in shown[:EXAMPLES]], len(reasons))
