@@ -6,6 +6,7 @@
 #   make statements            statements of docs/statements.md that no test cites
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
 #                              in the files like ONLY='daemons/qmaster/decide/*' alone
+#   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
 #   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
@@ -18,7 +19,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements mutants pages demo install cell cell-down bench siege torture clean
+.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -64,6 +65,9 @@ statements: setup
 
 mutants: setup
 	@nice $(BIN)/python -m tools.mutants $(N) $(or $(SEED),1) --only "$(or $(ONLY),*)"
+
+keep-spool: setup
+	@$(BIN)/python -m tests.past "$(NAME)"
 
 pages: setup
 	@$(BIN)/python tools/command_pages.py

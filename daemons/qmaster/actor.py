@@ -29,6 +29,7 @@ from daemons.qmaster.names import HostNames
 from daemons.qmaster.placing import Waiting, unplaced
 from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Spool
+from daemons.qmaster.spool_file import SpoolError
 from daemons.runtime.cell import read_cell
 from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import announce_end, die_with_parent
@@ -59,8 +60,14 @@ class QmasterActor:
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
+        self._refused: SpoolError | None = None
         try:
             self._serve()
+        except SpoolError as fault:
+            _log.error("the qmaster cannot start: %s", fault)
+            if ray.get_runtime_context().was_current_actor_reconstructed:
+                os._exit(1)
+            self._refused = fault  # for whoever starts the cell; trying again would not help
         except Exception:
             # a constructor that raises would end the actor for ever; a process that dies is restarted by Ray
             _log.exception("the qmaster cannot start")
@@ -105,6 +112,9 @@ class QmasterActor:
         return await asyncio.wrap_future(self._run(self._service.reports(host, data)))
 
     async def ping(self) -> str:
+        """Which Ray session it serves. Raises SpoolError when it cannot serve."""
+        if self._refused is not None:
+            raise self._refused
         return self._session_id
 
     async def stop(self) -> None:

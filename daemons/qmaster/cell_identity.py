@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from daemons.qmaster import spool_file
+from daemons.qmaster import spool_file, spool_versions
 from daemons.runtime.cell import Cell, CellFault, parse_settings
 
 
@@ -44,10 +44,11 @@ def settle(cell: Cell, fresh: bool, now: float) -> None:
     """See to it that the spool is there and is this cell's. `fresh`: begin with an empty one, whatever has been before.
 
     Raises CellFault: the spool is empty or foreign, with what is to be done; or (`fresh`) there is one that holds something.
-    Raises SpoolError. A spool that holds something is never emptied, moved or given away.
+    Raises SpoolError, also for a spool of a later version. A spool that holds something is never emptied, moved or given away.
     """
     known = read_identity(cell)
     spool = cell.spool
+    spool_versions.check(spool)
     holds, owner = spool_file.look(spool)
     if known.id and owner and owner != known.id:
         raise CellFault(

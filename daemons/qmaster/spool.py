@@ -17,7 +17,7 @@ import apsw
 import msgspec
 from msgspec import Struct, field
 
-from daemons.qmaster import spool_file, story
+from daemons.qmaster import spool_file, spool_versions, story
 from daemons.qmaster.spool_file import SpoolError
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
@@ -25,7 +25,6 @@ from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
 from gridengine.state.touched import Touched
 
-VERSION = 1
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
 
@@ -75,19 +74,26 @@ class Spool:
         self.path = path
         if cell and not path.exists():
             raise SpoolError(f"spool {path} is gone")
+        spool_versions.check(path)
         self._db = spool_file.connect(path)
         try:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
-            self._db.execute(_SCHEMA)
-            version = self.recall("version")
-            if not version:
-                self.remember("version", str(VERSION))
+            with self._db:
+                self._db.execute(_SCHEMA)
+                self._take_over(self.recall(spool_versions.KEY))
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
-        if version and int(version) > VERSION:
-            raise SpoolError(f"spool {path} was written by a newer version ({version}) than this one ({VERSION})")
         self._journalled = 0
+
+    def _take_over(self, version: str) -> None:
+        """Bring a spool of an earlier version to this one, if the state accepts what comes of it. Raises SpoolError."""
+        if version == str(spool_versions.VERSION):
+            return
+        if version:
+            spool_versions.upgrade(self._db, self.path, int(version))
+            self.load()
+        self.remember(spool_versions.KEY, str(spool_versions.VERSION))
 
     @property
     def empty(self) -> bool:
@@ -96,23 +102,47 @@ class Spool:
         return row is not None and not row[0]
 
     def load(self) -> State:
-        """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for an event that cannot
-        follow on those before it."""
-        row = self._db.execute("select state from snapshot").fetchone()
-        state = load_state(State(decode_snapshot(zlib.decompress(row[0])))) if row else State()
+        """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for a record that cannot
+        be read, and for an event that cannot follow on those before it."""
         self._journalled = 0
-        tail = "select revision, events from journal where revision > ? order by revision"
-        for revision, events in self._db.execute(tail, (state.revision,)):
-            try:
-                for event in decode_events(events):
-                    apply(state, event)
-            except InvalidTransition as error:
-                raise SpoolError(f"spool {self.path}, revision {revision} of the journal: {error}") from error
-            state.revision = revision
-            self._journalled += 1
+        try:
+            state = self._snapshot()
+            tail = "select revision, events from journal where revision > ? order by revision"
+            for revision, events in self._db.execute(tail, (state.revision,)):
+                self._replay(state, revision, events)
+                self._journalled += 1
+        except apsw.Error as error:
+            raise SpoolError(f"cannot read spool {self.path}: {error}") from error
         for host in state.hosts.values():
             host.forget()
         return state
+
+    def _snapshot(self) -> State:
+        row = self._db.execute("select revision, state from snapshot").fetchone()
+        if row is None:
+            return State()
+        try:
+            return load_state(State(decode_snapshot(zlib.decompress(row[1]))))
+        except Exception as error:  # noqa: BLE001 - what is wrong with a foreign one may be anything
+            reason = f"{type(error).__name__}: {error}"
+            raise SpoolError(f"spool {self.path}, the snapshot of revision {row[0]} cannot be read ({reason})") from error
+
+    def _replay(self, state: State, revision: int, record: bytes) -> None:
+        """Apply a transaction of the journal."""
+        place = f"spool {self.path}, revision {revision} of the journal"
+        try:
+            events = decode_events(record)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise SpoolError(f"{place}: {error}") from error
+        for event in events:
+            try:
+                apply(state, event)
+            except InvalidTransition as error:
+                raise SpoolError(f"{place}: {error}") from error
+            except Exception as error:  # noqa: BLE001 - what a foreign event meets may be anything
+                reason = f"{type(error).__name__}: {error}"
+                raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
+        state.revision = revision
 
     def commit(self, transactions: Iterable[Transaction]) -> None:
         """Write transactions durably, all in one commit."""

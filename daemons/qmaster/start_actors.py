@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from daemons.qmaster.spool_file import SpoolError
 from daemons.runtime.cell import read_cell
 from daemons.runtime.ray_session import KEPT, actor_class, connect
 
@@ -35,7 +36,10 @@ def main() -> None:
     try:
         start_actors(sys.argv[1], sys.argv[2])
     except Exception as error:  # noqa: BLE001 - the last line of the reason is for the administrator
-        reason = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+        cause = getattr(error, "cause", None)
+        # what the qmaster itself has raised, Ray hands on with the lines of its place
+        lines = [" ".join(str(cause).split())] if isinstance(cause, SpoolError) else str(error).splitlines()
+        reason = next((line for line in reversed(lines) if line.strip()), type(error).__name__)
         print(f"cannot start the qmaster: {reason.strip()}", file=sys.stderr)
         raise SystemExit(1) from None
 

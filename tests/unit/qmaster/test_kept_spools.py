@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import lzma
-import shutil
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -16,17 +14,16 @@ import pytest
 from gridengine.delivery import Ended, Inventory, Load
 from gridengine.state.jobs import TaskKey
 from tests.harness import LOAD, Cell
+from tests.past.kept import KEPT, unpack
 from tests.past.play import ACTS, HOSTS
 from tests.unit.qmaster.asking import read
 
-KEPT = sorted((Path(__file__).parents[2] / "data").glob("spool-*"))
 Facts = dict[str, Any]
 
 
 def resume(kept: Path, directory: Path, facts: Facts) -> Cell:
     """A cell that goes on with a copy of a kept spool, whose hosts have reported again."""
-    with lzma.open(kept / "spool.db.xz") as packed, (directory / "spool.db").open("wb") as spool:
-        shutil.copyfileobj(packed, spool)
+    unpack(kept, directory)
     return heard(Cell.resumed(directory, list(HOSTS), facts["time"]), facts)
 
 

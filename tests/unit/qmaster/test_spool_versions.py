@@ -1,0 +1,218 @@
+"""Spools of other versions and damaged ones: taken over as a whole, or refused with place and reason and left as they are."""
+
+from __future__ import annotations
+
+import shutil
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+import pytest
+
+from daemons.qmaster import spool_versions
+from daemons.qmaster.spool import Spool
+from daemons.qmaster.spool_file import SpoolError
+from daemons.qmaster.spool_versions import STEPS, VERSION, Record, Step
+from tests.past.kept import DATA, unpack
+
+FIRST = DATA / "spool-v1"
+MIDDLE, LAST = 300, 422
+"""Revisions of transactions in the journal of the kept spool."""
+
+
+@pytest.fixture
+def spool(tmp_path: Path) -> Path:
+    """A spool of version 1."""
+    return unpack(FIRST, tmp_path)
+
+
+def ask(spool: Path, query: str, *values: Any) -> Any:
+    """The first value that a query of the file gives; it is changed only by queries that change it."""
+    with closing(apsw.Connection(str(spool))) as db:
+        row = db.execute(query, values).fetchone()
+    return row[0] if row else None
+
+
+def version(spool: Path) -> str:
+    return str(ask(spool, "select value from meta where key='version'"))
+
+
+def events(spool: Path, revision: int) -> list[Record]:
+    found: list[Record] = msgspec.json.decode(ask(spool, "select events from journal where revision=?", revision))
+    return found
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """All bytes that a reader of the spool would see; the index of the side file is not among them, nor an empty side file."""
+    return {file.name: file.read_bytes() for file in directory.iterdir() if file.suffix != ".db-shm" and file.stat().st_size}
+
+
+def refusal(spool: Path) -> str:
+    """Why the spool is not read. Nothing is written."""
+    before = contents(spool.parent)
+    with pytest.raises(SpoolError) as refused:
+        Spool(spool).load()
+    assert contents(spool.parent) == before
+    return str(refused.value)
+
+
+# --- upgrades --------------------------------------------------------------------------------------------------
+
+
+def test_there_is_a_step_from_each_version() -> None:
+    assert list(STEPS) == list(range(1, VERSION))
+
+
+def test_an_upgrade_is_made_once(spool: Path) -> None:
+    before = Spool(spool).load().snapshot()
+    assert version(spool) == str(VERSION)
+    assert Spool(spool).load().snapshot() == before
+
+
+def _two_steps(monkeypatch: pytest.MonkeyPatch, event: Callable[[Record], Record] | None = None) -> None:
+    """A program two versions later: jobs have been renamed, and mailed to somebody else."""
+
+    def renamed(record: Record) -> Record:
+        if record["event"] == "JobSubmitted":
+            record["job"]["name"] = "new_" + record["job"]["name"]
+        return event(record) if event is not None else record
+
+    def state(record: Record) -> Record:
+        for job in record["jobs"].values():
+            job["name"] = "new_" + job["name"]
+        return record
+
+    def mailed(record: Record) -> Record:
+        for job in [record["job"]] if record["event"] == "JobSubmitted" else []:
+            job["mail_list"] = [job["name"]]
+        return record
+
+    monkeypatch.setattr(spool_versions, "STEPS", {1: Step(renamed, state), 2: Step(mailed)})
+    monkeypatch.setattr(spool_versions, "VERSION", 3)
+
+
+def test_steps_rewrite_the_journal_and_the_snapshot_in_their_order(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _two_steps(monkeypatch)
+    names = {job.name: job for job in Spool(spool).load().jobs.values()}
+    assert {"new_a_plain", "new_b_plain"} < names.keys() and not {"a_plain", "b_plain"} & names.keys()
+    assert names["new_b_plain"].mail_list == ["new_b_plain"], "the later step has seen what the earlier one made"
+    assert version(spool) == "3"
+
+
+def test_a_crash_amid_the_upgrade_changes_nothing(spool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is on disk when the last record is rewritten is what a machine that loses its power then finds."""
+    crashed = tmp_path / "crashed"
+
+    def crash(record: Record) -> Record:
+        if record["event"] == "StraysAbandoned" and not crashed.exists():
+            shutil.copytree(spool.parent, crashed, ignore=lambda *_: ["crashed"])
+        return record
+
+    before = ask(spool, "select group_concat(hex(events)) from journal")
+    _two_steps(monkeypatch, crash)
+    Spool(spool)
+    for place, number, same in ((spool, "3", False), (crashed / "spool.db", "1", True)):
+        assert version(place) == number
+        assert (ask(place, "select group_concat(hex(events)) from journal") == before) is same
+    assert Spool(crashed / "spool.db").load().snapshot() == Spool(spool).load().snapshot()
+
+
+def test_a_step_that_fails_is_told_and_changes_nothing(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(record: Record) -> Record:
+        return {**record, "task_id": record["task"]} if record["event"] == "TaskEnded" else record
+
+    _two_steps(monkeypatch, wrong)
+    assert "of the journal: cannot be brought to version 3 (KeyError: 'task')" in refusal(spool)
+
+
+def test_what_the_state_refuses_after_the_steps_is_not_taken_over(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _two_steps(monkeypatch, lambda record: {**record, "job_id": 7777} if record["event"] == "HoldsChanged" else record)
+    assert "HoldsChanged cannot happen" in refusal(spool)
+    assert version(spool) == "1"
+
+
+# --- what cannot be read ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", ["3", "1000"])
+def test_a_newer_version_is_refused_and_left_as_it_is(spool: Path, number: str) -> None:
+    ask(spool, "update meta set value=? where key='version'", number)
+    assert refusal(spool) == (
+        f"spool {spool} has version {number}, this program reads versions up to {VERSION}: start the newer program that wrote "
+        "it, or put back a copy of the spool from before its upgrade"
+    )
+
+
+@pytest.mark.parametrize("number", ["two", "0", "-1", "1.5"])
+def test_a_version_that_is_none_is_refused(spool: Path, number: str) -> None:
+    ask(spool, "update meta set value=? where key='version'", number)
+    assert refusal(spool) == f'cannot read spool {spool}: its version is "{number}"'
+
+
+def test_what_a_killed_master_left_in_the_side_file_stays_there(spool: Path, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    with closing(apsw.Connection(str(spool))) as db:
+        db.execute("update meta set value='9' where key='version'")
+        shutil.copytree(spool.parent, killed, ignore=lambda *_: ["killed"])
+    assert (killed / "spool.db-wal").stat().st_size
+    assert "has version 9" in refusal(killed / "spool.db")
+
+
+def test_a_file_that_is_cut_off_is_refused(spool: Path) -> None:
+    whole = spool.read_bytes()
+    spool.write_bytes(whole[: len(whole) * 2 // 3])
+    assert refusal(spool) == f"cannot read spool {spool}: database disk image is malformed"
+
+
+def test_a_file_that_is_none_of_ours_is_refused(spool: Path) -> None:
+    spool.write_text("all.q\n" * 1000)
+    assert refusal(spool) == f"cannot read spool {spool}: file is not a database"
+
+
+@pytest.mark.parametrize("upgraded", [False, True])
+def test_a_torn_record_is_refused_with_its_revision(spool: Path, upgraded: bool) -> None:
+    if upgraded:
+        Spool(spool).close()
+    ask(spool, "update journal set events=substr(events, 1, length(events) - 9) where revision=?", LAST)
+    assert refusal(spool) == f"spool {spool}, revision {LAST} of the journal: Input data was truncated"
+
+
+def test_a_torn_record_stops_an_upgrade_that_rewrites_it(spool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(spool, "update journal set events=substr(events, 1, length(events) - 9) where revision=?", LAST)
+    _two_steps(monkeypatch)
+    assert refusal(spool) == f"spool {spool}, revision {LAST} of the journal: Input data was truncated"
+
+
+@pytest.mark.parametrize("steps", [False, True])
+def test_a_torn_snapshot_is_refused(spool: Path, monkeypatch: pytest.MonkeyPatch, steps: bool) -> None:
+    ask(spool, "update snapshot set state=substr(state, 1, length(state) - 9)")
+    if steps:
+        _two_steps(monkeypatch)
+    assert f"spool {spool}, the snapshot of revision " in (said := refusal(spool))
+    assert "incomplete or truncated stream" in said
+
+
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        ({"event": "JobEnchanted", "job_id": 1}, "Invalid value 'JobEnchanted' - at `$[0].event`"),
+        ({"event": "TaskEnded", "job_id": "x"}, "Expected `int`, got `str` - at `$[0].job_id`"),
+        ({"event": "HoldsChanged", "job_id": 7777, "tasks": "1"}, "HoldsChanged cannot happen"),
+        (
+            {"event": "ObjectSet", "kind": "cluster_queue", "name": "b.q", "attributes": {}},
+            "ObjectSet cannot be applied (KeyError: '",
+        ),
+    ],
+)
+def test_an_event_that_the_state_refuses(spool: Path, event: Record, why: str) -> None:
+    ask(spool, "update journal set events=? where revision=?", msgspec.json.encode([event]), MIDDLE)
+    assert refusal(spool).startswith(f"spool {spool}, revision {MIDDLE} of the journal: {why}")
+
+
+def test_a_snapshot_of_something_else_is_refused(spool: Path) -> None:
+    ask(spool, "update snapshot set state=?", zlib.compress(b'{"jobs": []}'))
+    assert refusal(spool).endswith("cannot be read (ValidationError: Expected `object`, got `array` - at `$.jobs`)")
