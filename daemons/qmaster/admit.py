@@ -16,7 +16,6 @@ from gridengine.placement.charges import charges
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.requests import CategoryKey, Request, category_key
-from gridengine.placement.reserved import ReservedSite
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.timeline import Timeline
@@ -115,7 +114,7 @@ class _Room:
         self._site, self._ledger = Site.of(state), Ledger(state)
         if state.reservations:
             self._ledger.timeline = Timeline(state, now)
-        self._reserved: dict[int, ReservedSite] = {}
+        self._reserved: dict[int, Site] = {}
         self._requests: dict[tuple[int, CategoryKey], Request] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
         self._charges: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
@@ -127,7 +126,7 @@ class _Room:
         site, ledger = self._site, self._ledger
         if job.ar:
             if job.ar not in self._reserved:
-                self._reserved[job.ar] = ReservedSite(self._site, self._state.reservations[job.ar])
+                self._reserved[job.ar] = self._site.within(self._state.reservations[job.ar])
             site, ledger = self._reserved[job.ar], self._ledger.within(job.ar)
         request = self._request(job, site)
         if not grants_fit(site, ledger, request, order.granted, order.pe):

@@ -23,7 +23,7 @@ from gridengine.placement.obstacles import obstacle
 from gridengine.placement.plan import Plan
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.timeline import WindowLedger
+from gridengine.placement.window import WindowLedger
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant
 from gridengine.state.reservations import JobReservation

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from daemons.schedd.categories import Category
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.reserved import ReservedSite, place_reserved, reserved_request
+from gridengine.placement.reserved import place_reserved, reserved_request
 from gridengine.placement.site import Site
 from gridengine.placement.urgency import resource_urgency
 from gridengine.state.jobs import Grant, Job
@@ -17,22 +17,23 @@ from gridengine.state.jobs import Grant, Job
 class ReservedCategory:
     """Jobs that ask for the same of one reservation. `stuck`: nothing more of them can be placed in this cycle."""
 
-    __slots__ = ("ar_id", "site", "request", "stuck", "urgency")
+    __slots__ = ("ar_id", "site", "reservation", "request", "stuck", "urgency")
     reserves = False
 
     def __init__(self, site: Site, job: Job) -> None:
         self.ar_id = job.ar
-        self.site = ReservedSite(site, site.state.reservations[job.ar])
-        self.request = reserved_request(self.site, job)
+        self.reservation = site.state.reservations[job.ar]
+        self.site = site.within(self.reservation)
+        self.request = reserved_request(self.site, self.reservation, job)
         self.urgency = resource_urgency(site.state, self.request)
         self.stuck = False
 
     def place(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Grants for one more task and its PE; no grants: it is stuck. `ledger`: that of the cycle."""
-        if not self.site.reservation.usable:
+        if not self.reservation.usable:
             self.stuck = True
             return [], ""
-        granted, pe, _ = place_reserved(self.site, ledger.within(self.ar_id), self.request)
+        granted, pe, _ = place_reserved(self.site, self.reservation, ledger.within(self.ar_id), self.request)
         self.stuck = not granted
         return granted, pe
 

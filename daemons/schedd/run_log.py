@@ -33,7 +33,7 @@ def run_log(view: View, orders: Orders, now: float, zone: tzinfo) -> list[str]:
 
 def _closed_instances(view: View) -> list[str]:
     """Why instances take no job at all."""
-    site, ledger = Site(view.state), Ledger(view.state)
+    site, ledger = Site.of(view.state), Ledger(view.state)
     reasons = [obstacle(site, ledger, instance) for _, instance in sorted(view.state.instances.items())]
     return [reason.text for reason in reasons if reason is not None]
 

@@ -38,7 +38,7 @@ class View:
         self._derive()
 
     def _derive(self) -> None:
-        self.site = Site(self.state)
+        self.site = Site.of(self.state)
         self.board = Board(self.site)
         self.categories: dict[CategoryKey, AnyCategory] = {}
         self.pools: dict[PoolKey, Pool] = {}

@@ -26,7 +26,8 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
-from gridengine.placement.timeline import Timeline, WindowLedger
+from gridengine.placement.timeline import Timeline
+from gridengine.placement.window import WindowLedger
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant, Job

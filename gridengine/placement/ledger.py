@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from typing import TYPE_CHECKING
 
+from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import GLOBAL, Bookings
 from gridengine.state.compiled import ComplexEntry
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, QuotaUse
 from gridengine.state.state import State
-
-if TYPE_CHECKING:
-    from gridengine.placement.timeline import Timeline
 
 STATIC_LOAD = frozenset(
     "arch num_proc mem_total swap_total virtual_total m_topology m_socket m_core m_thread display_win_gui".split()

@@ -7,15 +7,12 @@ Source: sge_pe(5) allocation_rule, PE-2 … PE-8.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.jobs import Grant
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
-
-if TYPE_CHECKING:
-    from gridengine.placement.quotas import Allowance
 
 SlotRanges = Sequence[tuple[int, int]]
 
@@ -30,6 +27,19 @@ class HostRoom(NamedTuple):
     def without(self, master: str, slots: int) -> HostRoom:
         """What is left of it, at most `slots`, when one slot is the master's."""
         return HostRoom(self.host, min(self.slots, slots), [(name, most - (name == master)) for name, most in self.places])
+
+
+class Limiter(Protocol):
+    """What beside the rooms of hosts limits the slots of one task, place by place: `gridengine.placement.quotas.Allowance`."""
+
+    def fork(self) -> Limiter:
+        """The same, to be tried without consequences."""
+
+    def take(self, instance: str, slots: int) -> int:
+        """Take up to that many slots at an instance; how many it were."""
+
+    def within(self, rooms: Iterable[HostRoom], most: int, kept: bool) -> Iterator[HostRoom]:
+        """Rooms of at most `most` slots each. `kept`: each takes its slots away from those behind it."""
 
 
 def matching_pes(state: State, expression: str) -> list[str]:
@@ -55,7 +65,7 @@ def smallest_count(ranges: SlotRanges) -> int:
 
 
 def allocate(
-    hosts: Iterable[HostRoom], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Allowance | None = None
+    hosts: Iterable[HostRoom], rule: str, ranges: SlotRanges, limit: int = MAX_SLOTS, allowance: Limiter | None = None
 ) -> list[Grant]:
     """Spread the biggest possible count of `ranges`, at most `limit` slots, over hosts in order of preference.
 
@@ -133,7 +143,7 @@ def _fill_up(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int) -> Shar
     return shares
 
 
-def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, allowance: Allowance | None) -> Shares:
+def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, allowance: Limiter | None) -> Shares:
     """One slot on each host in turn, from the first host again until all are given (PE-6)."""
     rooms: list[HostRoom] = []
     for room in hosts:
@@ -158,7 +168,7 @@ def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, all
     return [(HostRoom(rooms[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
 
 
-def _one_by_one(room: HostRoom, allowance: Allowance | None) -> Iterator[str]:
+def _one_by_one(room: HostRoom, allowance: Limiter | None) -> Iterator[str]:
     """The instances of a host's slots, one slot at a time."""
     left = room.slots
     for instance, slots in room.places:

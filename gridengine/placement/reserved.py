@@ -1,7 +1,7 @@
 """Reserved: where the jobs of an advance reservation may run inside it, and why not.
 
-Owns the reservation's own view of the cluster: its instances with what it holds of them for capacities. Rules and
-allocation are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
+Owns which instances count and what only a reservation asks. Its view of the cluster is `Site.within`; rules and allocation
+are those of all jobs. Called by the scheduler, by submission (-ar implies -w e) and by `qstat -j`.
 Source: AR-60, AR-61, AR-80, AR-87 … AR-93.
 """
 
@@ -12,62 +12,30 @@ from gridengine.placement.match import soft_violations, static_refusal, use_refu
 from gridengine.placement.obstacles import state_obstacle
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Level, Site
+from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.state.bookings import GLOBAL
 from gridengine.state.jobs import Grant, Job
-from gridengine.state.queues import InstanceConfig
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 
-class ReservedSite(Site):
-    """The cluster as a reservation sees it: capacities are what it holds. Valid as long as the site it is made from."""
-
-    __slots__ = ("reservation", "_site", "_held", "_instance_of", "_levels")
-
-    def __init__(self, site: Site, reservation: AdvanceReservation) -> None:
-        super().__init__(site.state)
-        self.reservation = reservation
-        self._site = site
-        self._held = site.state.reserved.held[reservation.id]
-        self._levels: dict[str, Level] = {}
-        configs = site.state.configs
-        self._instance_of = {
-            id(configs[grant.instance]): grant.instance for grant in reservation.granted if grant.instance in configs
-        }
-
-    def host(self, name: str) -> Level:
-        """The level of a host or of the cluster with what the reservation holds there."""
-        found = self._levels.get(name)
-        if found is None:
-            amounts = self._held.cluster if name == GLOBAL else self._held.hosts.get(name, {})
-            found = self._levels[name] = self._site.host(name).limited(amounts)
-        return found
-
-    def queue(self, queue: str, config: InstanceConfig) -> Level:
-        """The level of a reserved instance; each has a configuration object of its own."""
-        name = self._instance_of.get(id(config), queue)
-        found = self._levels.get(name)
-        if found is None:
-            found = self._levels[name] = self._site.queue(queue, config).limited(self._held.instances.get(name, {}))
-        return found
-
-
-def reserved_request(site: ReservedSite, job: Job) -> Request:
+def reserved_request(site: Site, reservation: AdvanceReservation, job: Job) -> Request:
     """The request of a job in a reservation: of the PEs that -pe may mean, the granted one alone will do (AR-87)."""
-    return Request.of(site, job).in_pe(site.reservation.granted_pe)
+    return Request.of(site, job).in_pe(reservation.granted_pe)
 
 
-def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tuple[list[Grant], str, list[Reason]]:
+def place_reserved(
+    site: Site, reservation: AdvanceReservation, ledger: Ledger, request: Request
+) -> tuple[list[Grant], str, list[Reason]]:
     """Grants for one more task inside the reservation, its PE, and why not elsewhere in it.
 
-    ledger: what is in use inside the reservation (`Ledger.within`); an empty one asks whether it could ever run there.
+    site: that `within` the reservation; ledger: what is in use inside it (`Ledger.within`); an empty one asks whether it
+    could ever run there.
     """
     reasons: list[Reason] = []
     suiting: list[str] = []
-    for grant in site.reservation.granted:
-        reason = _refusal(site, ledger, request, grant.instance)
+    for grant in reservation.granted:
+        reason = _refusal(site, reservation, ledger, request, grant.instance)
         if reason is None:
             suiting.append(grant.instance)
         else:
@@ -77,7 +45,7 @@ def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tupl
     if request.parallel:
         granted, pe = place_parallel(site, ledger, request, Candidates.of(suiting), reasons)
         if not granted and request.pe and not request.pes:
-            reasons.append(Reason("not_reserved", other=request.pe, number=site.reservation.id))
+            reasons.append(Reason("not_reserved", other=request.pe, number=reservation.id))
         return granted, pe, reasons
     for name in suiting:
         reason = use_refusal(site, ledger, request, name)
@@ -87,14 +55,14 @@ def place_reserved(site: ReservedSite, ledger: Ledger, request: Request) -> tupl
     return [], "", reasons
 
 
-def _refusal(site: ReservedSite, ledger: Ledger, request: Request, name: str) -> Reason | None:
+def _refusal(site: Site, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why a reserved instance cannot take the job, whatever runs in the reservation."""
     instance = site.state.instances[name]
     if not ledger.empty and (reason := state_obstacle(site.state, instance, reserved=True)):
         return reason
     for exclusive in request.exclusive:
-        if exclusive not in site.reservation.resources:
-            return Reason("not_reserved", resource=exclusive, number=site.reservation.id)
+        if exclusive not in reservation.resources:
+            return Reason("not_reserved", resource=exclusive, number=reservation.id)
     return static_refusal(site, ledger, request, name)
 
 

@@ -7,6 +7,7 @@ until then. Must not look at load, use or states: see `gridengine.placement.ledg
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
@@ -14,6 +15,7 @@ from gridengine.state.bookings import GLOBAL
 from gridengine.state.compiled import ComplexEntry, ExecHost
 from gridengine.state.queues import InstanceConfig
 from gridengine.state.quotas import Claimant
+from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 EXCLUSIVE = "EXCL"
@@ -62,10 +64,13 @@ class Level:
         return level
 
 
+_OWN = ("_shortcuts", "_hosts", "_profiles", "_queues", "_groups", "_overlay")
+
+
 class Site:
     """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40)."""
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "_shortcuts", "_hosts", "_profiles", "_queues", "_groups", "claims")
+    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", *_OWN)
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -82,6 +87,7 @@ class Site:
         self._profiles: dict[tuple[str, ...], Level] = {}
         self._queues: dict[int, tuple[InstanceConfig, Level]] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
+        self._overlay: _Overlay | None = None
         self.claims: dict[Claimant, Any] = {}  # what quotas have to say: `gridengine.placement.quotas`
 
     @classmethod
@@ -92,6 +98,13 @@ class Site:
             found = state.kept[Site] = cls(state)
         return found
 
+    def within(self, reservation: AdvanceReservation) -> Site:
+        """The cluster as a reservation sees it: capacities are what it holds. Valid as long as this one."""
+        made = copy(self)
+        made._hosts, made._queues = {}, {}
+        made._overlay = _Overlay(self, reservation)
+        return made
+
     def entry(self, name: str) -> ComplexEntry | None:
         """A complex entry by name or shortcut."""
         return self.entries.get(name) or self._shortcuts.get(name)
@@ -99,6 +112,8 @@ class Site:
     def host(self, name: str) -> Level:
         """The level of a host, or of the cluster for "global". Hosts that are configured alike share one object."""
         level = self._hosts.get(name)
+        if level is None and self._overlay is not None:
+            level = self._hosts[name] = self._overlay.host(name)
         if level is None:
             text = self.state.kind("exec_host").get(name, {})
             key = ("", *(value for attribute, value in text.items() if attribute != "hostname"))
@@ -116,6 +131,8 @@ class Site:
     def queue(self, queue: str, config: InstanceConfig) -> Level:
         """The level of the instances of a queue that are configured alike. `attributes`: the queue's own (CX-21)."""
         found = self._queues.get(id(config))
+        if found is None and self._overlay is not None:
+            found = self._queues[id(config)] = (config, self._overlay.queue(queue, config))
         if found is None:
             text = config.text
             key = (queue, *(value for name, value in text.items() if name != "hostlist"))
@@ -161,3 +178,26 @@ class Site:
             if entry is not None and not isinstance(value, str):
                 found[entry.name] = value
         return found
+
+
+class _Overlay:
+    """What a reservation holds of each object, in place of what the object has."""
+
+    __slots__ = ("_site", "_held", "_instance_of")
+
+    def __init__(self, site: Site, reservation: AdvanceReservation) -> None:
+        state = site.state
+        self._site, self._held = site, state.reserved.held[reservation.id]
+        granted = (grant.instance for grant in reservation.granted if grant.instance in state.configs)
+        # each reserved instance has a configuration object of its own
+        self._instance_of = {id(state.configs[name]): name for name in granted}
+
+    def host(self, name: str) -> Level:
+        """The level of a host or of the cluster."""
+        amounts = self._held.cluster if name == GLOBAL else self._held.hosts.get(name, {})
+        return self._site.host(name).limited(amounts)
+
+    def queue(self, queue: str, config: InstanceConfig) -> Level:
+        """The level of the reserved instance that is configured so."""
+        name = self._instance_of.get(id(config), queue)
+        return self._site.queue(queue, config).limited(self._held.instances.get(name, {}))

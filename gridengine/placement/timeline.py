@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from gridengine.placement.ledger import Ledger
 from gridengine.placement.values import typed_value
 from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
 from gridengine.state.configured.scheduler import SchedulerConfiguration
@@ -259,28 +258,3 @@ def above(spans: Iterable[Span], capacity: float) -> list[Span]:
         if level > capacity and following > moment:
             found.append((moment, following, level))
     return found
-
-
-class WindowLedger(Ledger):
-    """A ledger of a time to come: in use is the most that is in use at any moment of the window.
-
-    Of load values it knows those alone that never change, since nobody knows the load of a time to come (AR-35).
-    """
-
-    __slots__ = ("line", "start", "end")
-
-    def __init__(self, timeline: Timeline, start: float, end: float) -> None:
-        super().__init__(timeline.state, empty=True)
-        self.line, self.start, self.end = timeline, start, end
-
-    def of_instance(self, instance: str, name: str) -> float:
-        return self.line.peak(instance, name, self.start, self.end)
-
-    def of_host(self, host: str, name: str) -> float:
-        return self.line.peak(host, name, self.start, self.end)
-
-    def of_pe(self, pe: str) -> int:
-        return int(self.line.pe_peak(pe, self.start, self.end))
-
-    def of_quota(self, bucket: Bucket, name: str) -> float:
-        return self.line.quota_peak(bucket, name, self.start, self.end)

@@ -18,7 +18,7 @@ from gridengine.placement.pending import waiting_reason
 from gridengine.placement.plan import Plan, last_plan
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import CategoryKey, Request, category_key
-from gridengine.placement.reserved import ReservedSite, place_reserved, reservation_waits, reserved_request
+from gridengine.placement.reserved import place_reserved, reservation_waits, reserved_request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.timeline import Timeline
@@ -56,8 +56,10 @@ class Verifier:
         for other, task in ended:
             self._give_back(ledger, other, task)
         if job.ar in state.reservations:
-            inside = ReservedSite(site, state.reservations[job.ar])
-            granted, _, refusals = place_reserved(inside, ledger.within(job.ar), reserved_request(inside, job))
+            reservation = state.reservations[job.ar]
+            inside = site.within(reservation)
+            request = reserved_request(inside, reservation, job)
+            granted, _, refusals = place_reserved(inside, reservation, ledger.within(job.ar), request)
             return granted, refusals
         ledger.timeline = self._kept_for_others(job)
         request = Request.of(site, job)

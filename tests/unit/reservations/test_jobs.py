@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gridengine.placement.site import Site
 from tests.unit.reservations.conftest import ReservingCell
 
 
@@ -35,6 +36,19 @@ def test_a_reservation_that_is_over_takes_no_job(cell: ReservingCell) -> None:
     assert cell.ar(number).state == "x", "it waits for the end of its job"
     assert "no longer available" in refusal(cell, ar=number)
     cell.end(job)
+
+
+def test_the_cluster_inside_a_reservation_is_read_from_what_is_known_of_it(cell: ReservingCell) -> None:
+    number = cell.qrsub(pe="mpi", pe_range="6")
+    site = Site.of(cell.state)
+    inside = site.within(cell.ar(number))
+    assert inside.entries is site.entries and inside.defaults is site.defaults
+    assert inside.cluster is not site.cluster
+    held = {
+        name: inside.queue("all.q", cell.state.configs[name]).consumables["slots"] for name in sorted(cell.granted(number))
+    }
+    assert held == cell.granted(number) != {}
+    assert site.queue("all.q", cell.state.configs["all.q@h1"]).consumables["slots"] == 4
 
 
 @pytest.mark.statement("AR-84")
