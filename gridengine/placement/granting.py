@@ -113,14 +113,16 @@ class Granting:
         self._queues: dict[tuple[str, int], Reason | None] = {}
         self._open_hosts: set[int] = set()
         self._calendars: dict[str, str] = {}
+        self.request = request or reservation_request(site, reservation)
         self.window(reservation.start_time, reservation.end_time)
-        self.request = self._usable(request or reservation_request(site, reservation))
+        self.request = self._usable(self.request)
         self._requests = [replace(self.request, sets=sets) for sets in self.sets]
 
     def window(self, start: float, end: float) -> None:
         """Ask for another window; what is known of configurations stays."""
         self.start, self.end = start, end
         self.ledger = WindowLedger(self.timeline, start, end)
+        self._cluster_load = load_refusal(self.site, self.ledger, self.request, GLOBAL)
         self._calendars.clear()
         self.reasons.clear()
 
@@ -214,7 +216,7 @@ class Granting:
 
     def _loads(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
         site, ledger, request = self.site, self.ledger, self.request
-        reason = load_refusal(site, ledger, request, GLOBAL) or load_refusal(site, ledger, request, instance.host)
+        reason = self._cluster_load or load_refusal(site, ledger, request, instance.host)
         if reason is not None:
             return reason
         for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):

@@ -20,7 +20,9 @@ from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.queues import InstanceConfig, QueueInstance
 
-KIND_OF = {"g": "cluster", "h": "host", "q": "queue"}
+OFFERS = {"g": "cluster_offers", "h": "host_offers", "q": "queue_offers"}
+EXCLUSIVES = {"g": "cluster_exclusive", "h": "host_exclusive", "q": "queue_exclusive"}
+"""Codes of refusals by level."""
 
 
 def queue_refusal(site: Site, request: Request, queue: str, config: InstanceConfig) -> Reason | None:
@@ -161,7 +163,7 @@ def room_of_instance(
 def room_reason(site: Site, ledger: Ledger, request: Request, letter: str, where: str, name: str) -> Reason:
     """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
     if name and site.entries[name].relop == "EXCL":
-        return Reason(f"{KIND_OF[letter]}_exclusive", where, letter, name, asked=request.text)
+        return Reason(EXCLUSIVES[letter], where, letter, name, asked=request.text)
     queue, _, host = where.partition("@")
     level = site.host(where) if letter != "q" else site.queue(queue, site.state.configs[where])
     used = ledger.of_instance if letter == "q" else ledger.of_host
@@ -275,4 +277,4 @@ def _access_refusal(request: Request, access: object, letter: str, name: str) ->
 
 
 def _offers(request: Request, letter: str, name: str, left: Offer) -> Reason:
-    return Reason(f"{KIND_OF[letter]}_offers", name, letter, left.entry.name, left, request.text)
+    return Reason(OFFERS[letter], name, letter, left.entry.name, left, request.text)
