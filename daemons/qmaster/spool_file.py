@@ -76,6 +76,20 @@ def look(path: Path) -> tuple[bool, str]:
         db.close()
 
 
+def ends_within_a_page(path: Path) -> bool:
+    """Whether a spool has lost its end, of which SQLite would take what is missing of a page for zeros.
+
+    It counts the pages, so it sees by itself if whole ones are missing. With a log beside the file the end may be in that.
+    Source: the SQLite file format, 1.3.2 and 4.
+    """
+    log = path.with_name(path.name + _SIDES[0])
+    if log.exists() and log.stat().st_size:
+        return False
+    with path.open("rb") as file:
+        page = int.from_bytes(file.read(18)[16:], "big")
+    return page > 1 and path.stat().st_size % page != 0  # 1 stands for 65536
+
+
 def left_over(path: Path) -> Path | None:
     """A side file without its spool: SQLite would take what is in it into the next one."""
     sides = [path.with_name(path.name + side) for side in _SIDES]

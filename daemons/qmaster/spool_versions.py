@@ -53,8 +53,11 @@ def check(path: Path) -> None:
         with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as db:
             known = db.execute("select 1 from sqlite_master where name='meta'").fetchone()
             version = spool_file.recall(db, KEY) if known else ""
-    except apsw.Error as error:
+        cut_off = spool_file.ends_within_a_page(path)
+    except (apsw.Error, OSError) as error:
         raise SpoolError(f"cannot read spool {path}: {error}") from error
+    if cut_off:
+        raise SpoolError(f"cannot read spool {path}: it ends within a page, so its end is cut off")
     if version and not (version.isdecimal() and int(version)):
         raise SpoolError(f'cannot read spool {path}: its version is "{version}"')
     if version and int(version) > VERSION:

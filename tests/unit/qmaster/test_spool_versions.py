@@ -14,9 +14,11 @@ import msgspec
 import pytest
 
 from daemons.qmaster import spool_versions
+from daemons.qmaster.cell_identity import settle
 from daemons.qmaster.spool import Spool
 from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.spool_versions import STEPS, VERSION, Record, Step
+from daemons.runtime.cell import Cell
 from tests.past.kept import DATA, unpack
 
 FIRST = DATA / "spool-v1"
@@ -166,6 +168,47 @@ def test_a_file_that_is_cut_off_is_refused(spool: Path) -> None:
     whole = spool.read_bytes()
     spool.write_bytes(whole[: len(whole) * 2 // 3])
     assert refusal(spool) == f"cannot read spool {spool}: database disk image is malformed"
+
+
+def test_a_file_that_lacks_a_part_of_its_last_page_is_refused(spool: Path) -> None:
+    """Wherever that page belongs: to records of jobs that ended long ago, which are not read at a start, as well."""
+    size = ask(spool, "pragma page_size")
+    spool.write_bytes(spool.read_bytes()[: -size // 2])
+    assert refusal(spool) == f"cannot read spool {spool}: it ends within a page, so its end is cut off"
+
+
+def test_a_page_that_is_overwritten_is_refused(spool: Path) -> None:
+    """The last one of the journal, which only the loading comes to."""
+    whole, size = spool.read_bytes(), ask(spool, "pragma page_size")
+    root = (ask(spool, "select rootpage from sqlite_master where name='journal'") - 1) * size
+    assert whole[root] == 5, "the root of the journal names the last page below it in its head"
+    page = (int.from_bytes(whole[root + 8 : root + 12], "big") - 1) * size
+    spool.write_bytes(whole[:page] + b"\xff" * size + whole[page + size :])
+    assert refusal(spool) == f"cannot read spool {spool}: database disk image is malformed"
+
+
+def test_a_commit_that_was_not_finished_is_no_damage(spool: Path, tmp_path: Path) -> None:
+    """Nobody was told of it: the cell begins as it was before."""
+    killed = tmp_path / "killed"
+    Spool(spool).close()
+    with closing(apsw.Connection(str(spool))) as db:
+        db.execute("delete from journal where revision=?", (LAST,))
+        shutil.copytree(spool.parent, killed, ignore=lambda *_: ["killed", "spool.db-shm"])
+    log = killed / "spool.db-wal"
+    log.write_bytes(log.read_bytes()[:-10])
+    assert Spool(killed / "spool.db").load().revision == LAST
+
+
+def test_a_newer_spool_is_not_even_marked_with_its_cell(spool: Path, tmp_path: Path) -> None:
+    """`sge_qmaster` refuses it before anything is written or started."""
+    cell = Cell(tmp_path / "root", "cell", "root", spool.parent, tmp_path / "execd", tmp_path / "run", 6444, 6446)
+    cell.common.mkdir(parents=True)
+    ask(spool, "update meta set value='99' where key='version'")
+    before = spool.read_bytes()
+    with pytest.raises(SpoolError, match="has version 99"):
+        settle(cell, False, 1_800_000_000.0)
+    assert spool.read_bytes() == before
+    assert not any(cell.common.iterdir())
 
 
 def test_a_file_that_is_none_of_ours_is_refused(spool: Path) -> None:
