@@ -177,6 +177,18 @@ def test_a_file_that_lacks_a_part_of_its_last_page_is_refused(spool: Path) -> No
     assert refusal(spool) == f"cannot read spool {spool}: it ends within a page, so its end is cut off"
 
 
+def test_a_page_that_was_being_taken_over_from_the_log_is_no_damage(spool: Path, tmp_path: Path) -> None:
+    """The end of the file is in the log beside it, whole; a machine that lost its power then leaves them so."""
+    killed = tmp_path / "killed"
+    with closing(apsw.Connection(str(spool))) as db:
+        size = ask(spool, "pragma page_size")
+        db.execute("insert into payload values(7777, zeroblob(?), null)", (3 * size,))
+        shutil.copytree(spool.parent, killed, ignore=lambda *_: ["killed", "spool.db-shm"])
+    with (killed / "spool.db").open("ab") as file:
+        file.write(bytes(size // 2))
+    assert Spool(killed / "spool.db").load().revision == LAST
+
+
 def test_a_page_that_is_overwritten_is_refused(spool: Path) -> None:
     """The last one of the journal, which only the loading comes to."""
     whole, size = spool.read_bytes(), ask(spool, "pragma page_size")
