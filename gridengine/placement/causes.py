@@ -65,7 +65,7 @@ def causes_of_job(state: State, job: Job, now: float) -> list[Cause]:
         ends = {"ok": "must succeed", "fail": "must fail"}
         texts = [f"job {other} {ends.get(job.conditions.get(other, ''), 'must end')}" for other in waits]
         causes.append(Cause("dependency", "it waits for other jobs", texts[:EXAMPLES], len(texts)))
-    if job.array_predecessors and (tasks := blocked_tasks(state, job)):
+    if tasks := blocked_tasks(state, job):
         others = ",".join(str(other) for other in job.array_predecessors if other in state.jobs)
         causes.append(Cause("dependency", f"tasks {tasks & job.pending} wait for tasks of job {others}"))
     if job.start_after > now:

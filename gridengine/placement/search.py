@@ -7,7 +7,7 @@ the report of -w v. Source: none in 8.1.9; users of other schedulers know it as 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta, tzinfo
+from datetime import datetime, tzinfo
 from typing import NamedTuple
 
 from gridengine.placement.granting import Granting
@@ -51,7 +51,7 @@ def _openings(state: State, zone: tzinfo, first: float, latest: float) -> Iterat
     """When calendars of queues open."""
     used = {text["calendar"] for text in state.kind("cluster_queue").values()} & state.kind("calendar").keys()
     for name in used:
-        moment = datetime.fromtimestamp(first, zone).replace(tzinfo=None) - timedelta(seconds=1)
+        moment = datetime.fromtimestamp(first, zone).replace(tzinfo=None)
         for _ in range(_CALENDAR_CHANGES):
             change = next_change(state.typed("calendar", name), moment)
             if change is None:

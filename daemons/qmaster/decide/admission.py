@@ -78,7 +78,7 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
         if (acl or xacl) and not users_allowed(user_sets_of(state, owner.user, owner.group), acl, xacl):
             raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
     allowed, denied = configuration.projects, configuration.xprojects
-    if (allowed or denied) and not project_allowed(project, allowed, denied):
+    if not project_allowed(project, allowed, denied):
         what = f'project "{project}"' if project else "a job without a project"
         raise Refused(f"job rejected: {what} has no access to the cluster (projects, xprojects)")
 

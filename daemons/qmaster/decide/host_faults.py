@@ -18,8 +18,10 @@ def fault_events(state: State, host: str, faults: Iterable[str]) -> list[AnyEven
     begins = f"host {host}: "
     wanted = [begins + fault for fault in faults]
     events: list[AnyEvent] = []
-    for name in sorted(name for name, instance in state.instances.items() if instance.host == host):
-        found = [reason for reason in state.instances[name].errors if reason.startswith(begins)]
+    for name, instance in state.instances.items():
+        if instance.host != host:
+            continue
+        found = [reason for reason in instance.errors if reason.startswith(begins)]
         events += [InstanceErrorsCleared([name], reason) for reason in found if reason not in wanted]
         events += [InstanceErrorSet(name, reason) for reason in wanted if reason not in found]
     return events
