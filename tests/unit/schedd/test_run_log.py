@@ -10,6 +10,7 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.run_log import run_log
 from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.task import TaskRequeued
 from tests.builders import Cluster
 
 
@@ -45,3 +46,12 @@ def test_a_job_that_cannot_be_handled_has_its_reason() -> None:
     cluster = Cluster(1, slots=1)
     job = cluster.submit(soft={"h_rt": "x"})
     assert lines(cluster) == [f'Job {job} the scheduler cannot handle this job ("x" is not a time)']
+
+
+@pytest.mark.statement("QF-35")
+def test_a_job_of_which_one_task_waits_again_has_its_reason_while_others_run() -> None:
+    cluster = Cluster(1, slots=2)
+    job = cluster.submit(array="1-2")
+    cluster.cycle()
+    cluster.apply(TaskRequeued(job, 1, 1, cluster.now, error="it failed"))
+    assert lines(cluster) == [f"Job {job} Job is in error state"]

@@ -8,7 +8,7 @@ import pytest
 
 from daemons.schedd.view import View
 from gridengine.orders import Orders
-from gridengine.state.machines.task import TaskSuspensionChanged
+from gridengine.state.machines.task import TaskEnded, TaskSuspensionChanged
 from tests.builders import NOW, Cluster
 
 
@@ -86,3 +86,17 @@ def test_the_other_instances_are_left_alone() -> None:
     cluster.heard("h2", np_load_avg="7")
     orders = cluster.cycle(NOW + 10)
     assert [cluster.state.jobs[order.job_id].tasks[1].host for order in orders.suspends] == ["h2"]
+
+
+@pytest.mark.statement("QC-9")
+def test_the_interval_begins_anew_once_an_instance_was_empty() -> None:
+    cluster = Cluster(1)
+    cluster.queue(suspend_thresholds="np_load_avg=5", suspend_interval="0:5:0", nsuspend="1")
+    for number in range(2):
+        job = cluster.submit()
+        cluster.cycle(NOW + 20 * number)
+        cluster.heard("h1", np_load_avg="6")
+        assert carry_out(cluster, cluster.cycle(NOW + 20 * number + 10)) == [(job, True)], "nothing to wait for"
+        cluster.apply(TaskEnded(job, 1, 1, NOW + 20 * number + 15))
+        cluster.heard("h1", np_load_avg="1")
+        cluster.cycle(NOW + 20 * number + 16)
