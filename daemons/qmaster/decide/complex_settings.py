@@ -62,7 +62,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
             changed[attribute] = full_text(table, kind, attribute, text)
         except SyntaxFault as fault:
             raise ConfigError(kind, name, attribute, str(fault)) from None
-    if kind == "exec_host" and not is_none(attributes.get("report_variables", "NONE")):
+    if kind == "exec_host":
         variables = split_names(attributes["report_variables"])
         changed["report_variables"] = join_names((_known(table, item).name for item in variables), ",")
     if kind == "host_group" and attributes.get("rule"):
@@ -111,7 +111,9 @@ def _check_value(known: _Known, value: str) -> None:
 
 def _check_capacity(known: _Known, value: str) -> None:
     """How much there is of a consumable can be counted: nothing negative, and an end. Source: complex(5); O."""
-    amount = value_of(known.type, value) if known.consumable else 0.0
+    if not known.consumable:
+        return
+    amount = value_of(known.type, value)
     if isinstance(amount, float) and not 0 <= amount < INFINITY:
         raise SyntaxFault(f'"{known.name}" is consumable, {value} is not an amount of it')
 

@@ -113,7 +113,7 @@ def _delete(
         return
     if pending:
         decision.events.append(PendingTasksDeleted(job.id, pending, caller.user, world.now))
-        whole = selected.tasks is None and not at_host and pending == remaining
+        whole = selected.tasks is None and pending == remaining
         _say_deleted(decision, job, pending, whole, caller)
     for task in sorted(at_host, key=lambda task: task.id):
         _delete_at_host(state, decision, job, task, caller, world, forced(task))

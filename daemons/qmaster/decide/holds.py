@@ -80,8 +80,7 @@ def _kinds(parts: dict[Hold, Ranges]) -> Hold:
 
 def _difference(job: Job, tasks: Ranges, wanted: Hold) -> dict[Hold, Ranges]:
     """Tasks that do not have the wanted holds yet."""
-    parts = {kind: tasks - job.holds.get(kind.value, Ranges()) for kind in wanted}
-    return {kind: part for kind, part in parts.items() if part}
+    return {kind: tasks - job.holds.get(kind.value, Ranges()) for kind in wanted}
 
 
 def _existing(job: Job, tasks: Ranges, unwanted: Hold) -> dict[Hold, Ranges]:

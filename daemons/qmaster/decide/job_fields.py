@@ -70,7 +70,7 @@ def job_fields(
         raise Refused(f'job rejected: the requested parallel environment "{wish.pe}" does not exist')
     if not _CHECKPOINTING.isdisjoint(said):
         _check_checkpointing(state, wish, said, job)
-    if "priority" in said and not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
+    if not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
         raise Refused(f"denied: priority {wish.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
     if "ar" in said:
         fields["ar_time"] = 0.0

@@ -43,7 +43,7 @@ def detached(queue: str, attributes: Mapping[str, str], groups: HostGroups) -> l
     found: list[Detached] = []
     hosts = set(groups.flatten(names(attributes["hostlist"])))
     for attribute, text in attributes.items():
-        if "[" not in text or attribute in ("qname", "hostlist"):
+        if "[" not in text:
             continue
         for identifier in Overrides.parse(text).tuples:
             meant = set(groups.flatten((identifier,)))
