@@ -24,7 +24,6 @@ KEPT = {
     "daemons/execd/task_config.py": "epilog priority processors prolog resume_method shell "
     "shell_start_mode start_proc_args starter_method stop_proc_args suspend_method terminate_method tmpdir",
     "daemons/qmaster/decide/admission.py": "acl default_project delete_time xacl",
-    "daemons/qmaster/decide/complex_settings.py": "report_variables",
     "daemons/qmaster/decide/references.py": "jsv_url",
     "daemons/qmaster/decide/reports.py": "starter_method",
     "daemons/qmaster/views/job_detail.py": "when",

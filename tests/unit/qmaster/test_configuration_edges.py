@@ -145,3 +145,63 @@ def test_five_ambiguous_hosts_are_named(tmp_path: Path, hosts: int, shown: str) 
         cell.add("host_group", name, hostlist=" ".join(cell.names))
     (text,) = texts(cell.configure("cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2]"), "warning")
     assert text.endswith(f"for hosts: {shown}")
+
+
+@pytest.mark.statement("GC-5", "HG-4")
+def test_an_exec_host_keeps_its_name_whatever_it_resolves_to(cell: Cell) -> None:
+    cell.aliases = {"h2": "h1", "h3": None}  # type: ignore[dict-item]
+    answer = cell.add("cluster_queue", "x.q", hostlist="h2 h3", slots="1,[h2=2]")
+    assert answer.status == 0, texts(answer)
+    stored = cell.state.kind("cluster_queue")["x.q"]
+    assert (stored["hostlist"], stored["slots"]) == ("h2 h3", "1,[h2=2]")
+
+
+@pytest.mark.statement("GC-1", "QF-37")
+def test_a_configuration_without_a_name_is_that_of_the_cluster(cell: Cell) -> None:
+    text = {**cell.state.kind("configuration")["global"], "max_jobs": "7"}
+    answer = cell.admin("config_modify", kind="configuration", name="", attributes=entries(text))
+    assert texts(answer) == ['root@master modified "global" in configuration list']
+    assert cell.state.configuration().max_jobs == 7
+
+
+@pytest.mark.statement("QF-37")
+@pytest.mark.parametrize(
+    ("kind", "name", "status"), [("user", "u", 1), ("admin_host", "h1", 0), ("submit_host", "h1", 0), ("exec_host", "h1", 1)]
+)
+def test_what_is_there_already_is_refused_but_for_bare_hosts(cell: Cell, kind: str, name: str, status: int) -> None:
+    cell.add("user", "u")
+    answer = cell.admin("config_add", kind=kind, name=name, attributes=[])
+    if kind in ("user", "exec_host"):
+        answer = cell.add(kind, name)
+    assert (answer.status, texts(answer)[0].endswith(f'"{name}" already exists')) == (status, True)
+
+
+@pytest.mark.statement("US-8", "QF-21")
+def test_the_pe_that_a_running_job_got_by_a_pattern_stays(cell: Cell) -> None:
+    for name in ("mpi", "other"):
+        cell.add("parallel_environment", name, pe_name=name, slots="9")
+    cell.configure("cluster_queue", "all.q", pe_list="mpi")
+    job = cell.submit(pe="m*", pe_range="1")
+    cell.cycle()
+    assert cell.placed(job)
+    cell.configure("cluster_queue", "all.q", pe_list="NONE")
+    remove = lambda name: texts(cell.admin("config_delete", kind="parallel_environment", name=name))  # noqa: E731
+    assert remove("mpi") == [f'denied: parallel environment "mpi" is still referenced in job {job}']
+    assert remove("other") == ['root@master removed "other" from parallel environment list']
+
+
+@pytest.mark.statement("US-8", "HG-9")
+def test_of_several_users_of_an_object_the_first_is_named(cell: Cell) -> None:
+    cell.add("userset", "some", entries="bob")
+    for name in ("a.q", "b.q"):
+        cell.add("cluster_queue", name, hostlist="h1", user_lists="some")
+    answer = cell.admin("config_delete", kind="userset", name="some")
+    assert texts(answer) == ['denied: userset "some" is still referenced in cluster queue "a.q"']
+
+
+@pytest.mark.statement("CX-14")
+@pytest.mark.parametrize("value", ["NONE", "none", "np_load_avg", "nla,arch"])
+def test_report_variables_by_name_or_shortcut(cell: Cell, value: str) -> None:
+    assert cell.configure("exec_host", "h1", report_variables=value).status == 0
+    kept = {"nla,arch": "np_load_avg,arch"}.get(value, value)
+    assert cell.state.kind("exec_host")["h1"]["report_variables"].lower() == kept.lower()

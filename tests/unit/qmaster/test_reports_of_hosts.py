@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.delivery import Checkpointed, Ended, Inventory, Load, Started, UsageReport
+from gridengine.delivery import Checkpointed, Ended, HostFaults, Inventory, Load, Started, UsageReport
 from gridengine.state.jobs import Usage
 from tests.harness import Cell
 
@@ -99,3 +99,50 @@ def test_an_end_without_a_time_is_that_of_the_start(cell: Cell) -> None:
     cell.report(cell.running.pop(key), Ended(key))
     (finished,) = cell.state.finished
     assert finished.end_time == begun
+
+
+@pytest.mark.statement("QI-10")
+def test_a_fault_of_a_host_is_noted_once_and_goes_with_it(cell: Cell) -> None:
+    cell.add("cluster_queue", "more.q", hostlist="h1", slots="1")
+    cell.report("h1", HostFaults(["no disk", "no launcher"]))
+    both = ["host h1: no disk", "host h1: no launcher"]
+    assert [sorted(cell.state.instances[name].errors) for name in ("all.q@h1", "more.q@h1")] == [both, both]
+    before = cell.state.revision
+    cell.report("h1", HostFaults(["no disk", "no launcher"]))
+    assert cell.state.revision == before
+    cell.report("h1", HostFaults(["no launcher"]))
+    assert [list(cell.state.instances[name].errors) for name in ("all.q@h1", "more.q@h1", "all.q@h2")] == [both[1:], both[1:], []]
+
+
+@pytest.mark.statement("CK-6", "EX-10")
+@pytest.mark.parametrize(("pid", "again"), [(0, False), (5, True)])
+def test_a_checkpoint_that_comes_with_the_end_lets_a_task_run_again(cell: Cell, pid: int, again: bool) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job, failed=19, checkpoint=pid)
+    assert (job in cell.state.jobs) == again
+
+
+@pytest.mark.statement("EX-3", "EX-5")
+@pytest.mark.parametrize("fault", ["job", "host"])
+@pytest.mark.parametrize("failed", [0, 17, 37, 100])
+def test_where_a_code_is_nobodys_fault_it_stays_so(cell: Cell, failed: int, fault: str) -> None:
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job, failed=failed, fault=fault)
+    assert job not in cell.state.jobs
+    assert not any(instance.errors for instance in cell.state.instances.values())
+
+
+@pytest.mark.statement("EX-11")
+def test_each_task_of_a_lost_host_is_given_up_for_itself(cell: Cell) -> None:
+    cell.configure("configuration", "global", reschedule_unknown="0:1:0", qmaster_params="ENABLE_RESCHEDULE_KILL=1")
+    cell.configure("host_group", "@allhosts", hostlist="h1")
+    deleted, again, killed, more = (cell.submit(rerun=rerun) for rerun in (True, True, False, True))
+    cell.cycle()
+    cell.ask("delete_jobs", targets=[str(deleted)])
+    cell.master.lose_host("h1")
+    cell.pass_time(61)
+    assert [cell.state.task(job, 1).status for job in (again, more)] == ["pending"] * 2
+    assert (cell.state.task(deleted, 1).status != "pending", killed in cell.state.jobs) == (True, False)
+    assert cell.records(killed)[0][11:13] == ["21", "137"]

@@ -200,3 +200,8 @@ def test_slots_and_what_they_are_for_come_together(cell: Cell) -> None:
     assert "is for a PE or a rule" in changed(cell, job, pe_range="2")
     assert "needs a number of slots" in changed(cell, job, pe="mpi")
     assert changed(cell, job, allocation_rule="2", pe_range="4") == f"modified slot range of job {job}"
+
+
+@pytest.mark.statement("SO-36")
+def test_a_master_queue_is_for_a_rule_of_allocation_as_for_a_pe(cell: Cell) -> None:
+    assert cell.submit(master_queues=["all.q"], allocation_rule="2", pe_range="4")

@@ -261,3 +261,23 @@ def test_only_numbers_that_are_not_given_out_yet_are_raised(cell: Cell) -> None:
     assert cell.submit() == job + 8, "the next one would have had it"
     tell(cell, (job + 3, 1, 1))
     assert cell.submit() == job + 9
+
+
+def test_a_slave_of_a_try_that_is_adopted_stays_a_stray(cell: Cell, tmp_path: Path) -> None:
+    """Nothing is known of it but its number: its client cannot be told of its end."""
+    job = cell.submit()
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    host, origin = cell.running[(job, 1, 1)], Origin.of(cell.starts[0])
+    restore(cell, copy)
+    keys: list[TaskKey] = [(job, 1, 1), (job, 1, 1, 1)]  # type: ignore[list-item]
+    verdict = cell.report(host, Inventory(keys, "boot1", [origin, origin]))[0]
+    assert (verdict.forget, verdict.strays) == ([], keys[1:])
+
+
+def test_an_owner_who_may_force_deletions_ends_no_strays(cell: Cell) -> None:
+    cell.configure("configuration", "global", qmaster_params="ENABLE_FORCED_QDEL=true")
+    tell(cell)
+    answer = cell.ask("delete_jobs", "bob", targets=["77"], force=True)
+    assert answer.answers == [("error", 'denied: job "77" does not exist')]
+    assert cell.state.hosts["h1"].strays
