@@ -138,7 +138,8 @@ class Play:
 
     def running(self) -> None:
         cell = self.cell
-        plain = self.start("plain", environment={"COLOUR": "blue"}, environment_names=["COLOUR"], context={"k": "v"})
+        given = {"environment": {"COLOUR": "blue"}, "environment_names": ["COLOUR"], "context": {"k": "v"}}
+        plain = self.start("plain", comment="for the record", **given)
         cell.report(f"{self.act}1", Started(self.key_of(plain), cell.now))
         cell.report(f"{self.act}1", UsageReport(self.key_of(plain), Usage(cpu=12.5, maxvmem=4096.0)))
         self.start("licence", hard=[f"{self.act}_lic=2"], project=self.act)
