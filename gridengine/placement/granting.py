@@ -89,6 +89,10 @@ def reservation_request(site: Site, reservation: AdvanceReservation) -> Request:
     return replace(Request.of(site, as_job(reservation)), exempt=True)
 
 
+def _with_sets(request: Request, sets: Sets) -> Request:
+    return request if request.sets == sets else replace(request, sets=sets)
+
+
 class Granting:
     """One question: can this reservation be had from `start_time` to `end_time`? `site` may be kept for more of them.
 
@@ -116,7 +120,7 @@ class Granting:
         self.request = request or reservation_request(site, reservation)
         self.window(reservation.start_time, reservation.end_time)
         self.request = self._usable(self.request)
-        self._requests = [replace(self.request, sets=sets) for sets in self.sets]
+        self._requests = [_with_sets(self.request, sets) for sets in self.sets]
 
     def window(self, start: float, end: float) -> None:
         """Ask for another window; what is known of configurations stays."""
@@ -164,7 +168,9 @@ class Granting:
                 usable.append(name)
             else:
                 self.reasons[Reason("pe_permission", name)] = None
-        return replace(request, pes=tuple(usable), sets=self.sets[0] if self.sets else request.sets)
+        if len(usable) < len(request.pes):
+            request = replace(request, pes=tuple(usable))
+        return _with_sets(request, self.sets[0]) if self.sets else request
 
     def _suiting(self) -> list[str]:
         """The instances that suit, whatever holds them in the window."""
