@@ -107,9 +107,9 @@ def _report(label: str, record: "dict[str, Any]", terse: bool) -> int:
         program.complain(f"Job {label} received signal {_signal_name(signal)}.")
         return 1
     if failed:
-        from gridengine.accounting import FAILED
+        from gridengine.failed import TEXTS
 
-        program.complain(f"Job {label} failed: {FAILED.get(failed, 'unknown reason')} (failed {failed}).")
+        program.complain(f"Job {label} failed: {TEXTS.get(failed, 'unknown reason')} (failed {failed}).")
         return EXIT_SYNC_FAILED
     if code:
         program.complain(f"Job {label} exited with exit code {code}.")

@@ -1,5 +1,4 @@
-"""Accounting records as data: their 45 fields in order, what `failed` means, how a line is read, and which
-records a question means.
+"""Accounting records as data: their 45 fields in order, how a line is read, and which records a question means.
 
 Owns names and order of the fields (sge_accounting(5), AC-1) and the filter of qacct (QA-1 … QA-8). Pure; light enough
 for clients. Called by qacct for files and by the qmaster for its index, so that both filter alike, and for letters.
@@ -22,44 +21,6 @@ FIELDS = (
 #: (`gridengine.field_names.LABELLED`), as a JSON object by field
 WIDTH = len(FIELDS)
 POSITION = {name: position for position, name in enumerate(FIELDS)}
-#: descriptions of `failed`. Source: sge_status(5)
-FAILED = {
-    1: "assumedly before job",
-    3: "before writing config",
-    4: "before writing PID",
-    6: "setting processor set",
-    7: "before prolog",
-    8: "in prolog",
-    9: "before pestart",
-    10: "in pestart",
-    11: "before job",
-    12: "before pestop",
-    13: "in pestop",
-    14: "before epilog",
-    15: "in epilog",
-    16: "releasing processor set",
-    17: "through signal",
-    18: "shepherd returned error",
-    19: "before writing exit_status",
-    20: "found unexpected error file",
-    21: "in recognizing job",
-    24: "migrating",
-    25: "rescheduling",
-    26: "opening input/output file",
-    27: "searching requested shell",
-    28: "changing into working directory",
-    29: "AFS setup",
-    30: "application error returned",
-    31: "accessing sgepasswd file",
-    32: "entry is missing in password file",
-    33: "wrong password",
-    34: "communicating with Grid Engine Helper Service",
-    35: "before job in Grid Engine Helper Service",
-    36: "checking configured daemons",
-    37: "qmaster enforced h_rt, h_cpu, or h_vmem limit",
-    38: "adding supplementary group",
-    100: "assumedly after job",
-}
 _MISSING = {"arid": "0", "ar_sub_time": "0", "pe_taskid": "NONE"}
 
 #: fields that are compared as they are, by their names in the filter

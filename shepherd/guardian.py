@@ -10,10 +10,10 @@ import signal
 import time
 from pathlib import Path
 
+from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
 from shepherd import process_tree, task_files
 from shepherd.config import ConfigError, read_config
 from shepherd.identity import IdentityError, owner
-from shepherd.outcome import BEFORE_PID, FAILED_EARLY, SHEPHERD_ERROR
 from shepherd.run import BLOCKED, TaskRun
 from shepherd.usage import JobUsage
 
@@ -49,7 +49,7 @@ def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
         config = read_config(directory / task_files.CONFIG)
         identity = owner(config)
     except (ConfigError, IdentityError, OSError) as error:
-        return _unstarted(FAILED_EARLY, str(error))
+        return _unstarted(EARLY, str(error))
     try:
         return TaskRun(directory, config, identity, trace).run()
     except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen

@@ -1,4 +1,4 @@
-"""What the ends of the steps mean for the task: the `failed` codes of sge_status(5) and the content of `exit`.
+"""What the ends of the steps mean for the task: the `failed` codes of each step and the content of `exit`.
 
 Pure bookkeeping, fed by `run`. Source: sge_shepherd(8) exit values (EX-2, EX-3), sge_status(5) (EX-4).
 """
@@ -8,26 +8,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 from signal import SIGKILL
 
+from gridengine.failed import (
+    AFTER_JOB,
+    APPLICATION_ERROR,
+    BEFORE_EPILOG,
+    BEFORE_JOB,
+    BEFORE_PE_START,
+    BEFORE_PE_STOP,
+    BEFORE_PROLOG,
+    ENFORCED,
+    IN_EPILOG,
+    IN_PE_START,
+    IN_PE_STOP,
+    IN_PROLOG,
+    MIGRATING,
+    RESCHEDULED,
+)
 from shepherd.faults import BY_CODE, JOB
 
 CLEAN = "clean_command"
 AFTERWARDS = (CLEAN, "pe_stop", "epilog")
-BEFORE = {"prolog": 7, "pe_start": 9, "job": 11, CLEAN: 0, "pe_stop": 12, "epilog": 14}
-IN = {"prolog": 8, "pe_start": 10, "job": 0, CLEAN: 0, "pe_stop": 13, "epilog": 15}
+BEFORE = {
+    "prolog": BEFORE_PROLOG,
+    "pe_start": BEFORE_PE_START,
+    "job": BEFORE_JOB,
+    CLEAN: 0,
+    "pe_stop": BEFORE_PE_STOP,
+    "epilog": BEFORE_EPILOG,
+}
+IN = {
+    "prolog": IN_PROLOG,
+    "pe_start": IN_PE_START,
+    "job": 0,
+    CLEAN: 0,
+    "pe_stop": IN_PE_STOP,
+    "epilog": IN_EPILOG,
+}
 METHODS = ("prolog", "pe_start", "pe_stop", "epilog")
-FAILED_EARLY = 1
-BEFORE_PID = 4
-SHEPHERD_ERROR = 18
-HOST_CRASHED = 19
-MIGRATING = 24
-RESCHEDULE = 25
-OPENING_OUTPUT = 26
-SEARCHING_SHELL = 27
-CHANGING_DIRECTORY = 28
-APPLICATION_ERROR = 30
-ENFORCED_LIMIT = 37
-ADDING_GROUP = 38
-AFTER_JOB = 100
 
 EXIT_RESCHEDULE = 99
 EXIT_APPLICATION_ERROR = 100
@@ -65,7 +82,7 @@ class Outcome:
         self.unsuccessful: set[str] = set()
         self._special = {}
         if not forbid_reschedule:
-            self._special[EXIT_RESCHEDULE] = RESCHEDULE
+            self._special[EXIT_RESCHEDULE] = RESCHEDULED
         if not forbid_apperror:
             self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
@@ -82,7 +99,7 @@ class Outcome:
     @property
     def runs_again(self) -> bool:
         """Whether the job is to go on in another try."""
-        return self.failed in (MIGRATING, RESCHEDULE)
+        return self.failed in (MIGRATING, RESCHEDULED)
 
     def method_ended(self, name: str, ended: Ended, as_owner: bool = False) -> None:
         """A prolog, pe_start, pe_stop or epilog has ended. `as_owner`: it ran as the job's owner, who can send it signals:
@@ -105,7 +122,7 @@ class Outcome:
         if migrating:
             self.fail("job", MIGRATING, why_killed or "the job migrates")
         elif limit_enforced:
-            self.fail("job", ENFORCED_LIMIT, why_killed)
+            self.fail("job", ENFORCED, why_killed)
         elif ended.signal:
             self.fail("job", AFTER_JOB, why_killed or f"job died through signal {ended.signal}")
         elif ended.exit_status in self._special:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gridengine.failed import BEFORE_JOB
 from shepherd.command_line import CommandLine, job_command_line
 from shepherd.config import WITH_CKPT_COMMANDS, Number, TaskConfig, summed_limit
 from shepherd.limits import ResourceLimit, method_limits, resource_limits
@@ -194,7 +195,7 @@ def _job_step(config: TaskConfig) -> Run:
         "job",
         command,
         _output(config, config.stdin or "/dev/null"),
-        BEFORE["job"],
+        BEFORE_JOB,
         IN["job"],
         config.environment | command.environment,
         needs=(PREPARATION, "prolog", "pe_start"),
@@ -231,7 +232,7 @@ def _daemon_step(config: TaskConfig, text: str) -> Run:
         "job",
         CommandLine(words[0], words),
         _output(config, "/dev/null"),
-        BEFORE["job"],
+        BEFORE_JOB,
         IN["job"],
         _environment_of_others(config),
         needs=(PREPARATION, "prolog", "pe_start"),

@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gridengine.failed import ADDING_GROUP, BEFORE_JOB
 from shepherd import containment, directories, plan
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user
-from shepherd.outcome import ADDING_GROUP, BEFORE
 from shepherd.task_files import Trace
 
 
@@ -32,7 +32,7 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
         raise Unprepared(ADDING_GROUP, f"can't add a supplementary group: {error}") from error
     except OSError as error:
         reason = f"can't hold the job's processes together: {error.strerror}"
-        raise Unprepared(BEFORE["job"], reason, fault_of(error)) from error
+        raise Unprepared(BEFORE_JOB, reason, fault_of(error)) from error
     for what, limit, set_limit in (
         ("memory", step.memory, held.limit_memory),
         ("processes", step.processes, held.limit_processes),
@@ -42,7 +42,7 @@ def contain(directory: Path, step: plan.Contain) -> containment.Containment:
                 set_limit(limit)
         except OSError as error:
             held.release(directory)
-            raise Unprepared(BEFORE["job"], f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
+            raise Unprepared(BEFORE_JOB, f"can't limit the {what} of the job by a cgroup: {error.strerror}") from error
     return held
 
 
@@ -63,11 +63,11 @@ def make_directory(owner: Identity, path: str) -> str:
     except (FileNotFoundError, PermissionError):
         pass
     except OSError as error:
-        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
+        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
     try:
         return directories.make_for(path, owner.uid, owner.gid)
     except OSError as error:
-        raise Unprepared(BEFORE["job"], f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
+        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
 
 
 def remove_directory(owner: Identity, path: str, trace: Trace) -> None:

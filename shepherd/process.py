@@ -13,17 +13,11 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from gridengine.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
 from shepherd import limits
 from shepherd.containment import Containment
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, IdentityError, as_user, become, named
-from shepherd.outcome import (
-    ADDING_GROUP,
-    CHANGING_DIRECTORY,
-    FAILED_EARLY,
-    OPENING_OUTPUT,
-    SEARCHING_SHELL,
-)
 from shepherd.plan import Run
 from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
 from shepherd.session import Session
@@ -123,12 +117,12 @@ def _become(run: Run, around: Surroundings, environment: dict[str, str]) -> None
                 files = open_files(run.output, environment, script, is_job)
         become(target, around.containment.gid if is_job or as_owner else None)
     except OpenError as error:
-        raise SetupError(OPENING_OUTPUT, str(error)) from error
+        raise SetupError(OPENING_FILES, str(error)) from error
     except IdentityError as error:
-        raise SetupError(run.before if run.user else FAILED_EARLY, str(error)) from error
+        raise SetupError(run.before if run.user else EARLY, str(error)) from error
     except OSError as error:
         too_many = error.errno == errno.EINVAL and around.containment.gid is not None
-        code = ADDING_GROUP if too_many else FAILED_EARLY
+        code = ADDING_GROUP if too_many else EARLY
         raise SetupError(code, f"can't take the ids of the user: {error.strerror}") from error
     install(*files)
     if run.awaits_client:
@@ -149,7 +143,7 @@ def _await_client(run: Run, environment: dict[str, str], around: Surroundings) -
     try:
         await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, around.session.client)
     except (NoConnection, OSError) as error:
-        raise SetupError(FAILED_EARLY, f"no connection to {run.command.executable}: {error}") from error
+        raise SetupError(EARLY, f"no connection to {run.command.executable}: {error}") from error
 
 
 def _set_priority(nice: int) -> None:
@@ -166,7 +160,7 @@ def _open_script(path: str | None) -> int | None:
     try:
         return os.open(path, os.O_RDONLY)
     except OSError as error:
-        raise SetupError(OPENING_OUTPUT, f'can\'t open script file "{path}": {error.strerror}') from error
+        raise SetupError(OPENING_FILES, f'can\'t open script file "{path}": {error.strerror}') from error
 
 
 def _change_directory(path: str) -> None:
@@ -189,6 +183,6 @@ def _execute(run: Run, environment: dict[str, str]) -> None:
         and problem.errno in (errno.ENOENT, errno.ENOTDIR)
         and not os.path.exists(command.executable)
     ):
-        raise SetupError(SEARCHING_SHELL, f'unable to find shell "{command.executable}"')
+        raise SetupError(NO_SHELL, f'unable to find shell "{command.executable}"')
     reason = f"can't execute {run.name} {command.executable}: {problem.strerror}"
-    raise SetupError(SEARCHING_SHELL, reason, fault_of(problem, bool(run.limits)))
+    raise SetupError(NO_SHELL, reason, fault_of(problem, bool(run.limits)))

@@ -12,13 +12,14 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from gridengine.failed import EARLY, SHEPHERD_ERROR
 from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.config import TaskConfig, with_tmpdir
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.methods import MethodError
-from shepherd.outcome import AFTERWARDS, CLEAN, FAILED_EARLY, SHEPHERD_ERROR, Ended, Outcome
+from shepherd.outcome import AFTERWARDS, CLEAN, Ended, Outcome
 from shepherd.usage import JobUsage, io_bytes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
@@ -304,7 +305,7 @@ class TaskRun:
         try:
             self._session = session.start(self._directory, self._config, self._owner)
         except OSError as error:
-            self._fail(plan.PREPARATION, FAILED_EARLY, f"can't make the streams of the session: {error.strerror}")
+            self._fail(plan.PREPARATION, EARLY, f"can't make the streams of the session: {error.strerror}")
             return
         self._not_job.add(self._session.pid)
         self._trace(f"session is process {self._session.pid}")

@@ -5,7 +5,8 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 
 from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
-from gridengine.accounting import FAILED, POSITION, notes
+from gridengine import failed
+from gridengine.accounting import POSITION, notes
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _value(text: str, kind: str) -> str:
     if kind == "date or undefined":
         return long_date(number) if number else "undefined"
     if kind == "failed":
-        reason = FAILED.get(int(number), "")
+        reason = failed.TEXTS.get(int(number), "")
         return f"{text:<3} {': ' + reason if reason else ' '}"
     if kind == "exit":
         return f"{text:<20}{_signal(int(number))}"

@@ -23,6 +23,7 @@ from daemons.execd.restraints import Restraint
 from daemons.execd.site import Site
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.delivery import Ended, Origin, Start
+from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.reserved_usage import Allocation
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import Confinement, TaskKey, Usage
@@ -42,10 +43,6 @@ class StartFault(Exception):
         self.failed = failed
 
 
-#: sge_status(5): failed early in execd, failed before the execd set up the local spool, failed before the job's start
-FAILED_EARLY = 1
-FAILED_SPOOL = 3
-FAILED_BEFORE_JOB = 11
 
 
 class _Identity(msgspec.Struct):
@@ -91,10 +88,10 @@ def find_account(owner: str) -> Account:
     try:
         entry = pwd.getpwnam(owner)
     except KeyError:
-        raise StartFault(FAILED_EARLY, f'user "{owner}" is unknown on this host') from None
+        raise StartFault(EARLY, f'user "{owner}" is unknown on this host') from None
     if os.geteuid() not in (0, entry.pw_uid):
         own = pwd.getpwuid(os.geteuid()).pw_name
-        raise StartFault(FAILED_EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
+        raise StartFault(EARLY, f'sge_execd runs as "{own}" and runs jobs of that user only, not of "{owner}"')
     try:
         group = grp.getgrgid(entry.pw_gid).gr_name
     except KeyError:
@@ -132,7 +129,7 @@ def create(
         draft.rename(directory)
     except (OSError, ValueError, KeyError) as error:
         shutil.rmtree(draft, ignore_errors=True)
-        failed = FAILED_SPOOL if isinstance(error, OSError) else FAILED_EARLY
+        failed = BEFORE_CONFIG if isinstance(error, OSError) else EARLY
         raise StartFault(failed, f"cannot prepare {directory}: {error}") from error
     return directory
 
@@ -189,7 +186,7 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
     try:
         return msgspec.convert({**_decode_ended(data), "type": "ended", "key": key}, Ended, strict=False)
     except msgspec.MsgspecError as error:
-        return Ended(key, failed=FAILED_EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
+        return Ended(key, failed=EARLY, reason=f"cannot read {directory / 'exit'}: {error}")
 
 
 def read_allocation(directory: Path) -> Allocation:

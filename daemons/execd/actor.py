@@ -19,7 +19,7 @@ from typing import Any
 
 import ray
 
-from daemons.execd import active_jobs, load
+from daemons.execd import load
 from daemons.execd.health import Health
 from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
 from daemons.execd.reporter import Reporter
@@ -46,6 +46,7 @@ from gridengine.delivery import (
     decode,
     encode,
 )
+from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import TaskKey
 from gridengine.topology import Core
@@ -123,7 +124,7 @@ class ExecdActor:
             return Acknowledgement(False, reason=str(reason) or "the qmaster has not answered reports", again=True)
         except Exception as error:
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())
-            return Acknowledgement(False, active_jobs.FAILED_EARLY, f"{type(error).__name__}: {error}")
+            return Acknowledgement(False, EARLY, f"{type(error).__name__}: {error}")
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
         """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej.
@@ -163,7 +164,7 @@ class ExecdActor:
     async def _start(self, start: Start, batch: Batch) -> Acknowledgement:
         """Start a task; if its directory cannot be made, find out whether any could."""
         answer = await self._tasks.start(start, batch.master, batch.scripts.get(start.job.id))
-        if answer.failed == active_jobs.FAILED_SPOOL:
+        if answer.failed == BEFORE_CONFIG:
             answer.host_faults = await self._health.look()
         return answer
 

@@ -38,6 +38,7 @@ from gridengine.delivery import (
     Started,
     UsageReport,
 )
+from gridengine.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
 from gridengine.reserved_usage import reserved
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.jobs import TaskKey, Usage
@@ -107,7 +108,7 @@ class Tasks:
         if any(stray[:2] == key[:2] for stray in self._strays):
             reason = f"another task {key[0]}.{key[1]}, which the cell does not know, is on this host (qdel -f ends it)"
             _log.error("cannot start task %d.%d: %s", *key[:2], reason)
-            return Acknowledgement(False, active_jobs.FAILED_EARLY, reason)
+            return Acknowledgement(False, EARLY, reason)
         if key not in self.directories:
             # nothing may wait between these looks and the directory
             if not self._tries.is_current(stamp):
@@ -131,7 +132,7 @@ class Tasks:
                 return Acknowledgement(False, over=True)
             self._drop(key)  # nothing of it has begun
             _log.error("cannot start task %d.%d: %s", *key[:2], error)
-            return Acknowledgement(False, active_jobs.FAILED_EARLY, str(error))
+            return Acknowledgement(False, EARLY, str(error))
         if key in self.directories and key not in self._ended:  # a short job may be over already
             self._report(Started(key, time.time(), self._confinements.get(key)))
         return Acknowledgement(confinement=self._confinements.get(key))
@@ -146,14 +147,14 @@ class Tasks:
             self._scripts.write(start.job.id, script, reader)
         except OSError as error:
             reason = f"cannot write the script of job {start.job.id}: {error}"
-            raise active_jobs.StartFault(active_jobs.FAILED_SPOOL, reason) from error
+            raise active_jobs.StartFault(BEFORE_CONFIG, reason) from error
         return True
 
     def _prepare(self, start: Start, configuration: HostConfiguration, account: Account) -> None:
         """Give the task its directory and what it gets of the host. Raises StartFault."""
         wrapper = configuration.shepherd_cmd
         if wrapper is not None and not os.access(wrapper, os.X_OK):
-            raise active_jobs.StartFault(active_jobs.FAILED_BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
+            raise active_jobs.StartFault(BEFORE_JOB, f"cannot execute shepherd_cmd {wrapper}")
         restraint = self._restraints.give(start, configuration, self._site.host)
         try:
             directory = active_jobs.create(start, self._site, configuration, restraint, account)

@@ -21,6 +21,8 @@ RUSAGE = (
 ).split()
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
 
+#: exit status of a task that was killed without an answer of its host: that of a shell, for SIGKILL
+KILLED = 128 + 9
 _PE_TASKID = 41  # position of that field, from 0
 
 
@@ -82,7 +84,7 @@ def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -
     usage = {"ru_wallclock": seconds}
     if task.usage is not None:
         usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
-    ended = Ended((job.id, task.id, task.attempt), failed, 137, 9, "", task.start_time, now, usage)
+    ended = Ended((job.id, task.id, task.attempt), failed, KILLED, 9, "", task.start_time, now, usage)
     return record(state, job, task, ended, failed)
 
 

@@ -49,6 +49,15 @@ class Decision(Struct):
     def changes_nothing(self) -> bool:
         return not self.events and not self.accounting
 
+    def __iadd__(self, other: Decision) -> Decision:
+        """Add what another part decided: its events, records and answers, behind the own ones."""
+        self.answer.status = self.answer.status or other.answer.status
+        self.answer.answers += other.answer.answers
+        self.events += other.events
+        self.payloads |= other.payloads
+        self.accounting += other.accounting
+        return self
+
     def refuse(self, text: str, status: int = 1) -> Decision:
         """Turn into a refusal: the error text, the exit code, and no event at all."""
         self.answer.error(text, status)

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from daemons.qmaster.decide.slaves import FAILED_LOST, SLAVE_KEY, live_slave
+from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from daemons.qmaster.spool import Payload
 from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
+from gridengine.failed import LOST
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
@@ -161,6 +162,6 @@ def _failure(key: TaskKey, answer: Acknowledgement, now: float) -> Ended:
     """The end of a try that its host did not start, or of one that was over without a word of its end."""
     if answer.over:
         reason = "its host has had it, and does not know it any more"
-        return Ended(key, FAILED_LOST, 128 + 9, 9, reason, start_time=now, end_time=now)
+        return Ended(key, LOST, 128 + 9, 9, reason, start_time=now, end_time=now)
     failed, faults = answer.failed, answer.host_faults
     return Ended(key, failed, reason=answer.reason, start_time=now, end_time=now, host_faults=faults)

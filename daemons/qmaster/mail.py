@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.reservation_mail import reservation_letters
-from gridengine.accounting import FAILED, POSITION
+from gridengine import failed as codes
+from gridengine.accounting import POSITION
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
@@ -121,7 +122,7 @@ def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzi
     if aborted:
         lines = _broken_off(job, task, event.exit_status, event.time, used, zone)
         if event.failed:
-            lines.append(f"failed {FAILED.get(event.failed, event.failed)}")
+            lines.append(f"failed {codes.TEXTS.get(event.failed, event.failed)}")
         if task.deleted_by:
             lines.append(f"deleted by {task.deleted_by}")
         yield _mail(job, f"{_label(job, task.id)} Aborted", lines)
@@ -163,7 +164,7 @@ def _requeued(
     status, failed = (int(record[POSITION[field]]) if record else 0 for field in ("exit_status", "failed"))
     lines = _broken_off(job, task, status, event.time, _used(record), zone)
     if failed:
-        lines.append(f"failed {FAILED.get(failed, failed)}{' because:' if event.error else ''}")
+        lines.append(f"failed {codes.TEXTS.get(failed, failed)}{' because:' if event.error else ''}")
     if event.error:
         yield from _set_in_error(state, job, subject, [*lines, event.error])
     elif ABORT in job.mail_options:

@@ -6,11 +6,10 @@ may still run there is killed when the host is back, as after any forced deletio
 
 from __future__ import annotations
 
-from daemons.qmaster.accounting import killed_record
-from daemons.qmaster.decide.deletion import FAILED_FORCED
+from daemons.qmaster.decide.ends import ended_without_host
 from daemons.qmaster.decision import Decision
+from gridengine.failed import ENFORCED
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
@@ -26,9 +25,7 @@ def end_overdue(state: State, now: float) -> Decision:
             job = state.jobs[job_id]
             task = job.tasks[task_id]
             if task.host == host and task.start_time + _run_time(state, job, task) + offset < now:
-                record = killed_record(state, job, task, now, FAILED_FORCED)
-                decision.accounting.append((job_id, task_id, record))
-                decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_FORCED, abandoned=True))
+                decision += ended_without_host(state, job, task, now, ENFORCED)
     return decision
 
 

@@ -6,14 +6,13 @@ told to kill and forget it. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.accounting import killed_record
-from daemons.qmaster.decide.deletion import FAILED_FORCED
+from daemons.qmaster.decide.ends import ended_without_host
 from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.selection import select_instances
 from gridengine.errors import SyntaxFault
+from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Caller, CleanQueues
-from gridengine.state.machines.task import TaskEnded
 from gridengine.state.state import State
 
 
@@ -43,8 +42,4 @@ def _clean(
             continue
         ended.add((job_id, task_id))
         job = state.jobs[job_id]
-        task = job.tasks[task_id]
-        decision.events.append(TaskEnded(job_id, task_id, task.attempt, world.now, 137, FAILED_FORCED, abandoned=True))
-        decision.accounting.append(
-            (job_id, task_id, killed_record(state, job, task, world.now, FAILED_FORCED))
-        )
+        decision += ended_without_host(state, job, job.tasks[task_id], world.now, ENFORCED)

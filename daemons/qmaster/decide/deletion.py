@@ -12,22 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.ends import ended_without_host
 from daemons.qmaster.decide.strays import strays_of
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault
+from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import StraysAbandoned
 from gridengine.state.machines.job import PendingTasksDeleted
-from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded
+from gridengine.state.machines.task import TaskDeletionRequested
 from gridengine.state.state import State
-
-FAILED_FORCED = 37
-"""failed code of a task that was removed by force without an answer from its host: qmaster enforced (sge_status(5))."""
 
 
 def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World) -> Decision:
@@ -133,9 +131,7 @@ def _delete_at_host(
 ) -> None:
     what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
     if force:
-        decision.events.append(TaskEnded(job.id, task.id, task.attempt, world.now, 137, FAILED_FORCED, abandoned=True))
-        record = killed_record(state, job, task, world.now, FAILED_FORCED)
-        decision.accounting.append((job.id, task.id, record))
+        decision += ended_without_host(state, job, task, world.now, ENFORCED)
         decision.answer.info(f"{caller.user} forced the deletion of {what}")
         return
     operator = is_operator(state, caller, world.admin_user)

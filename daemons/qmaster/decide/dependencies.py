@@ -13,14 +13,13 @@ from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.selection import predecessors
+from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Submit
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.state import State
 
 FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
-FAILED_NEVER_RUN = 37
-"""failed code of a job that was ended because it could never run: enforced by the qmaster (sge_status(5))."""
 
 Outcome = Callable[[int], bool | None]
 """Whether an ended job succeeded; None for one that is not known."""
@@ -121,6 +120,6 @@ def end_of_doomed(state: State, now: float) -> Decision:
         job = state.jobs[job_id]
         if waiting := job.waiting:
             decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
-            record = killed_record(state, job, Task(waiting.first), now, FAILED_NEVER_RUN)
+            record = killed_record(state, job, Task(waiting.first), now, ENFORCED)
             decision.accounting.append((job_id, waiting.first, record))
     return decision

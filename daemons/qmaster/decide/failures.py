@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from gridengine import failed
 from gridengine.delivery import Ended
-
-NO_SHELL = 27
-"""The interpreter, or a method, cannot be executed: a fault of the job that named it, else of the queue that did (O)."""
 
 
 class Fault(Enum):
@@ -45,11 +43,33 @@ _AFTER_JOB = Failure(Fault.QUEUE, Then.OVER)
 _LOST = Failure(Fault.HOST, Then.IF_IT_MAY)
 _NOBODYS = Failure(Fault.NOBODY, Then.OVER)
 
+_JOBS_CODES = (
+    failed.EARLY,
+    failed.ERROR_FILE,
+    failed.OPENING_FILES,
+    failed.NO_SHELL,
+    failed.CHANGING_DIRECTORY,
+    failed.APPLICATION_ERROR,
+    *(29, 31, 32, 33, 34, 35),
+)
+_QUEUES_CODES = (
+    failed.BEFORE_CONFIG,
+    failed.BEFORE_PID,
+    failed.PROCESSOR_SET,
+    failed.BEFORE_PROLOG,
+    failed.IN_PROLOG,
+    failed.BEFORE_PE_START,
+    failed.IN_PE_START,
+    failed.BEFORE_JOB,
+    failed.IN_EPILOG,
+    failed.ADDING_GROUP,
+    36,
+)
 FAILURES: dict[int, Failure] = {
-    **dict.fromkeys((1, 20, 26, NO_SHELL, 28, 29, 30, 31, 32, 33, 34, 35), _JOBS),
-    **dict.fromkeys((3, 4, 6, 7, 8, 9, 10, 11, 15, 36, 38), _QUEUES),
-    **dict.fromkeys((12, 13), _AFTER_JOB),
-    **dict.fromkeys((18, 19, 21), _LOST),
+    **dict.fromkeys(_JOBS_CODES, _JOBS),
+    **dict.fromkeys(_QUEUES_CODES, _QUEUES),
+    **dict.fromkeys((failed.BEFORE_PE_STOP, failed.IN_PE_STOP), _AFTER_JOB),
+    **dict.fromkeys((failed.SHEPHERD_ERROR, failed.HOST_CRASHED, failed.LOST), _LOST),
 }
 _METHODS_AFTER_JOB = ("pe_stop", "epilog")
 
@@ -60,6 +80,6 @@ def judge(report: Ended, by_queues_shell: bool) -> Failure:
     if report.fault and failure.fault is not Fault.NOBODY:
         over = failure.then is Then.OVER or report.method in _METHODS_AFTER_JOB
         return Failure(Fault(report.fault), Then.OVER if over else failure.then)
-    if report.failed == NO_SHELL and (report.method or by_queues_shell):
+    if report.failed == failed.NO_SHELL and (report.method or by_queues_shell):
         return replace(_QUEUES, then=Then.OVER if report.method == "pe_stop" else Then.AGAIN)
     return failure

@@ -12,10 +12,11 @@ from functools import partial
 
 import msgspec
 
-from daemons.qmaster.accounting import killed_record, record
+from daemons.qmaster.accounting import record
+from daemons.qmaster.decide.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.decide.failures import Fault, Then, judge
 from daemons.qmaster.decide.host_faults import fault_events
-from daemons.qmaster.decide.rerun import FAILED_LOST, FAILED_RESCHEDULED, may_rerun
+from daemons.qmaster.decide.rerun import may_rerun
 from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, lost_slave, slave_ended
 from daemons.qmaster.decide.strays import Standing, WasHere, adoption, standing, stray_events
 from daemons.qmaster.decision import Decision
@@ -31,6 +32,7 @@ from gridengine.delivery import (
     UsageReport,
     Verdict,
 )
+from gridengine.failed import LOST, MIGRATING, RESCHEDULED
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Stray
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
@@ -40,9 +42,6 @@ from gridengine.state.machines.slave import SlaveUsageReported
 from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskEnded, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
-
-FAILED_MIGRATING = 24
-"""The job was checkpointed and ended so that it can go on elsewhere (CK-4)."""
 
 
 class Outcome(Decision):
@@ -208,11 +207,9 @@ def _inventory(
 def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> None:
     """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
     if may_rerun(state, job, task) and not task.deleted_by:
-        outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
-        outcome.events.append(TaskRequeued(job.id, task.id, task.attempt, now))
+        outcome += requeued_without_host(state, job, task, now, LOST, abandoned=False)
     else:
-        outcome.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_LOST)))
-        outcome.events.append(TaskEnded(job.id, task.id, task.attempt, now, 137, FAILED_LOST))
+        outcome += ended_without_host(state, job, task, now, LOST, abandoned=False)
 
 
 def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
@@ -250,8 +247,8 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
         requeued = TaskRequeued(*try_of(report.key), now, mishap=report.reason)
         outcome.events += [*fault_events(state, host, report.host_faults), requeued]
-    elif task.rescheduling or report.failed in (FAILED_MIGRATING, FAILED_RESCHEDULED):
-        failed = FAILED_RESCHEDULED if task.rescheduling else report.failed
+    elif task.rescheduling or report.failed in (MIGRATING, RESCHEDULED):
+        failed = RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
         outcome.events.append(TaskRequeued(*try_of(report.key), now, behind=behind))

@@ -7,17 +7,12 @@ queue_conf(5) rerun, checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA
 
 from __future__ import annotations
 
-from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.decision import Decision
+from gridengine.failed import LOST, RESCHEDULED
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
-from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.state import State
-
-FAILED_LOST = 21
-"""The host no longer knows the job: it was booted or its spool was lost."""
-FAILED_RESCHEDULED = 25
-"""The job (or a method) ended with exit status 99, or was pushed back; it runs again (EX-2)."""
 
 
 def why_not(state: State, job: Job, task: Task) -> str:
@@ -74,8 +69,6 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
         if task.deleted_by or task.host != host and not parameters.enable_reschedule_slave:
             continue
         if not why_not(state, job, task):
-            decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
-            decision.events.append(TaskRequeued(job_id, task_id, task.attempt, now, abandoned=True))
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED)
         elif parameters.enable_reschedule_kill and job.kind == "batch":
-            decision.accounting.append((job_id, task_id, killed_record(state, job, task, now, FAILED_LOST)))
-            decision.events.append(TaskEnded(job_id, task_id, task.attempt, now, 137, FAILED_LOST, abandoned=True))
+            decision += ended_without_host(state, job, task, now, LOST)

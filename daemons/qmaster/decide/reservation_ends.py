@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from daemons.qmaster.accounting import killed_record
-from daemons.qmaster.decide.deletion import FAILED_FORCED
+from daemons.qmaster.decide.ends import ended_without_host
 from daemons.qmaster.decision import Decision
+from gridengine.failed import ENFORCED
 from gridengine.ranges import Ranges
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved
-from gridengine.state.machines.task import TaskDeletionRequested, TaskEnded
+from gridengine.state.machines.task import TaskDeletionRequested
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
@@ -46,9 +46,7 @@ def end_reservation(
             if task.status == "pending":
                 continue
             if force:
-                decision.events.append(TaskEnded(job_id, task.id, task.attempt, now, 137, FAILED_FORCED, abandoned=True))
-                record = killed_record(state, job, task, now, FAILED_FORCED)
-                decision.accounting.append((job_id, task.id, record))
+                decision += ended_without_host(state, job, task, now, ENFORCED)
                 continue
             waiting = True
             if not task.deleted_by:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from daemons.qmaster.accounting import slave_record
 from daemons.qmaster.decision import Decision, World
 from gridengine.delivery import Ended
+from gridengine.failed import LOST
 from gridengine.gdi.requests import Caller, StartSlave
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
@@ -18,7 +19,6 @@ from gridengine.state.touched import Touched
 
 SLAVE_KEY = 4
 """Numbers in the key of a slave task; that of its master lacks the last."""
-FAILED_LOST = 21
 
 
 def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:
@@ -95,7 +95,7 @@ def lost_slave(state: State, key: TaskKey, now: float, decision: Decision) -> No
     """The slave task is no longer known to its host."""
     slave = live_slave(state, key)
     if slave is not None:
-        lost = Ended(key, FAILED_LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
+        lost = Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
         slave_ended(state, lost, decision)
 
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daemons.qmaster.accounting import killed_record
+from daemons.qmaster.decide.ends import requeued_without_host
 from daemons.qmaster.decide.reports import goes_behind
-from daemons.qmaster.decide.rerun import FAILED_RESCHEDULED, why_not
+from daemons.qmaster.decide.rerun import why_not
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
 from gridengine.errors import SyntaxFault
+from gridengine.failed import RESCHEDULED
 from gridengine.gdi.requests import Caller, ChangeStates
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged
-from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued, TaskReschedulingRequested, TaskSuspensionChanged
+from gridengine.state.machines.task import TaskErrorCleared, TaskReschedulingRequested, TaskSuspensionChanged
 from gridengine.state.state import State
 
 TaskId = tuple[int, int]
@@ -71,9 +72,8 @@ def _take_back(state: State, now: float, pushed: Iterable[TaskId], decision: Dec
         job = state.jobs[job_id]
         task = job.tasks[task_id]
         if not state.hosts[task.host].up:
-            decision.accounting.append((job.id, task.id, killed_record(state, job, task, now, FAILED_RESCHEDULED)))
             behind = goes_behind(state, job)
-            decision.events.append(TaskRequeued(job.id, task.id, task.attempt, now, behind=behind, abandoned=True))
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED, behind=behind)
 
 
 def _change_instance(

@@ -1,0 +1,77 @@
+"""`failed` of a task: at which step it went wrong, as a number and as people read it.
+
+The one home of these codes: the shepherd tells them, the execd and the qmaster add their own, `decide.failures` judges
+them, accounting keeps them and clients print them. Source: sge_status(5); the texts are those of 8.1.9's qacct.
+"""
+
+EARLY = 1
+BEFORE_CONFIG = 3
+BEFORE_PID = 4
+PROCESSOR_SET = 6
+BEFORE_PROLOG = 7
+IN_PROLOG = 8
+BEFORE_PE_START = 9
+IN_PE_START = 10
+BEFORE_JOB = 11
+BEFORE_PE_STOP = 12
+IN_PE_STOP = 13
+BEFORE_EPILOG = 14
+IN_EPILOG = 15
+SHEPHERD_ERROR = 18
+#: the shepherd left no `exit`: its host crashed
+HOST_CRASHED = 19
+ERROR_FILE = 20
+#: the host does not know the task any more: it was booted, or its spool was lost
+LOST = 21
+#: the job was checkpointed and ended, so that it can go on elsewhere (CK-4)
+MIGRATING = 24
+#: job or method ended with exit status 99, or a person pushed the task back: it runs again (EX-2)
+RESCHEDULED = 25
+OPENING_FILES = 26
+#: the interpreter, or a method, cannot be executed
+NO_SHELL = 27
+CHANGING_DIRECTORY = 28
+APPLICATION_ERROR = 30
+#: the qmaster or a limit ended it: h_rt, h_cpu, h_vmem, a forced deletion, a predecessor that failed
+ENFORCED = 37
+ADDING_GROUP = 38
+#: the job itself died of a signal
+AFTER_JOB = 100
+
+TEXTS = {
+    EARLY: "assumedly before job",
+    BEFORE_CONFIG: "before writing config",
+    BEFORE_PID: "before writing PID",
+    PROCESSOR_SET: "setting processor set",
+    BEFORE_PROLOG: "before prolog",
+    IN_PROLOG: "in prolog",
+    BEFORE_PE_START: "before pestart",
+    IN_PE_START: "in pestart",
+    BEFORE_JOB: "before job",
+    BEFORE_PE_STOP: "before pestop",
+    IN_PE_STOP: "in pestop",
+    BEFORE_EPILOG: "before epilog",
+    IN_EPILOG: "in epilog",
+    16: "releasing processor set",
+    17: "through signal",
+    SHEPHERD_ERROR: "shepherd returned error",
+    HOST_CRASHED: "before writing exit_status",
+    ERROR_FILE: "found unexpected error file",
+    LOST: "in recognizing job",
+    MIGRATING: "migrating",
+    RESCHEDULED: "rescheduling",
+    OPENING_FILES: "opening input/output file",
+    NO_SHELL: "searching requested shell",
+    CHANGING_DIRECTORY: "changing into working directory",
+    29: "AFS setup",
+    APPLICATION_ERROR: "application error returned",
+    31: "accessing sgepasswd file",
+    32: "entry is missing in password file",
+    33: "wrong password",
+    34: "communicating with Grid Engine Helper Service",
+    35: "before job in Grid Engine Helper Service",
+    36: "checking configured daemons",
+    ENFORCED: "qmaster enforced h_rt, h_cpu, or h_vmem limit",
+    ADDING_GROUP: "adding supplementary group",
+    AFTER_JOB: "assumedly after job",
+}
