@@ -1,7 +1,7 @@
-"""One task as its shepherd carries it out: the steps of its plan, watching over the processes, what `exit` will say.
+"""One task as its shepherd carries it out: the steps of its plan, what the execd commands meanwhile, what `exit` will say.
 
 It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. It does nothing while
-the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`.
+the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Collection
 from pathlib import Path
 
 from gridengine.failed import EARLY, SHEPHERD_ERROR
-from shepherd import containment, control, plan, preparation, process, process_tree, session, task_files
+from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.config import TaskConfig, with_tmpdir
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.methods import MethodError
 from shepherd.outcome import AFTERWARDS, CLEAN, Ended, Outcome
-from shepherd.usage import JobUsage, io_bytes
+from shepherd.processes import Processes
 
 COMMAND_SIGNAL = signal.SIGRTMIN
 _WAITED_FOR = {signal.SIGCHLD, COMMAND_SIGNAL, signal.SIGTERM}
@@ -29,7 +28,6 @@ _ENDING_COMMANDS = ("terminate", "kill")
 _END = "end"  # of an operator: as `terminate`, but of a method after the job, too
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
 _LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
-_PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
 
 
 def pause_s(deadline: float, now: float) -> float:
@@ -47,14 +45,12 @@ class TaskRun:
         plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
-        self._usage = JobUsage()
-        self._containment = containment.Containment([], None)
+        self._processes = Processes(trace, self._child_ended)
+        self._usage = self._processes.usage
         self._started: process.Started | None = None
         self._current: plan.Run | None = None
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
-        self._not_job: set[int] = set()  # processes of methods, whose trees are not the job's
-        self._job_pid = 0
         self._start_time = 0.0
         self._end_time = 0.0
         self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
@@ -76,8 +72,7 @@ class TaskRun:
                     planned = self._config
                     steps = plan.plan(planned)
         finally:
-            self._not_job.clear()
-            self._end_all(self._not_job)
+            self._processes.end_all()
             self._release()
         return {
             "failed": self._outcome.failed,
@@ -103,7 +98,7 @@ class TaskRun:
     def _broken(self, reason: str) -> None:
         """A step came to no end. Nothing of the job is left running; how it ended and what it used stay, if it has ended."""
         process_tree.kill_tree(os.getpid(), () if self._session is None else (self._session.pid,))
-        self._current = None
+        self._current, self._processes.awaited = None, 0
         if self._job_over:
             self._trace(reason)
             return
@@ -114,7 +109,7 @@ class TaskRun:
 
     def _release(self) -> None:
         try:
-            self._containment.release(self._directory)
+            self._processes.containment.release(self._directory)
         except OSError as error:
             self._trace(f"can't give back what held the job's processes together: {error}")
 
@@ -122,7 +117,7 @@ class TaskRun:
         """Raises Unprepared."""
         match step:
             case plan.Contain():
-                self._containment = preparation.contain(self._directory, step)
+                self._processes.containment = preparation.contain(self._directory, step)
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
@@ -155,8 +150,8 @@ class TaskRun:
             self._fail(step.name, step.before, f"{step.name}: {step.error}")
             return
         is_job = step.name == "job"
-        if is_job and self._reap():
-            self._not_job.update(process_tree.children(os.getpid()))  # daemons of pe_start outlive the job
+        if is_job and self._processes.reap():
+            self._processes.spare_children()
         if self._control.why and step.name not in AFTERWARDS:
             self._ended(step, Ended(128 + signal.SIGKILL, signal.SIGKILL))
             return
@@ -164,21 +159,23 @@ class TaskRun:
         self._started = self._start(step)
         if self._started is None:
             return
+        self._processes.awaited = self._started.pid
         if is_job:
             self._job_started(self._started.pid)
         else:
-            self._not_job.add(self._started.pid)
+            self._processes.not_job.add(self._started.pid)
             if self._control.suspended:
-                self._signal(signal.SIGSTOP)
+                self._processes.signal(signal.SIGSTOP)
         self._until, self._late = None if step.timeout_s is None else time.monotonic() + step.timeout_s, ""
         while self._current_status is None:
             self._wait()
         self._current = self._until = None
+        self._processes.awaited = 0
         self._ended(step, self._how_ended(self._current_status))
 
     def _start(self, step: plan.Run) -> process.Started | None:
-        config = self._config
-        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, self._containment, self._session)
+        config, held_by = self._config, self._processes.containment
+        around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
         if step.name == "epilog":
             extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
@@ -193,7 +190,7 @@ class TaskRun:
     def _job_started(self, pid: int) -> None:
         if self._session is not None:
             self._session.job_started()
-        self._job_pid = pid
+        self._processes.job_pid = pid
         self._start_time, self._since = time.time(), time.monotonic()
         self._usage.began(self._since)
         task_files.write_process(self._directory / task_files.JOB_PID, pid)
@@ -218,7 +215,7 @@ class TaskRun:
                 self._start_time = 0.0  # as in 8.1.9, a job that did not reach its program has no start time
             elif self._start_time:
                 self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
-            if ended.exit_status and self._containment.oom_kills():
+            if ended.exit_status and self._processes.containment.oom_kills():
                 self._control.out_of_memory()
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
             if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
@@ -247,10 +244,10 @@ class TaskRun:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:
             self._act(self._control.command("kill", time.monotonic()))
-        self._reap()
+        self._processes.reap()
         if deadline is not None and self._current_status is None:
             if self._usage.due(time.monotonic()):
-                self._measure()
+                self._processes.measure()
             self._act(self._control.due(time.monotonic()))
         if self._until is not None and time.monotonic() >= self._until:
             self._give_up()
@@ -261,30 +258,17 @@ class TaskRun:
         if self._current is not None:
             self._late = task_files.stamped(f"{self._current.name} took longer than {self._current.timeout_s} s")
             self._trace(self._late)
-            self._kill()
+            self._processes.kill()
         elif self._session is not None:
             self._trace("the client of the session does not take the end of its job")
             self._session.kill()
 
-    def _reap(self) -> bool:
-        """Collect all ended children; what a process of the job used is added up. False: no child is left, ended or not."""
-        while True:
-            try:
-                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                return False
-            if ended is None:
-                return True
-            io = 0 if ended.si_pid in self._not_job else io_bytes(ended.si_pid)
-            pid, status, rusage = os.wait4(ended.si_pid, 0)
-            if self._session is not None and pid == self._session.pid:
-                self._session_ended(os.waitstatus_to_exitcode(status))
-            if self._started is not None and pid == self._started.pid:
-                self._current_status = status
-            if self._job_pid and pid not in self._not_job:
-                self._usage.reaped(rusage, io)
-            self._not_job.discard(pid)
-            self._checkpoints.ended(pid, status, self._job_pid)
+    def _child_ended(self, pid: int, status: int) -> None:
+        if self._session is not None and pid == self._session.pid:
+            self._session_ended(os.waitstatus_to_exitcode(status))
+        if self._started is not None and pid == self._started.pid:
+            self._current_status = status
+        self._checkpoints.ended(pid, status, self._processes.job_pid)
 
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
@@ -307,7 +291,7 @@ class TaskRun:
         except OSError as error:
             self._fail(plan.PREPARATION, EARLY, f"can't make the streams of the session: {error.strerror}")
             return
-        self._not_job.add(self._session.pid)
+        self._processes.not_job.add(self._session.pid)
         self._trace(f"session is process {self._session.pid}")
 
     def _close_session(self) -> None:
@@ -319,19 +303,10 @@ class TaskRun:
         self._session.finish(outcome.exit_status, outcome.failed, outcome.reason, linger=not self._control.why)
         if self._config.slave and self._control.why:
             self._session.kill()  # its client is of the same job, and ends with it
-        self._until = self._end_of_session()
+        self._until = session.closing_deadline(self._config, self._since, time.monotonic())
         while not self._session.over:
             self._wait()
         self._session = self._until = None
-
-    def _end_of_session(self) -> float | None:
-        """Until when a client may take the end of its job, by the monotonic clock. The owner can stop its process."""
-        now, config = time.monotonic(), self._config
-        ends = [] if config.method_timeout_s is None else [now + config.method_timeout_s]
-        h_rt = config.limits.get("h_rt")
-        if h_rt is not None:
-            ends.append(max(now, self._since + h_rt) + config.session_grace_s)
-        return min(ends, default=None)
 
     def _session_ended(self, status: int) -> None:
         assert self._session is not None
@@ -347,62 +322,35 @@ class TaskRun:
         for action in actions:
             match action:
                 case control.Signal(number):
-                    self._signal(number)
+                    self._processes.signal(number)
                 case control.Kill(why):
                     self._trace(why)
-                    self._kill()
+                    self._processes.kill()
                 case control.RunMethod(name):
                     self._run_method(name)
                 case control.Renice(nice):
-                    self._renice(nice)
+                    self._processes.renice(nice)
                 case control.WriteUsage():
-                    self._measure()
+                    self._processes.measure()
                     task_files.write_usage(self._directory, self._usage.online())
                 case control.Measure():
-                    self._measure()
-                    vmem = self._containment.memory_bytes() if self._config.memory_by_cgroup else None
+                    self._processes.measure()
+                    vmem = self._processes.containment.memory_bytes() if self._config.memory_by_cgroup else None
                     vmem = self._usage.vmem if vmem is None else vmem
-                    self._act(self._control.measured(self._usage.cpu_s, vmem, self._containment.oom_kills()))
+                    self._act(self._control.measured(self._usage.cpu_s, vmem, self._processes.containment.oom_kills()))
                 case control.Note(text):
                     self._trace(text)
-
-    def _others(self) -> set[int]:
-        """Roots of the trees that are not the job's; a method that is waited for takes the job's place."""
-        current = self._started.pid if self._started is not None and self._current is not None else 0
-        return self._not_job - {current}
-
-    def _signal(self, number: int) -> None:
-        count = process_tree.signal_tree(os.getpid(), number, self._others())
-        self._trace(f"signal {number} to {count} processes")
-
-    def _kill(self) -> None:
-        if self._current is not None and self._current.name == "job":
-            self._containment.kill()
-        process_tree.kill_tree(os.getpid(), self._others())
-
-    def _renice(self, nice: int) -> None:
-        """Give the job's processes a nice value; those that they start later inherit it."""
-        if self._current is None or self._current.name != "job":
-            return
-        count = process_tree.renice(process_tree.descendants(os.getpid(), self._not_job), nice)
-        self._trace(f"nice value {nice} for {count} processes")
-
-    def _measure(self) -> None:
-        if self._current is None or self._current.name != "job":
-            return
-        pids = process_tree.descendants(os.getpid(), self._not_job)
-        self._usage.sample(pids, time.monotonic(), self._containment.cpu_seconds())
 
     def _run_method(self, name: str) -> None:
         """Start a suspend, resume or terminate command; nobody waits for it, and its exit status says nothing. Or one of
         the checkpointing interface, one of a kind at a time."""
         method = self._control.method(name)
-        if method is None or self._current is None or self._current.name != "job":
+        if method is None or not self._processes.job_runs:
             return
         if self._checkpoints.busy(name):
             self._trace(f"{name} is still at work")
             return
-        variables = self._config.variables | {"job_pid": str(self._job_pid)}
+        variables = self._config.variables | {"job_pid": str(self._processes.job_pid)}
         try:
             step = plan.control_method_step(self._config, name, method, variables)
         except MethodError as error:
@@ -412,7 +360,7 @@ class TaskRun:
         method_started = self._start(step)
         self._started = job
         if method_started is not None:
-            self._not_job.add(method_started.pid)
+            self._processes.not_job.add(method_started.pid)
             method_started.forget()
             self._checkpoints.started(name, method_started.pid)
 
@@ -426,14 +374,14 @@ class TaskRun:
                 self._read_commands()
                 if self._control.why:
                     return
-            self._reap()
+            self._processes.reap()
 
     def _clean(self, text: str) -> None:
         """clean_command, for a job that has run and does not run again; its outcome says nothing (CK-2)."""
-        if not self._job_pid or self._outcome.runs_again:
+        if not self._processes.job_pid or self._outcome.runs_again:
             return
         try:
-            step = clean_step(self._config, text, self._job_pid)
+            step = clean_step(self._config, text, self._processes.job_pid)
         except MethodError as error:
             self._trace(f"{CLEAN}: {error}")
             return
@@ -442,17 +390,5 @@ class TaskRun:
     def _sweep(self) -> None:
         """End what the job has left behind (EX-7), and collect it; also a command that was to save it, for then it is
         deleted: nothing may be added any more to what clean_command removes (CK-2)."""
-        if self._job_pid:
-            self._containment.kill()
-            self._end_all(self._not_job - self._checkpoints.pids)
-            self._usage.cpu_s = max(self._usage.cpu_s, self._containment.cpu_seconds() or 0.0)
-
-    def _end_all(self, spared: Collection[int]) -> None:
-        """Kill all processes but the trees of `spared`, and wait until they are gone, though not for ever."""
-        until = time.monotonic() + _PATIENCE_S
-        while self._reap() and not all(pid in spared for pid in process_tree.children(os.getpid())):
-            left_s = until - time.monotonic()
-            if left_s <= 0:
-                return
-            process_tree.kill_tree(os.getpid(), spared)
-            signal.sigtimedwait({signal.SIGCHLD}, min(left_s, _ROUND_S))
+        if self._processes.job_pid:
+            self._processes.sweep(self._checkpoints.pids)

@@ -84,6 +84,16 @@ class Session:
             os.kill(self.pid, signal.SIGKILL)
 
 
+def closing_deadline(config: TaskConfig, began: float, now: float) -> float | None:
+    """Until when a client may take the end of its job, None for ever: the owner can stop the client's process. `began`: when
+    the job did; all by the monotonic clock, s."""
+    ends = [] if config.method_timeout_s is None else [now + config.method_timeout_s]
+    h_rt = config.limits.get("h_rt")
+    if h_rt is not None:
+        ends.append(max(now, began + h_rt) + config.session_grace_s)
+    return min(ends, default=None)
+
+
 def start(directory: Path, config: TaskConfig, owner: Identity) -> Session:
     """Make the streams and the socket, and fork the session process. Raises OSError."""
     if config.remote_daemon is not None:

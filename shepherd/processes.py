@@ -1,0 +1,106 @@
+"""The processes below a shepherd: which are the job's, collecting, signalling, measuring and killing them.
+
+Owns the system calls of that for `run`, which says when. The shepherd is their subreaper: all that its children leave
+behind becomes its child.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Collection
+
+from shepherd import process_tree
+from shepherd.containment import Containment
+from shepherd.task_files import Trace
+from shepherd.usage import JobUsage, io_bytes
+
+_PATIENCE_S, _ROUND_S = 10.0, 1.0  # how long killed processes may take to disappear; until they are killed again
+
+
+class Processes:
+    """`usage`: of the job. `containment`: what holds its processes together. `ended`: called with process id and status
+    of each child that is collected.
+
+    `job_pid`: process of the job, 0 before it was started. `awaited`: the process whose end is waited for, of the job or
+    of a method, else 0. `not_job`: processes of methods and of the session, whose trees are not the job's.
+    """
+
+    def __init__(self, trace: Trace, ended: Callable[[int, int], None]) -> None:
+        self.usage = JobUsage()
+        self.containment = Containment([], None)
+        self.job_pid = self.awaited = 0
+        self.not_job: set[int] = set()
+        self._trace, self._ended = trace, ended
+
+    @property
+    def job_runs(self) -> bool:
+        """Whether the job itself is what is waited for."""
+        return self.awaited != 0 and self.awaited == self.job_pid
+
+    def reap(self) -> bool:
+        """Collect all ended children; what a process of the job used is added up. False: no child is left, ended or not."""
+        while True:
+            try:
+                ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            except ChildProcessError:
+                return False
+            if ended is None:
+                return True
+            io = 0 if ended.si_pid in self.not_job else io_bytes(ended.si_pid)
+            pid, status, rusage = os.wait4(ended.si_pid, 0)
+            self._ended(pid, status)
+            if self.job_pid and pid not in self.not_job:
+                self.usage.reaped(rusage, io)
+            self.not_job.discard(pid)
+
+    def spare_children(self) -> None:
+        """What runs now is not the job's: daemons of pe_start outlive it."""
+        self.not_job.update(process_tree.children(os.getpid()))
+
+    def signal(self, number: int) -> None:
+        count = process_tree.signal_tree(os.getpid(), number, self._others())
+        self._trace(f"signal {number} to {count} processes")
+
+    def kill(self) -> None:
+        if self.job_runs:
+            self.containment.kill()
+        process_tree.kill_tree(os.getpid(), self._others())
+
+    def renice(self, nice: int) -> None:
+        """Give the job's processes a nice value; those that they start later inherit it."""
+        if self.job_runs:
+            count = process_tree.renice(process_tree.descendants(os.getpid(), self.not_job), nice)
+            self._trace(f"nice value {nice} for {count} processes")
+
+    def measure(self) -> None:
+        """Take a sample of what the job uses."""
+        if self.job_runs:
+            pids = process_tree.descendants(os.getpid(), self.not_job)
+            self.usage.sample(pids, time.monotonic(), self.containment.cpu_seconds())
+
+    def sweep(self, spared: Collection[int]) -> None:
+        """End what the job has left behind (EX-7), and collect it, but for the methods of `spared`."""
+        self.containment.kill()
+        self._end_all(self.not_job.difference(spared))
+        self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
+
+    def end_all(self) -> None:
+        """End every process below the shepherd."""
+        self.not_job.clear()
+        self._end_all(self.not_job)
+
+    def _end_all(self, spared: Collection[int]) -> None:
+        """Kill all processes but the trees of `spared`, and wait until they are gone, though not for ever."""
+        until = time.monotonic() + _PATIENCE_S
+        while self.reap() and not all(pid in spared for pid in process_tree.children(os.getpid())):
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return
+            process_tree.kill_tree(os.getpid(), spared)
+            signal.sigtimedwait({signal.SIGCHLD}, min(left_s, _ROUND_S))
+
+    def _others(self) -> set[int]:
+        """Roots of the trees that are not the job's; a method that is waited for takes the job's place."""
+        return self.not_job - {self.awaited}
