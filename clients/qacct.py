@@ -7,7 +7,7 @@ import sys
 import time
 
 from clients import program
-from gridengine.accounting import parse_line, record_filter
+from gridengine.accounting import AccountingRecord, instance_of, parse_line, record_filter
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     Fields = dict[str, Any]
-    Records = list[list[str]]
+    Records = list[AccountingRecord]
 
 _DAY_S = 86400
 #: fields that are no criteria of records
@@ -81,12 +81,11 @@ def _resolve_requests(fields: "Fields", wanted: "Fields") -> int:
     wanted["instances"] = _instances({"requests": fields["requests"]})
     known = frozenset(_instances({}))
     records = _from_file(fields["file"], {}) if "file" in fields else _from_qmaster({})
-    return sum(1 for record in records or () if f"{record[0]}@{record[1]}" not in known)
+    return sum(1 for record in records or () if instance_of(record) not in known)
 
 
 def _from_qmaster(wanted: "Fields") -> "Records":
-    found: Records = program.read("accounting", wanted)["records"]
-    return found
+    return [AccountingRecord(fields) for fields in program.read("accounting", wanted)["records"]]
 
 
 def _from_file(path: str, wanted: "Fields") -> "Records | None":
@@ -128,7 +127,7 @@ def _show_records(fields: "Fields", records: "Records") -> int:
         if not records:
             program.complain(f"error: job name {job} not found")
         return 0 if records else 1
-    missing = [number for number in ids if number not in {record[5] for record in records}]
+    missing = [number for number in ids if number not in {record.job_number for record in records}]
     for number in missing:
         program.complain(f"error: job id {number} not found")
     return 1 if missing else 0

@@ -4,6 +4,8 @@ Owns names and order of the fields (sge_accounting(5), AC-1) and the filter of q
 for clients. Called by qacct for files and by the qmaster for its index, so that both filter alike, and for letters.
 """
 
+from _operator import itemgetter  # the C part alone, as commands pay for every import
+
 from gridengine.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -11,16 +13,88 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-FIELDS = (
-    "qname hostname group owner job_name job_number account priority submission_time start_time end_time failed "
-    "exit_status ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt "
-    "ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw project department granted_pe "
-    "slots task_number cpu mem io category iow pe_taskid maxvmem arid ar_sub_time"
-).split()
-#: how many fields a line has; a record of the index may have one more: what was said of the job and only travels
-#: (`gridengine.field_names.LABELLED`), as a JSON object by field
+    Test = Callable[["AccountingRecord"], bool]
+
+class AccountingRecord(tuple[str, ...]):
+    """The fields of a line, by name; texts, as the file has them. Numbers may have a fraction; times are epoch s, `mem` is
+    GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as getrusage(2) has it. NONE: no such thing.
+
+    A record of the index may have one text more: what was said of the job and only travels
+    (`gridengine.field_names.LABELLED`), as a JSON object by field. Source: sge_accounting(5), AC-1.
+    """
+
+    # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request
+    __slots__ = ()
+
+    qname: str
+    hostname: str
+    group: str
+    owner: str
+    job_name: str
+    job_number: str
+    account: str
+    priority: str
+    submission_time: str
+    start_time: str
+    end_time: str
+    failed: str
+    exit_status: str
+    ru_wallclock: str
+    ru_utime: str
+    ru_stime: str
+    ru_maxrss: str
+    ru_ixrss: str
+    ru_ismrss: str
+    ru_idrss: str
+    ru_isrss: str
+    ru_minflt: str
+    ru_majflt: str
+    ru_nswap: str
+    ru_inblock: str
+    ru_oublock: str
+    ru_msgsnd: str
+    ru_msgrcv: str
+    ru_nsignals: str
+    ru_nvcsw: str
+    ru_nivcsw: str
+    project: str
+    department: str
+    granted_pe: str
+    slots: str
+    task_number: str
+    cpu: str
+    mem: str
+    io: str
+    category: str
+    iow: str
+    pe_taskid: str
+    maxvmem: str
+    arid: str
+    ar_sub_time: str
+
+    def replace(self, **fields: str) -> "AccountingRecord":
+        """The record with other texts in these fields."""
+        known = dict(zip(FIELDS, self, strict=False)) | fields
+        return AccountingRecord([*(known[name] for name in FIELDS), *self[WIDTH:]])
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """What a record of the index has beyond the fields of a line, by the label that people see."""
+        if len(self) <= WIDTH:
+            return {}
+        import json
+
+        said = json.loads(self[WIDTH])
+        return {field.label: said[field.name] for field in LABELLED if said.get(field.name)}
+
+
+FIELDS = tuple(AccountingRecord.__annotations__)
+#: how many fields a line has
 WIDTH = len(FIELDS)
-POSITION = {name: position for position, name in enumerate(FIELDS)}
+for _position, _name in enumerate(FIELDS):
+    setattr(AccountingRecord, _name, property(itemgetter(_position)))
+#: how many the oldest files have
+_LEAST = FIELDS.index("category")
 _MISSING = {"arid": "0", "ar_sub_time": "0", "pe_taskid": "NONE"}
 
 #: fields that are compared as they are, by their names in the filter
@@ -35,76 +109,71 @@ _PLAIN = {
 }
 
 
-def notes(record: list[str]) -> dict[str, str]:
-    """What a record of the index has beyond the fields of a line, by the label that people see."""
-    if len(record) <= WIDTH:
-        return {}
-    import json
-
-    said = json.loads(record[WIDTH])
-    return {field.label: said[field.name] for field in LABELLED if said.get(field.name)}
-
-
-def parse_line(line: str) -> "list[str] | None":
-    """The fields of a line of the file; None for comments and empty lines. Older files lack fields (QA-5)."""
+def parse_line(line: str) -> AccountingRecord | None:
+    """The record of a line of the file; None for comments and empty lines. Older files lack fields (QA-5)."""
     if line[:1] == "#" or len(line.strip()) < 2:
         return None
     values = line.rstrip("\n").split(":")
-    if len(values) < POSITION["category"]:
+    if len(values) < _LEAST:
         return None
-    return values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]]
+    return AccountingRecord(values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]])
 
 
-def record_filter(wanted: "dict[str, Any]") -> "Callable[[list[str]], bool]":
+def record_filter(wanted: "dict[str, Any]") -> "Test":
     """Whether a record is meant. Fields of `wanted`, all optional, "" for any value:
 
     job (id, name or pattern), tasks (ranges), owner, account, project, department, pe, slots, ar, group (name), host,
     queue (expressions without host groups), begin and end (epoch s, of the start or with by_end of the end),
     master_only (no slave tasks), instances (names of queue instances). Raises SyntaxFault.
     """
-    tests: list[Callable[[list[str]], bool]] = []
+    tests: list[Test] = []
     for name, field in _PLAIN.items():
         if wanted.get(name):
-            tests.append(_equals(POSITION[field], str(wanted[name])))
+            tests.append(_equals(field, str(wanted[name])))
     if wanted.get("group"):
-        tests.append(_equals(POSITION["group"], wanted["group"]))
+        tests.append(_equals("group", wanted["group"]))
     if wanted.get("host"):
         host = wanted["host"].lower()
-        tests.append(lambda record: record[1].lower() == host)
+        tests.append(lambda record: record.hostname.lower() == host)
     if wanted.get("job"):
         tests.append(_job_test(wanted["job"]))
     if wanted.get("tasks"):
         from gridengine.ranges import Ranges
 
-        tasks, position = Ranges.parse(wanted["tasks"]), POSITION["task_number"]
-        tests.append(lambda record: int(record[position]) in tasks)
+        tasks = Ranges.parse(wanted["tasks"])
+        tests.append(lambda record: int(record.task_number) in tasks)
     if wanted.get("queue"):
         from gridengine.syntax.queue_expression import QueueExpressions
 
         expressions = QueueExpressions.parse(wanted["queue"])
-        tests.append(lambda record: expressions.matches(record[0], record[1], ()))
+        tests.append(lambda record: expressions.matches(record.qname, record.hostname, ()))
     if wanted.get("begin") or wanted.get("end"):
-        position = POSITION["end_time" if wanted.get("by_end") else "start_time"]
+        moment = itemgetter(FIELDS.index("end_time" if wanted.get("by_end") else "start_time"))
         begin, end = wanted.get("begin") or 0, wanted.get("end") or float("inf")
-        tests.append(lambda record: begin <= float(record[position]) <= end)
+        tests.append(lambda record: begin <= float(moment(record)) <= end)
     if wanted.get("master_only"):
-        tests.append(_equals(POSITION["pe_taskid"], "NONE"))
+        tests.append(_equals("pe_taskid", "NONE"))
     if wanted.get("instances") is not None:
         instances = frozenset(wanted["instances"])
-        tests.append(lambda record: f"{record[0]}@{record[1]}" in instances)
+        tests.append(lambda record: instance_of(record) in instances)
     return lambda record: all(test(record) for test in tests)
 
 
-def _equals(position: int, value: str) -> "Callable[[list[str]], bool]":
+def instance_of(record: AccountingRecord) -> str:
+    """The queue instance that the task ran in."""
+    return f"{record.qname}@{record.hostname}"
+
+
+def _equals(field: str, value: str) -> "Test":
+    position = FIELDS.index(field)
     return lambda record: record[position] == value
 
 
-def _job_test(job: str) -> "Callable[[list[str]], bool]":
-    number, name = POSITION["job_number"], POSITION["job_name"]
+def _job_test(job: str) -> "Test":
     ids = frozenset(part for part in job.split(",") if part.isdecimal())
     if ids:
-        return lambda record: record[number] in ids
+        return lambda record: record.job_number in ids
     from gridengine.syntax.wildcard import compile_expression
 
     matches = compile_expression(job)
-    return lambda record: matches(record[name])
+    return lambda record: matches(record.job_name)

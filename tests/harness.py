@@ -17,6 +17,7 @@ from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
+from gridengine.accounting import AccountingRecord
 from gridengine.config import KINDS
 from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Origin, Renice, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
@@ -207,5 +208,5 @@ class Cell:
         task = self.state.task(job_id, task_id)
         return [(grant.instance, grant.slots) for grant in task.granted] if task else []
 
-    def records(self, job_id: int) -> list[list[str]]:
-        return [fields for _, fields in self.master.spool.accounting([job_id])]
+    def records(self, job_id: int) -> list[AccountingRecord]:
+        return [record for _, record in self.master.spool.accounting([job_id])]

@@ -6,7 +6,7 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
 from gridengine import failed
-from gridengine.accounting import POSITION, notes
+from gridengine.accounting import FIELDS, AccountingRecord
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -57,11 +57,11 @@ _LINES = (
 )
 
 
-def full_record(record: list[str]) -> str:
+def full_record(record: AccountingRecord) -> str:
     """A record as -j prints it, its rule in front."""
-    fields = printable(record)
-    lines = [f"{label:<12} {_value(fields[POSITION[field]], kind)}\n" for label, field, kind in _LINES]
-    lines += [f"{label:<12} {text}\n" for label, text in printable(notes(record)).items()]
+    fields = dict(zip(FIELDS, printable(list(record)), strict=False))
+    lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in _LINES]
+    lines += [f"{label:<12} {text}\n" for label, text in printable(record.notes).items()]
     return _RULE + "".join(lines)
 
 
@@ -121,7 +121,7 @@ _TITLES = "{:>13} {:>13} {:>13} {:>13} {:>18} {:>18} {:>18}".format(*"WALLCLOCK 
 _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 
-def totals(records: "list[list[str]]", fields: "dict[str, Any]") -> "Iterator[str]":
+def totals(records: "list[AccountingRecord]", fields: "dict[str, Any]") -> "Iterator[str]":
     """The table of sums, a row for each combination of what the options group by (QA-1, QA-2)."""
     groups, sums = _summed(records, fields)
     if not groups:
@@ -141,23 +141,22 @@ def totals(records: "list[list[str]]", fields: "dict[str, Any]") -> "Iterator[st
 
 
 def _summed(
-    records: "list[list[str]]", fields: "dict[str, Any]"
+    records: "list[AccountingRecord]", fields: "dict[str, Any]"
 ) -> "tuple[list[tuple[str, str, str, bool]], dict[tuple[str, ...], list[float]]]":
     """The columns that records are grouped by, and the sums for each of their values."""
     groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and fields.get("queue"))]
-    positions = [POSITION[field] for _, _, field, _ in groups]
     sums: dict[tuple[str, ...], list[float]] = {}
     for record in records:
-        key = tuple(record[position] for position in positions)
+        key = tuple(getattr(record, field) for _, _, field, _ in groups)
         row = sums.setdefault(key, [0.0] * len(_SUMS))
         for index, name in enumerate(_SUMS):
-            row[index] += float(record[POSITION[name]])
+            row[index] += float(getattr(record, name))
     if not groups:
         sums.setdefault((), [0.0] * len(_SUMS))
     return groups, sums
 
 
-def totals_by_group(records: "list[list[str]]", fields: "dict[str, Any]") -> "list[dict[str, Any]]":
+def totals_by_group(records: "list[AccountingRecord]", fields: "dict[str, Any]") -> "list[dict[str, Any]]":
     """The totals as plain data: what they are grouped by, then the sums with their units."""
     groups, sums = _summed(records, fields)
     names = ("wallclock_s", "utime_s", "stime_s", "cpu_s", "mem_gb_s", "io_gb", "iow_s")

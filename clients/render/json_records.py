@@ -5,13 +5,15 @@ there. Called by the commands. Shapes of what comes in: docs/gdi.md.
 """
 
 from clients.render.json_status import grants
-from gridengine.accounting import FIELDS, notes
+from gridengine.accounting import FIELDS
 from gridengine.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+    from gridengine.accounting import AccountingRecord
 
     Fields = dict[str, Any]
 
@@ -89,9 +91,9 @@ _NULL_IF_ZERO = frozenset("task_number arid ar_sub_time start_time".split())
 _REALS = frozenset("ru_utime ru_stime cpu mem io iow".split())
 
 
-def accounting_records(records: "Iterable[list[str]]") -> "Fields":
+def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
     """Whole records of accounting."""
-    return {"records": [{**dict(map(_accounted, FIELDS, record)), "notes": notes(record)} for record in records]}
+    return {"records": [{**dict(map(_accounted, FIELDS, record)), "notes": record.notes} for record in records]}
 
 
 def _accounted(name: str, text: str) -> "tuple[str, Any]":

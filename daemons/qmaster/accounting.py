@@ -8,60 +8,51 @@ from __future__ import annotations
 
 import msgspec
 
-from gridengine.accounting import WIDTH
+from gridengine.accounting import FIELDS, WIDTH, AccountingRecord
 from gridengine.delivery import Ended
 from gridengine.field_names import LABELLED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 
-RUSAGE = (
-    "ru_wallclock ru_utime ru_stime ru_maxrss ru_ixrss ru_ismrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock "
-    "ru_oublock ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw"
-).split()
+RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
 
 #: exit status of a task that was killed without an answer of its host: that of a shell, for SIGKILL
 KILLED = 128 + 9
-_PE_TASKID = 41  # position of that field, from 0
 
 
-def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> list[str]:
-    """The accounting fields, in order, of a task that ended as reported, and its notes if there are any."""
+def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> AccountingRecord:
+    """The accounting record of a task that ended as reported, with its notes if there are any."""
     usage = ended.usage
     master = task.granted[0] if task.granted else None
-    numbers = [_number(name, usage.get(name, 0.0)) for name in RUSAGE]
-    return [
-        master.queue if master else "UNKNOWN",
-        master.host if master else "UNKNOWN",
-        job.group,
-        job.owner,
-        job.name,
-        str(job.id),
-        job.account,
-        _nice(state, task),
-        str(int(job.submit_time)),
-        str(int(ended.start_time)),
-        str(int(ended.end_time)),
-        str(failed),
-        str(ended.exit_status),
-        *numbers,
-        job.project or "NONE",
-        job.department,
-        task.pe or "NONE",
-        str(task.slots or 1),
-        str(task.id if job.is_array else 0),
-        f"{usage.get('cpu', 0.0):f}",
-        f"{usage.get('mem', 0.0):f}",
-        f"{usage.get('io', 0.0):f}",
-        category(job),
-        f"{usage.get('iow', 0.0):f}",
-        "NONE",
-        f"{usage.get('maxvmem', 0.0):f}",
-        str(job.ar),
-        str(int(job.ar_time)),
-        *_notes(job),
-    ]
+    fields = {
+        "qname": master.queue if master else "UNKNOWN",
+        "hostname": master.host if master else "UNKNOWN",
+        "group": job.group,
+        "owner": job.owner,
+        "job_name": job.name,
+        "job_number": str(job.id),
+        "account": job.account,
+        "priority": _nice(state, task),
+        "submission_time": str(int(job.submit_time)),
+        "start_time": str(int(ended.start_time)),
+        "end_time": str(int(ended.end_time)),
+        "failed": str(failed),
+        "exit_status": str(ended.exit_status),
+        "project": job.project or "NONE",
+        "department": job.department,
+        "granted_pe": task.pe or "NONE",
+        "slots": str(task.slots or 1),
+        "task_number": str(task.id if job.is_array else 0),
+        "category": category(job),
+        "pe_taskid": "NONE",
+        "arid": str(job.ar),
+        "ar_sub_time": str(int(job.ar_time)),
+    }
+    fields |= {name: f"{usage.get(name, 0.0):f}" for name in ("cpu", "mem", "io", "iow", "maxvmem")}
+    fields |= {name: _number(name, usage.get(name, 0.0)) for name in RUSAGE}
+    return AccountingRecord([*(fields[name] for name in FIELDS), *_notes(job)])
 
 
 def _notes(job: Job) -> list[str]:
@@ -70,15 +61,14 @@ def _notes(job: Job) -> list[str]:
     return [msgspec.json.encode(said).decode()] if said else []
 
 
-def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> list[str]:
+def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> AccountingRecord:
     """The record of a slave task, which `pe_taskid` tells from that of the job: NUMBER.HOST (PE-13)."""
-    fields = record(state, job, task, ended, ended.failed)
-    fields[0], _, fields[1] = slave.instance.partition("@")
-    fields[_PE_TASKID] = f"{slave.number}.{slave.host}"
-    return fields
+    queue, _, host = slave.instance.partition("@")
+    whole = record(state, job, task, ended, ended.failed)
+    return whole.replace(qname=queue, hostname=host, pe_taskid=f"{slave.number}.{slave.host}")
 
 
-def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -> list[str]:
+def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -> AccountingRecord:
     """The record of a task whose host gave no report (forced deletion, lost host)."""
     seconds = max(0.0, now - task.start_time) if task.start_time else 0.0
     usage = {"ru_wallclock": seconds}
@@ -118,6 +108,6 @@ def category(job: Job) -> str:
     return " ".join(parts) or "NONE"
 
 
-def line(fields: list[str]) -> str:
+def line(fields: AccountingRecord) -> str:
     """A record as a line without its end; a colon or line break inside a field becomes a blank (AC-6)."""
     return ":".join(field.replace(":", " ").replace("\n", " ").replace("\r", " ") for field in fields[:WIDTH])

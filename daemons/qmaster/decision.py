@@ -11,6 +11,7 @@ from datetime import UTC, tzinfo
 from msgspec import Struct, field
 
 from daemons.qmaster.spool import Payload
+from gridengine.accounting import AccountingRecord
 from gridengine.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
 
@@ -31,8 +32,8 @@ class World(Struct):
     is_program: Callable[[str], bool] = lambda path: True
 
 
-AccountingRecord = tuple[int, int, list[str]]
-"""Job, task, the 45 fields."""
+Accounted = tuple[int, int, AccountingRecord]
+"""Job and task of a try that is over, and its record."""
 
 
 class Decision(Struct):
@@ -41,7 +42,7 @@ class Decision(Struct):
     answer: Answer = field(default_factory=Answer)
     events: list[AnyEvent] = field(default_factory=list)
     payloads: dict[int, Payload] = field(default_factory=dict)
-    accounting: list[AccountingRecord] = field(default_factory=list)
+    accounting: list[Accounted] = field(default_factory=list)
     world: World | None = None
     refused: bool = False
 

@@ -66,8 +66,8 @@ class JobWaits:
         """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
         job = self._master.state.jobs.get(job_id)
         found = {
-            int(fields[35]) or 1: {"exit_status": int(fields[12]), "failed": int(fields[11])}
-            for _, fields in self._master.spool.accounting([job_id])
+            int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
+            for _, record in self._master.spool.accounting([job_id])
         }
         there = [] if job is None else [task.id for task in job.tasks.values() if task.status != "pending"]
         ended = [

@@ -16,7 +16,7 @@ from msgspec import Struct
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.reservation_mail import reservation_letters
 from gridengine import failed as codes
-from gridengine.accounting import POSITION
+from gridengine.accounting import AccountingRecord
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
@@ -136,16 +136,16 @@ _WIDTH = 16
 _Rows = list[tuple[str, object]]
 
 
-def _record(job: Job, task: Task, decision: Decision) -> list[str]:
-    """The accounting record that the same transaction writes for the task; empty without one."""
-    return next((record for job_id, task_id, record in decision.accounting if (job_id, task_id) == (job.id, task.id)), [])
+def _record(job: Job, task: Task, decision: Decision) -> AccountingRecord | None:
+    """The accounting record that the same transaction writes for the task."""
+    return next((record for job_id, task_id, record in decision.accounting if (job_id, task_id) == (job.id, task.id)), None)
 
 
-def _used(record: list[str]) -> _Rows:
-    if not record:
+def _used(record: AccountingRecord | None) -> _Rows:
+    if record is None:
         return []
-    memory = float(record[POSITION["maxvmem"]])
-    times: _Rows = [(label, format_time(float(record[POSITION[field]]))) for label, field in _TIMES]
+    memory = float(record.maxvmem)
+    times: _Rows = [(label, format_time(float(getattr(record, field)))) for label, field in _TIMES]
     return [*times, ("Max vmem", format_memory(memory) if memory else "NA")]
 
 
@@ -161,7 +161,7 @@ def _requeued(
 ) -> Iterator[Mail]:
     subject = f"{_label(job, task.id)} {'Set in error state' if event.error else 'Rescheduled'}"
     record = _record(job, task, decision)
-    status, failed = (int(record[POSITION[field]]) if record else 0 for field in ("exit_status", "failed"))
+    status, failed = (int(record.exit_status), int(record.failed)) if record else (0, 0)
     lines = _broken_off(job, task, status, event.time, _used(record), zone)
     if failed:
         lines.append(f"failed {codes.TEXTS.get(failed, failed)}{' because:' if event.error else ''}")

@@ -107,11 +107,11 @@ class Master:
 
     def _was_here(self, key: TaskKey, origin: Origin) -> bool:
         """Whether the accounting index, with what waits to be written, has an end of this task."""
-        waiting = (fields for t in self._queued for job_id, _, fields in t.accounting if job_id == key[0])
+        waiting = (record for t in self._queued for job_id, _, record in t.accounting if job_id == key[0])
         return any(
-            fields[35] in ("0", str(key[1]))
-            and (not origin.owner or (fields[3], fields[8]) == (origin.owner, str(int(origin.submit_time))))
-            for fields in (*waiting, *(fields for _, fields in self.spool.accounting([key[0]])))
+            record.task_number in ("0", str(key[1]))
+            and (not origin.owner or (record.owner, record.submission_time) == (origin.owner, str(int(origin.submit_time))))
+            for record in (*waiting, *(record for _, record in self.spool.accounting([key[0]])))
         )
 
     def _tell_of_strays(self, host: str, before: list[Stray]) -> None:
@@ -197,8 +197,8 @@ class Master:
                 return not job.unsuccessful
         if job_id > MAX_JOB_ID:
             return None
-        last = {fields[35]: fields for _, fields in self.spool.accounting([job_id])}
-        return all(fields[11] == fields[12] == "0" for fields in last.values()) if last else None
+        last = {record.task_number: record for _, record in self.spool.accounting([job_id])}
+        return all(record.failed == record.exit_status == "0" for record in last.values()) if last else None
 
     def story(self, job_id: int, most: int) -> list[Line]:
         """What happened to a job, also to one that is gone: the last `most` lines, in order."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from daemons.qmaster import reservation_log as log
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.text_file import TextFile
+from gridengine.accounting import WIDTH
 from gridengine.placement.site import EXCLUSIVE
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
@@ -25,7 +26,7 @@ def reporting_records(state: State, decision: Decision, now: float) -> list[str]
     """The records of a transaction that is about to be applied, a line each without its end. now: epoch seconds."""
     found = [pair for entry in log.entries(state, decision.events) for pair in _of_entry(state, entry)]
     # the accounting record of a job, with the number of its reservation in it (AR-118)
-    found += [("acct", list[object](fields)) for _, _, fields in decision.accounting]
+    found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
     return [":".join([str(int(now)), kind, *map(_plain, fields)]) for kind, fields in found]
 
 

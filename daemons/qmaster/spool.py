@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from daemons.qmaster import spool_file, spool_versions, story
 from daemons.qmaster.spool_file import SpoolError
+from gridengine.accounting import AccountingRecord
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
@@ -51,7 +52,7 @@ class Payload(Struct):
 class Transaction(Struct):
     """All that one request changes; written whole or not at all.
 
-    `accounting`: (job id, task id, the 45 fields) per ended try. `dropped`: jobs whose payload is no longer needed.
+    `accounting`: (job id, task id, record) per ended try. `dropped`: jobs whose payload is no longer needed.
     `history`: (kind, name, text before, text after) of configuration objects, JSON or "". `touched`: for those who are told.
     """
 
@@ -62,7 +63,7 @@ class Transaction(Struct):
     events: list[AnyEvent]
     payloads: dict[int, Payload] = field(default_factory=dict)
     dropped: list[int] = field(default_factory=list)
-    accounting: list[tuple[int, int, list[str]]] = field(default_factory=list)
+    accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
     touched: Touched = field(default_factory=Touched)
 
@@ -202,8 +203,8 @@ class Spool:
 
     def accounting(
         self, job_ids: list[int] | None = None, after: int = 0, most: int = -1
-    ) -> Iterator[tuple[int, list[str]]]:
-        """Accounting records as (row id, 45 fields) in order of their end; of the given jobs, or of all, after a row.
+    ) -> Iterator[tuple[int, AccountingRecord]]:
+        """Accounting records as (row id, record) in order of their end; of the given jobs, or of all, after a row.
 
         `most`: how many of all jobs', -1 for no limit.
         """
@@ -215,7 +216,7 @@ class Spool:
                 f"select id, record from accounting where job_id in ({marks}) and id > ? order by id", (*job_ids, after)
             )
         for row_id, record in rows:
-            yield row_id, msgspec.json.decode(record, type=list[str])
+            yield row_id, AccountingRecord(msgspec.json.decode(record, type=list[str]))
 
     def story(self, job_id: int, most: int) -> list[story.Line]:
         """The last `most` lines of the story of a job, in order; none if nothing is known of it."""

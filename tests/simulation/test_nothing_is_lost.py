@@ -215,7 +215,7 @@ class Simulation:
                 break
         assert self.cell.state.jobs == {}
         for job, tasks in self.accepted.items():
-            ended = {record[35] for record in self.cell.records(job) if record[41] == "NONE"}
+            ended = {record.task_number for record in self.cell.records(job) if record.pe_taskid == "NONE"}
             assert len(ended) == tasks or job in self.deleted, f"job {job}: {len(ended)} of {tasks} tasks accounted for"
 
     def known(self, key: TaskKey) -> bool:

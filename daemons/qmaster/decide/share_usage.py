@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from daemons.qmaster.decide.gate import no_right
 from daemons.qmaster.decide.kinds import WORDS
-from daemons.qmaster.decision import AccountingRecord, Decision, World
+from daemons.qmaster.decision import Accounted, Decision, World
 from gridengine.gdi.requests import Caller, ClearUsage
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Usage
@@ -18,18 +18,15 @@ from gridengine.state.machines.usage import UsageCharged, UsageCleared
 from gridengine.state.share_usage import counted, is_kept, reserved_by, running_usage, takes_reserved
 from gridengine.state.state import State
 
-_END_TIME, _CPU, _MEM, _IO = 10, 36, 37, 38
-"""Places in an accounting record. Source: sge_accounting(5)."""
 
-
-def usage_charges(state: State, accounting: Iterable[AccountingRecord]) -> list[AnyEvent]:
+def usage_charges(state: State, accounting: Iterable[Accounted]) -> list[AnyEvent]:
     """The event for the records of a transaction whose events are not applied yet; none where no usage is kept."""
     charges = []
-    for job_id, task_id, fields in accounting:
+    for job_id, task_id, record in accounting:
         task = state.task(job_id, task_id)
         if task is not None and is_kept(state, job := state.jobs[job_id]):
-            end = float(fields[_END_TIME])
-            measured = Usage(float(fields[_CPU]), float(fields[_MEM]), float(fields[_IO]))
+            end = float(record.end_time)
+            measured = Usage(float(record.cpu), float(record.mem), float(record.io))
             used = reserved_by(state, job, task, measured, end) if takes_reserved(state, task.host) else measured
             charges.append((job.owner, job.project, counted(task, used), end))
     return [UsageCharged(charges)] if charges else []

@@ -26,8 +26,8 @@ def test_records_get_the_columns_that_they_lack_and_all_else_stays(tmp_path: Pat
     assert lines[:5] == kept
     records = [parse_line(line) for line in lines[5:]]
     assert [len(line.split(":")) for line in lines[5:]] == [45, 45, 45]
-    assert [record and record[41:43] for record in records] == [["NONE", "0"], ["pe_taskid", "0"], ["pe_taskid", "maxvmem"]]
-    assert [record and record[44] for record in records] == ["0", "0", "0"]
+    assert [record and record[41:43] for record in records] == [("NONE", "0"), ("pe_taskid", "0"), ("pe_taskid", "maxvmem")]
+    assert [record and record.ar_sub_time for record in records] == ["0", "0", "0"]
 
 
 @pytest.mark.statement("QA-6")

@@ -177,7 +177,7 @@ def test_a_forced_change_reaches_jobs_of_a_lost_host(shell: Shell, cell: Cell) -
     assert cell.placed(1) == [("all.q@h1", 1)], "its host has to say that it has ended"
     cell.cycle()
     assert shell.as_root("qmod -f -rj 1").out == "root - pushed rescheduling of job 1 on host h1\n"
-    assert (cell.state.task(1, 1).status, cell.records(1)[0][11]) == ("pending", "25")
+    assert (cell.state.task(1, 1).status, cell.records(1)[0].failed) == ("pending", "25")
     assert cell.inventory("h1")[0].forget == [(1, 1, 1)], "it is killed where it still runs"
 
 

@@ -182,7 +182,8 @@ def test_lines_of_the_file() -> None:
     assert parse_line("too:short\n") is None
     older = parse_line(":".join(RECORD.split(":")[:43]))
     assert older is not None
-    assert older[43:] == ["0", "0"]
+    assert (older.arid, older.ar_sub_time) == ("0", "0")
+    assert older.replace(arid="7", qname="b.q") == ("b.q", *RECORD.split(":")[1:43], "7", "0")
 
 
 @pytest.mark.statement("QA-7", "QA-8", "QA-2", "QA-4")

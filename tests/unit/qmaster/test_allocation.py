@@ -84,7 +84,7 @@ def test_the_host_and_the_record_know_of_it(tmp_path: Path) -> None:
     assert (here.starts[-1].pe_name, sum(grant.slots for grant in here.starts[-1].granted)) == ("", 6)
     here.end(job)
     [record] = here.records(job)
-    assert record[33:35] == ["NONE", "6"] and "-alloc $fill_up 6" in record
+    assert (record.granted_pe, record.slots) == ("NONE", "6") and "-alloc $fill_up 6" in record
 
 
 @pytest.mark.statement("AC-3", "QC-10")
@@ -95,7 +95,7 @@ def test_the_record_has_the_priority_of_the_queue_and_the_queues_of_the_master(t
     here.cycle()
     here.end(job)
     [record] = here.records(job)
-    assert record[7] == "5" and "-q all.q -masterq all.q@h2 -pe mpi 2" in record
+    assert record.priority == "5" and "-q all.q -masterq all.q@h2 -pe mpi 2" in record
 
 
 @pytest.mark.statement("RL-5", "CX-38", "QC-12")

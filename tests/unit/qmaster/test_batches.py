@@ -106,7 +106,7 @@ def test_a_try_that_is_over_without_a_word_of_its_end_is_lost(
     one.master.flush()
     task = one.state.task(job, 1)
     assert (task.status if task else None) == left
-    assert [record[11] for record in one.records(job)] == ["21"]
+    assert [record.failed for record in one.records(job)] == ["21"]
 
 
 def test_what_fails_fails_alone(one: Cell, batches: Batches) -> None:

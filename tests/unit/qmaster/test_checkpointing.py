@@ -86,7 +86,7 @@ def test_a_suspended_job_is_saved_and_goes_on_elsewhere(ckpt: Cell) -> None:
     assert ckpt.signals == [(host, (job, 1, 1), "migrate")]
     migrated(ckpt, job, pid=4711)
     assert ckpt.state.task(job, 1).status == "pending"
-    assert [fields[11] for fields in ckpt.records(job)] == ["24"]
+    assert [fields.failed for fields in ckpt.records(job)] == ["24"]
     ckpt.cycle()
     assert (ckpt.starts[1].restarted, ckpt.starts[1].checkpoint_pid) == (2, 4711)
     assert not ckpt.state.task(job, 1).suspended

@@ -278,7 +278,7 @@ def test_cleaning_a_queue_ends_what_runs_there_and_keeps_its_record(cell: Cell) 
     assert texts(answer) == ['root@master purged queue "all.q@h1"', 'invalid queue or job "nosuch"']
     assert here not in cell.state.jobs
     assert there in cell.state.jobs
-    assert [record[11] for record in cell.records(here)] == ["37"]
+    assert [record.failed for record in cell.records(here)] == ["37"]
     assert cell.state.bookings.slots("all.q@h1") == 0
     assert cell.inventory("h1")[0].forget == [(here, 1, 1)], "its host is told to kill it"
     assert cell.ask("clean_queues", "alice", "h1", queues=["all.q"]).status == 1

@@ -45,7 +45,7 @@ def test_without_force_an_operator_waits_for_the_host_as_well(cell: Cell) -> Non
     assert job in cell.state.jobs
     assert cell.admin("delete_jobs", targets=[str(job)], force=True).status == 0
     assert job not in cell.state.jobs
-    assert [fields[11] for fields in cell.records(job)] == ["37"]
+    assert [fields.failed for fields in cell.records(job)] == ["37"]
 
 
 @pytest.mark.statement("SO-46", "QF-14")
@@ -226,4 +226,4 @@ def test_a_forced_end_is_recorded_as_killed(cell: Cell) -> None:
     cell.cycle()
     cell.admin("delete_jobs", targets=[str(job)], force=True)
     (record,) = cell.records(job)
-    assert record[11:13] == ["37", "137"]
+    assert (record.failed, record.exit_status) == ("37", "137")

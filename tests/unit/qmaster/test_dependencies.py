@@ -170,7 +170,7 @@ def test_a_job_that_can_never_run_is_ended_with_a_record(cell: Cell, option: str
     cell.master.tick()
     cell.master.flush()
     assert job not in cell.state.jobs
-    assert cell.records(job)[0][11] == "37"
+    assert cell.records(job)[0].failed == "37"
     cell.master.tick()
     cell.cycle()
     assert after not in cell.state.jobs, "what needed it cannot run either"

@@ -7,7 +7,6 @@ import pytest
 from daemons.qmaster.decide.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.decide.failures import FAILURES
 from daemons.qmaster.decision import Decision
-from gridengine.accounting import POSITION
 from gridengine.failed import ENFORCED, LOST, RESCHEDULED, TEXTS
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
@@ -25,9 +24,9 @@ def test_an_end_without_a_host_has_its_event_and_a_record_of_a_kill(cell: Cell) 
     job, task = running(cell)
     decision = ended_without_host(cell.state, job, task, cell.now, ENFORCED)
     assert decision.events == [TaskEnded(job.id, 1, 1, cell.now, 137, 37, abandoned=True)]
-    [(number, task_id, fields)] = decision.accounting
+    [(number, task_id, record)] = decision.accounting
     assert (number, task_id) == (job.id, 1)
-    assert [fields[POSITION[name]] for name in ("failed", "exit_status")] == ["37", "137"]
+    assert (record.failed, record.exit_status) == ("37", "137")
 
 
 @pytest.mark.statement("EX-11", "QM-9")
@@ -35,7 +34,7 @@ def test_a_task_that_is_taken_back_without_its_host_waits_again(cell: Cell) -> N
     job, task = running(cell)
     decision = requeued_without_host(cell.state, job, task, cell.now, RESCHEDULED, abandoned=False, behind=True)
     assert decision.events == [TaskRequeued(job.id, 1, 1, cell.now, behind=True)]
-    assert [fields[POSITION["failed"]] for _, _, fields in decision.accounting] == ["25"]
+    assert [record.failed for _, _, record in decision.accounting] == ["25"]
 
 
 def test_parts_of_a_decision_add_up_in_order(cell: Cell) -> None:

@@ -73,7 +73,7 @@ def outcome(cell: Cell, failed: int, rerun: bool) -> tuple[str, bool]:
     cell.cycle()
     instance = cell.placed(job)[0][0]
     cell.end(job, failed=failed, reason="because")
-    assert [record[11] for record in cell.records(job)] == [str(failed)]
+    assert [record.failed for record in cell.records(job)] == [str(failed)]
     found = (fate(cell, job), "E" in instance_letters(cell.state, cell.state.instances[instance]))
     if found[0] == ERROR:
         assert cell.admin("change_states", action="clear", what="job", targets=[str(job)]).status == 0

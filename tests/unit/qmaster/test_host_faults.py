@@ -53,4 +53,4 @@ def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: lis
     assert letters(cell, "h1") == "E" and reason in cell.state.instances["all.q@h1"].errors[0]
     task = cell.state.task(job, 1)
     assert (task.status, task.error) == ("pending", "")
-    assert [fields[11] for fields in cell.records(job)] == ["3"]
+    assert [fields.failed for fields in cell.records(job)] == ["3"]

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from gridengine.accounting import AccountingRecord
 from gridengine.delivery import Ended, Inventory, Load
 from gridengine.state.jobs import TaskKey
 from tests.harness import LOAD, Cell
@@ -106,13 +107,12 @@ def queues(cell: Cell) -> Facts:
 
 
 def accounting(cell: Cell) -> Facts:
-    return _gathered((fields[4], f"{fields[11]} {fields[12]}") for fields in _records(cell))
+    return _gathered((record.job_name, f"{record.failed} {record.exit_status}") for record in _records(cell))
 
 
-def _records(cell: Cell) -> list[list[str]]:
+def _records(cell: Cell) -> list[AccountingRecord]:
     data: Any = read(cell, "accounting").data
-    found: list[list[str]] = data["records"]
-    return found
+    return [AccountingRecord(fields) for fields in data["records"]]
 
 
 def share_usage(cell: Cell) -> Facts:

@@ -25,7 +25,7 @@ def test_a_running_job_survives_the_master(cell: Cell) -> None:
     assert len(cell.starts) == 1, "a task that its host has is not delivered again"
     cell.end(job, exit_status=3)
     assert job not in cell.state.jobs
-    assert [record[12] for record in cell.records(job)] == ["3"]
+    assert [record.exit_status for record in cell.records(job)] == ["3"]
 
 
 def test_a_task_that_was_not_acknowledged_is_delivered_again(cell: Cell) -> None:
@@ -244,7 +244,7 @@ def test_rescheduling_needs_a_rerunnable_job(cell: Cell) -> None:
     cell.deliver()
     cell.end(again, exit_status=137, failed=100)
     assert cell.state.task(again, 1).status == "pending"
-    assert cell.records(again)[0][11] == "25"
+    assert cell.records(again)[0].failed == "25"
 
 
 @pytest.mark.statement("QM-9")
@@ -273,7 +273,7 @@ def test_a_rescheduled_job_waits_behind_the_others(cell: Cell, parameters: str, 
     cell.deliver()
     cell.end(first, exit_status=137)
     assert cell.state.jobs[first].submit_time == (cell.now if behind else submitted)
-    assert cell.records(first)[0][8] == str(int(submitted)), "the try that is over keeps its own time"
+    assert cell.records(first)[0].submission_time == str(int(submitted)), "the try that is over keeps its own time"
     cell.cycle()
     assert bool(cell.placed(second)) == behind
 
@@ -295,7 +295,7 @@ def test_a_rebooted_host_loses_its_tasks_and_rerunnable_ones_run_again(cell: Cel
     cell.running.clear()
     cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot2"), Inventory([], "boot2"))
     assert lost not in cell.state.jobs
-    assert cell.records(lost)[0][11] == "21"
+    assert cell.records(lost)[0].failed == "21"
     assert cell.state.task(again, 1).status == "pending"
     assert cell.state.bookings.slots("all.q@h1") == 0
 
@@ -307,7 +307,7 @@ def test_an_end_that_comes_with_the_inventory_is_believed(cell: Cell) -> None:
     host = cell.running.pop((job, 1, 1))
     ended = Ended((job, 1, 1), exit_status=4, end_time=cell.now)
     cell.report(host, ended, Inventory([]))
-    assert [record[12] for record in cell.records(job)] == ["4"]
+    assert [record.exit_status for record in cell.records(job)] == ["4"]
 
 
 @pytest.mark.statement("QI-3", "EX-12", "LS-8")
@@ -336,11 +336,12 @@ def test_the_accounting_record_has_its_45_fields_in_order(cell: Cell) -> None:
     cell.end(job, 7, exit_status=5)
     (record,) = cell.records(job)
     assert len(record) == 45
-    assert record[:7] == ["all.q", host, "users", "alice", "a_b", str(job), "acct"]
-    assert record[7] == "7", "priority is that of the queue"
-    assert (record[11], record[12], record[33], record[34], record[35]) == ("0", "5", "smp", "2", "7")
+    assert record[:7] == ("all.q", host, "users", "alice", "a_b", str(job), "acct")
+    assert record.priority == "7", "priority is that of the queue"
+    assert (record.failed, record.exit_status) == ("0", "5")
+    assert (record.granted_pe, record.slots, record.task_number) == ("smp", "2", "7")
     text = (cell.directory / "accounting").read_text().splitlines()[-1]
-    assert text.split(":") == record
+    assert tuple(text.split(":")) == record
 
 
 @pytest.mark.statement("CQ-29", "CQ-31")

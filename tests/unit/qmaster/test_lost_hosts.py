@@ -34,7 +34,7 @@ def test_a_rerunnable_task_of_a_lost_host_runs_elsewhere(lossy: Cell) -> None:
     assert lossy.state.task(job, 1).status == "running"
     lossy.pass_time(2)
     assert lossy.state.task(job, 1).status == "pending"
-    assert [(fields[1], fields[11]) for fields in lossy.records(job)] == [(host, "25")]
+    assert [(fields.hostname, fields.failed) for fields in lossy.records(job)] == [(host, "25")]
     lossy.cycle()
     assert lossy.starts[-1].restarted == 1 and lossy.placed(job)[0][0] != f"all.q@{host}"
     back = lossy.report(host, Inventory([(job, 1, 1)], "boot1"))
@@ -76,7 +76,7 @@ def test_a_task_that_is_being_deleted_is_over_when_its_host_does_not_know_it(los
     assert lossy.ask("delete_jobs", targets=[str(job)]).status == 0
     lossy.report(host, Inventory([], "boot1"))
     assert job not in lossy.state.jobs
-    assert [fields[11] for fields in lossy.records(job)] == ["21"]
+    assert [fields.failed for fields in lossy.records(job)] == ["21"]
 
 
 @pytest.mark.statement("EX-11", "QC-17")
@@ -107,7 +107,7 @@ def test_reschedule_kill_ends_what_may_not_run_again(lossy: Cell) -> None:
     lossy.configure("configuration", "global", qmaster_params="ENABLE_RESCHEDULE_KILL=true")
     lose(lossy, host)
     assert job not in lossy.state.jobs
-    assert [fields[11] for fields in lossy.records(job)] == ["21"]
+    assert [fields.failed for fields in lossy.records(job)] == ["21"]
 
 
 @pytest.mark.statement("EX-11")

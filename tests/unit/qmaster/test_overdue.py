@@ -25,7 +25,7 @@ def test_the_master_ends_them(cell: Cell, hard: list[str], queue: dict[str, str]
     assert cell.state.task(job, 1) is not None, "DURATION_OFFSET is not over"
     let_pass(cell, 6)
     assert job not in cell.state.jobs
-    assert [record[11:13] for record in cell.records(job)] == [["37", "137"]]
+    assert [(record.failed, record.exit_status) for record in cell.records(job)] == [("37", "137")]
     host = cell.running[job, 1, 1]
     assert cell.inventory(host)[0].forget == [(job, 1, 1)], "its host kills it when it is back"
 

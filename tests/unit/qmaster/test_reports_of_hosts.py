@@ -31,7 +31,8 @@ def test_a_task_that_was_lost_is_recorded_as_killed(cell: Cell) -> None:
     cell.ask("delete_jobs", targets=[str(deleted)])
     for job in (lost, again, deleted):
         cell.report(cell.running.pop((job, 1, 1)), Inventory([], "boot1"))
-    assert [cell.records(job)[0][11:13] for job in (lost, again, deleted)] == [["21", "137"]] * 3
+    records = [cell.records(job)[0] for job in (lost, again, deleted)]
+    assert [(record.failed, record.exit_status) for record in records] == [("21", "137")] * 3
     assert list(cell.state.jobs) == [again], "what was to be deleted does not run again"
 
 
@@ -42,7 +43,7 @@ def test_after_a_boot_each_task_is_judged_for_itself(cell: Cell) -> None:
     cell.cycle()
     first, second, third, fourth = ((job, 1, 1) for job in jobs)
     cell.report("h1", Ended(second, exit_status=3, end_time=cell.now), Inventory([third], "boot1"))
-    assert [cell.records(job)[0][12] if cell.records(job) else "" for job in jobs] == ["137", "3", "", "137"]
+    assert [cell.records(job)[0].exit_status if cell.records(job) else "" for job in jobs] == ["137", "3", "", "137"]
     assert list(cell.state.jobs) == [third[0]], (first, fourth)
 
 
@@ -145,4 +146,4 @@ def test_each_task_of_a_lost_host_is_given_up_for_itself(cell: Cell) -> None:
     cell.pass_time(61)
     assert [cell.state.task(job, 1).status for job in (again, more)] == ["pending"] * 2
     assert (cell.state.task(deleted, 1).status != "pending", killed in cell.state.jobs) == (True, False)
-    assert cell.records(killed)[0][11:13] == ["21", "137"]
+    assert cell.records(killed)[0][11:13] == ("21", "137")

@@ -69,7 +69,7 @@ def test_an_interactive_job_is_never_run_again(cell: Cell, failed: int) -> None:
     cell.cycle()
     cell.end(job, failed=failed, reason="it could not be")
     assert job not in cell.state.jobs
-    assert [record[11] for record in cell.records(job)] == [str(failed)]
+    assert [record.failed for record in cell.records(job)] == [str(failed)]
 
 
 @pytest.mark.statement("SB-9")

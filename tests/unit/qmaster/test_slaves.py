@@ -136,7 +136,7 @@ def test_records(wide: Cell, summary: str, records: list[tuple[str, str, str]]) 
     wide.cycle()
     ended(wide, started(wide, job, "h2"), exit_status=3)
     wide.end(job, exit_status=7)
-    assert [(fields[12], fields[41], f"{float(fields[36]):.1f}") for fields in wide.records(job)] == records
+    assert [(fields.exit_status, fields.pe_taskid, f"{float(fields.cpu):.1f}") for fields in wide.records(job)] == records
 
 
 @pytest.mark.statement("TI-5")
@@ -155,7 +155,7 @@ def test_the_end_waits_for_the_slaves_and_ends_them(wide: Cell, job: int) -> Non
     wide.report(other, *_everything_up(wide))
     ended(wide, key, exit_status=137, failed=100)
     assert job not in wide.state.jobs
-    assert [fields[12] for fields in wide.records(job)] == ["137", "7"]
+    assert [fields.exit_status for fields in wide.records(job)] == ["137", "7"]
 
 
 def _everything_up(cell: Cell) -> list[Any]:
@@ -189,7 +189,7 @@ def test_a_slave_that_its_host_has_lost_is_over(wide: Cell, job: int) -> None:
     assert slaves(wide, job) == [False]
     wide.report(other, Inventory([], "boot1"))
     assert slaves(wide, job) == [True]
-    assert [fields[11] for fields in wide.records(job)] == ["21"]
+    assert [fields.failed for fields in wide.records(job)] == ["21"]
 
 
 @pytest.mark.statement("TI-5", "EX-11")

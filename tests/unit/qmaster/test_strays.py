@@ -127,7 +127,7 @@ def test_a_restored_master_adopts_what_began_after_its_spool_was_saved(cell: Cel
     cell.cycle()
     assert [start.key for start in cell.starts] == [(job, 1, 1)], "it is not started again"
     cell.end(job, exit_status=3)
-    assert [fields[12] for fields in cell.records(job)] == ["3"]
+    assert [fields.exit_status for fields in cell.records(job)] == ["3"]
 
 
 def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cell: Cell, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_the_end_that_comes_with_the_adoption_is_taken_when_it_is_told_again(cel
     inventory = Inventory([key], "boot1", [Origin.of(cell.starts[0])])
     assert not cell.report(host, inventory, ended)[1].ok
     assert cell.report(host, ended)[0].forget == [key]
-    assert [fields[12] for fields in cell.records(job)] == ["3"]
+    assert [fields.exit_status for fields in cell.records(job)] == ["3"]
 
 
 def test_of_two_later_tries_of_a_task_the_last_is_adopted(cell: Cell, tmp_path: Path) -> None:

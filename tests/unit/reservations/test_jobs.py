@@ -213,8 +213,8 @@ def test_accounting_has_number_and_submission_time(cell: ReservingCell) -> None:
     cell.cycle()
     cell.end(inside)
     cell.end(outside)
-    assert cell.records(inside)[0][43:] == [str(number), str(submitted)]
-    assert cell.records(outside)[0][43:] == ["0", "0"]
+    assert cell.records(inside)[0][43:] == (str(number), str(submitted))
+    assert cell.records(outside)[0][43:] == ("0", "0")
 
 
 @pytest.mark.statement("AR-100")
