@@ -7,7 +7,6 @@ request. Runs in the supervisor's event loop. Source: docs/architecture.md secti
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import grp
 import os
 import pwd
@@ -21,6 +20,7 @@ from daemons.runtime.cell import Cell
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, unix_listener
 from daemons.runtime.http_door import TAKEN_S, HttpDoors, drop, hand_over, refusal
+from daemons.runtime.locks import try_lock
 
 #: seconds after which a second execd of the same machine looks whether it has to serve now
 _TURN_S = 2.0
@@ -41,7 +41,7 @@ class Gateway:
         self._cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
         lock = os.open(self._cell.run_dir / "gateway.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            while not _locked(lock):
+            while not try_lock(lock):
                 await asyncio.sleep(_TURN_S)
             await self._serve()
         finally:
@@ -115,11 +115,3 @@ def _named(uid: int, gid: int) -> Caller:
     except KeyError:
         group = str(gid)
     return Caller(user, uid, group, gid)
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
-import fcntl
 import os
 import signal
 import socket
@@ -19,6 +18,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
+
+from daemons.runtime.locks import try_lock
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -56,7 +57,7 @@ class PidFile:
         except OSError as error:
             raise DaemonFault(f"cannot write {path}: {error.strerror}") from error
         until = time.monotonic() + patience_s
-        while not self._locked():
+        while not try_lock(self._descriptor):
             pid, ending = _read_pid_file(path)
             if not ending or time.monotonic() > until:
                 os.close(self._descriptor)
@@ -65,13 +66,6 @@ class PidFile:
             time.sleep(_POLL_S)
         os.ftruncate(self._descriptor, 0)
         os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode(), 0)
-
-    def _locked(self) -> bool:
-        try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
 
     def release(self) -> None:
         """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""

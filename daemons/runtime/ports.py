@@ -7,13 +7,13 @@ port is the last of a block. Source: docs/security.md.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import socket
 from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import PORT_BLOCK, Cell, CellFault
+from daemons.runtime.locks import try_lock
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
     low, high = cell.ray_ports
     for first in range(low, high - PORT_BLOCK + 2, PORT_BLOCK):
         lock = os.open(directory / f"ports-{first}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        if _locked(lock) and all(_can_listen(address, port) for port in (first, first + 1)):
+        if try_lock(lock) and all(_can_listen(address, port) for port in (first, first + 1)):
             return PortBlock(first, first + 1, list(range(first + 2, first + PORT_BLOCK - 1)), lock)
         os.close(lock)
     raise CellFault(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
@@ -49,14 +49,6 @@ def session_ports(cell: Cell) -> list[int]:
     """Return the ports at which sge_execd may let clients of sessions in, in the order in which it tries them."""
     low, high = cell.ray_ports
     return [cell.execd_port] if cell.execd_port else list(range(low + PORT_BLOCK - 1, high + 1, PORT_BLOCK))
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _can_listen(address: str, port: int) -> bool:

@@ -1,0 +1,17 @@
+"""Locks on files: one process of a machine at a time, and the kernel gives them back for one that dies.
+
+Called by the pid files of `daemon`, by `ports` and by the gateway of sge_execd. Source: flock(2).
+"""
+
+from __future__ import annotations
+
+import fcntl
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file for this process alone; False when another one has it. Closing the file gives it back."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
