@@ -13,6 +13,8 @@ from _socket import AF_UNIX, SOCK_STREAM
 from _socket import socket as Socket
 
 from clients import json_text
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -54,13 +56,11 @@ def _run_directory() -> str:
     path = f"{common_directory()}/bootstrap"
     try:
         with open(path) as file:
-            for line in file:
-                key, _, value = line.strip().partition(" ")
-                if key == "run_dir":
-                    return value.strip()
+            return parse_settings(file.read(), path, ("run_dir",))["run_dir"]
     except OSError as error:
         raise Unreachable(f"no cell there: cannot read {path}: {error.strerror}") from None
-    raise Unreachable(f"{path} does not say run_dir")
+    except SyntaxFault as fault:
+        raise Unreachable(str(fault)) from None
 
 
 def _connect() -> Socket:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
 
 #: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
 BOOTSTRAP_KEYS = (
@@ -115,18 +117,10 @@ def parse_bootstrap(text: str, path: Path) -> dict[str, str]:
 
     Source: sge_bootstrap(5).
     """
-    settings: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split(None, 1)
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) == 1:
-            raise Refusal(f"{path}, line {number}: {words[0]} has no value")
-        settings[words[0]] = words[1].strip()
-    missing = [key for key in BOOTSTRAP_KEYS if key not in settings]
-    if missing:
-        raise Refusal(f"{path} does not say {', '.join(missing)}")
-    return settings
+    try:
+        return parse_settings(text, path, BOOTSTRAP_KEYS)
+    except SyntaxFault as fault:
+        raise Refusal(str(fault)) from None
 
 
 def _read(path: Path) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from gridengine import cell_files
 from gridengine.errors import SyntaxFault
 from gridengine.units import parse_memory
 
@@ -148,10 +149,7 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
     name = environment.get("SGE_CELL") or "default"
     common = Path(root).absolute() / name / "common"
     path = common / "bootstrap"
-    settings = parse_settings(_read(path), path)
-    missing = [key for key in _REQUIRED if key not in settings]
-    if missing:
-        raise CellFault(f"{path} does not say {', '.join(missing)}")
+    settings = parse_settings(_read(path), path, _REQUIRED)
     domain = settings.get("default_domain", "none")
     return Cell(
         root=Path(root).absolute(),
@@ -173,17 +171,12 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
     )
 
 
-def parse_settings(text: str, path: Path) -> dict[str, str]:
-    """Return the `key value` lines of a bootstrap file; `#` starts a comment line. Raises CellFault with the line."""
-    settings: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        words = line.split(None, 1)
-        if not words or words[0].startswith("#"):
-            continue
-        if len(words) == 1:
-            raise CellFault(f"{path}, line {number}: {words[0]} has no value")
-        settings[words[0]] = words[1].strip()
-    return settings
+def parse_settings(text: str, path: Path, required: Collection[str] = ()) -> dict[str, str]:
+    """Return the `key value` lines of a file, `required` ones among them. Raises CellFault with place and reason."""
+    try:
+        return cell_files.parse_settings(text, path, required)
+    except SyntaxFault as fault:
+        raise CellFault(str(fault)) from None
 
 
 def parse_aliases(text: str) -> dict[str, str]:

@@ -1,0 +1,31 @@
+"""The files of a cell's `common` directory that are `key value` lines, as bootstrap is.
+
+Owns their grammar alone: who opens them, and what the values mean, differs from program to program. Light, since every
+command reads bootstrap to find its qmaster. Called by `clients.gdi`, `clients.admin.cell` and `daemons.runtime.cell`.
+Source: sge_bootstrap(5).
+"""
+
+from gridengine.errors import SyntaxFault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+
+def parse_settings(text: str, path: object, required: "Collection[str]" = ()) -> dict[str, str]:
+    """The settings of such a file; `#` starts a comment line.
+
+    path: of the file, for the reason. Raises SyntaxFault: a line without a value, or one of `required` is missing.
+    """
+    settings: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.split(None, 1)
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) == 1:
+            raise SyntaxFault(f"{path}, line {number}: {words[0]} has no value")
+        settings[words[0]] = words[1].strip()
+    missing = [key for key in required if key not in settings]
+    if missing:
+        raise SyntaxFault(f"{path} does not say {', '.join(missing)}")
+    return settings
