@@ -151,14 +151,6 @@ def renice(pids: Iterable[int], nice: int) -> int:
     return count
 
 
-def send_to(pid: int, number: int) -> None:
-    """Signal a process that was just seen; nothing happens when it is gone."""
-    try:
-        os.kill(pid, number)
-    except (ProcessLookupError, PermissionError):
-        return
-
-
 def reapers() -> set[int]:
     """Processes that may have inherited orphans of jobs: this one, all above it, and init."""
     found = {1}

@@ -5,7 +5,7 @@ qmaster_params, execd_params and reporting_params are known. Called through `gri
 Source: GC-1..4, US-5..7, RP-2; O for order and print form (lower-case `none`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import PrivateAttr
@@ -245,8 +245,3 @@ class Configuration(ConfigObject):
         types = self.attribute_types()
         found = [pair for name, text in self.attributes().items() for pair in types[name].refers(text)]
         return list(dict.fromkeys(found))
-
-
-def effective(configuration: Mapping[str, str], local: Mapping[str, str] | None) -> dict[str, str]:
-    """The parameters that hold on a host: the global ones with those of its local configuration over them."""
-    return {**configuration, **(local or {})}

@@ -57,21 +57,3 @@ def groups_of_hosts(groups: Groups) -> dict[str, frozenset[str]]:
             holders.setdefault(host, set()).add(group)
     shared: dict[frozenset[str], frozenset[str]] = {}
     return {host: shared.setdefault(frozenset(names), frozenset(names)) for host, names in holders.items()}
-
-
-def groups_holding(groups: Groups, member: str) -> list[str]:
-    """The groups that list this host or group directly."""
-    return [group for group, members in groups.items() if member in members]
-
-
-def tree_lines(groups: Groups, group: str, indent: str = "   ") -> list[str]:
-    """The group and what is in it, as `qconf -shgrp_tree` prints it; a group within itself is not followed again."""
-    lines: list[str] = []
-    pending: list[tuple[str, int, frozenset[str]]] = [(group, 0, frozenset())]
-    while pending:
-        name, depth, above = pending.pop()
-        lines.append(indent * depth + name)
-        if name.startswith("@") and name not in above:
-            below = above | {name}
-            pending.extend((member, depth + 1, below) for member in reversed(groups.get(name, ())))
-    return lines

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gridengine.config.attribute_types import AttributeType, Reference
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError
 from gridengine.syntax.object_file import Entry
 
 
@@ -55,19 +55,6 @@ class ConfigObject(BaseModel):
                 if attribute not in values and attribute not in cls.optional:
                     raise ConfigError(cls.kind, cls._name_of(values, name), attribute, "the attribute is missing")
         return cls._build(values, lines, name)
-
-    @classmethod
-    def parse_some(cls, entries: Sequence[Entry], *, name: str = "") -> dict[str, str]:
-        """The canonical texts of only those attributes that are given: the input of -Mattr and its relatives."""
-        values, lines = cls._collect(entries, name, None)
-        types = cls.attribute_types()
-        checked: dict[str, str] = {}
-        for attribute, text in values.items():
-            try:
-                checked[attribute] = types[attribute].check(text)
-            except SyntaxFault as fault:
-                raise ConfigError(cls.kind, name, attribute, str(fault), lines[attribute]) from None
-        return checked
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, str], *, name: str = "") -> Self:

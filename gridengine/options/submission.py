@@ -120,10 +120,6 @@ def setting_switch(target: Submission, field: str, values: Values) -> None:
     target.settings[field] = _switch(values[0])
 
 
-def setting_list(target: Submission, field: str, values: Values) -> None:
-    target.settings.setdefault(field, []).append(values[0])
-
-
 def verifier(target: Submission, field: str, values: Values) -> None:
     """-jsv: all that are given run, those of the strongest source first (SO-17)."""
     target.settings.setdefault(field, []).append((target.level, values[0]))

@@ -11,7 +11,7 @@ Grammar (sge_types(5) wc_queue_list; QN-1..8):
 from collections.abc import Collection
 
 from gridengine.errors import SyntaxFault
-from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+from gridengine.syntax.wildcard import Matcher, compile_expression
 
 
 class QueueExpression:
@@ -35,11 +35,6 @@ class QueueExpression:
 
     def __repr__(self) -> str:
         return f"QueueExpression({self.text!r})"
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether no part is a pattern, so that the text is a name."""
-        return not is_pattern(self.text)
 
     def matches_queue(self, queue: str) -> bool:
         """Whether the part before the @ matches this cluster queue."""

@@ -19,12 +19,6 @@ KEPT = {
     "pytest_unconfigure": "pytest",
     "pytest_runtestloop": "pytest",
     "start_api_server": "Ray, by a module that it looks up",
-    # not dead long enough
-    "effective": "",
-    "groups_holding": "",
-    "tree_lines": "",
-    "setting_list": "",
-    "send_to": "",
 }
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

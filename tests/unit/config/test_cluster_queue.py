@@ -282,16 +282,6 @@ def test_slot_wise_subordination_is_a_tree() -> None:
         check_slot_trees({"a": "slots=2(b)", "b": "slots=2(c)", "c": "slots=1(a)"})
 
 
-@pytest.mark.statement("QF-1", "QF-5")
-def test_some_attributes_alone() -> None:
-    assert ClusterQueue.parse_some([("qtype", "batch", 1), ("slots", "2,[h1=03]", 2)]) == {
-        "qtype": "BATCH",
-        "slots": "2,[h1=3]",
-    }
-    with pytest.raises(ConfigError, match='line 3: cluster queue "x.q", attribute "slots"'):
-        ClusterQueue.parse_some([("slots", "x", 3)], name="x.q")
-
-
 def test_a_value_cannot_smuggle_in_another_line() -> None:
     for text in ("/tmp\nslots 5", "/tmp\\", "/tmp\x00"):
         with pytest.raises(ConfigError):

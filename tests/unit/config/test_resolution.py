@@ -5,10 +5,8 @@ import pytest
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.host_groups import (
     find_cycle,
-    groups_holding,
     groups_of_hosts,
     resolve_hosts,
-    tree_lines,
 )
 from gridengine.config.queue_resolution import ResolvableQueue, resolve
 
@@ -85,7 +83,6 @@ def test_hosts_of_a_list_come_once() -> None:
     assert resolve_hosts(GROUPS, ["linux2", "@linuxsolaris", "x"]) == ["linux2", "linux1", "solaris1", "solaris2", "x"]
     assert resolve_hosts(GROUPS, ["@nobody"]) == []
     assert GROUPS_OF["linux1"] == {"@linux", "@linuxsolaris"}
-    assert groups_holding(GROUPS, "@linux") == ["@linuxsolaris"]
 
 
 @pytest.mark.statement("HG-3")
@@ -95,20 +92,3 @@ def test_cycles() -> None:
     assert find_cycle({"@a": ["@a"]}, "@a") == ["@a", "@a"]
     looped = {"@a": ["@b", "h1"], "@b": ["@a", "h2"]}
     assert resolve_hosts(looped, ["@a"]) == ["h2", "h1"]
-    assert tree_lines(looped, "@a") == ["@a", "   @b", "      @a", "      h2", "   h1"]
-
-
-@pytest.mark.statement("HG-5", "QF-17")
-def test_the_tree_of_a_group() -> None:
-    groups = {"@sya": ["g1", "g2"], "@syb": ["@sya", "g3"], "@syc": ["g2", "@syb", "gm", "g1"]}
-    assert tree_lines(groups, "@syc") == [
-        "@syc",
-        "   g2",
-        "   @syb",
-        "      @sya",
-        "         g1",
-        "         g2",
-        "      g3",
-        "   gm",
-        "   g1",
-    ]

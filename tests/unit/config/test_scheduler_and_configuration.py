@@ -3,7 +3,7 @@
 import pytest
 
 from gridengine.config import KINDS
-from gridengine.config.configuration import Configuration, effective
+from gridengine.config.configuration import Configuration
 from gridengine.config.parameters import parse_parameters
 from gridengine.config.scheduler import Scheduler
 from gridengine.errors import ConfigError
@@ -213,8 +213,6 @@ def test_a_local_configuration_holds_what_it_overrides() -> None:
     local = Configuration.parse(parse("mailer /bin/mail\nload_report_time 0:0:10\n"), name="g3")
     assert local.object_name == "g3" and not local.is_global
     assert local.attributes() == {"mailer": "/bin/mail", "load_report_time": "0:0:10"}
-    everything = effective(Configuration.template().attributes(), local.attributes())
-    assert (everything["mailer"], everything["loglevel"]) == ("/bin/mail", "log_warning")
     assert local.references() == []
     for line in ("min_uid 5", "loglevel log_info", "enforce_user true", "max_u_jobs 3", "jsv_url none"):
         with pytest.raises(ConfigError, match="only the global configuration"):
