@@ -5,6 +5,7 @@ QI-14, QI-18; O for widths.
 """
 
 from clients.render.jobs import JobTable
+from gridengine.job_rows import GRANTS, INSTANCE
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Ro
     """For each instance the tasks there, each with its grants at this instance."""
     found: dict[str, list[tuple[Row, list[Row]]]] = {}
     for row in running:
-        for grant in row[6]:
-            found.setdefault(grant[0], []).append((row, [grant]))
+        for grant in row[GRANTS]:
+            found.setdefault(grant[INSTANCE], []).append((row, [grant]))
     return found
 
 

@@ -7,6 +7,7 @@ Owns the text format of job rows (docs/gdi.md, part `jobs` of `status`). Called 
 import time
 
 from clients.render.quantities import clock_text, whole_tickets
+from gridengine.job_rows import GRANTS, INSTANCE, LETTERS, NAME, SLOTS, TASKS, details_of, master_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ _TASK_COLUMNS = "task-ID state cpu        mem     io      stat failed "
 def queue_width(setting: str, rows: "Iterable[Row]") -> int:
     """Width of the queue column by SGE_LONG_QNAMES: 30, at least 10, -1 for the longest name (ST-31)."""
     if setting == "-1":
-        return max([10, *(len(grant[0]) for row in rows for grant in row[6])])
+        return max([10, *(len(grant[INSTANCE]) for row in rows for grant in row[GRANTS])])
     return max(10, int(setting)) if setting.isdigit() else QUEUE_WIDTH
 
 
@@ -90,13 +91,12 @@ class JobTable:
             yield from self._plain_lines(rows)
             return
         for row in rows:
-            grants = row[6]
-            if self.slot_lines and grants:
-                yield from self.grant_lines(row, grants)
+            if self.slot_lines and row[GRANTS]:
+                yield from self.grant_lines(row, row[GRANTS])
             else:
-                yield self._line(row, grants[0][0] if grants else "", "" if self.slot_lines else f"{row[7]:>5}")
+                yield self._line(row, master_of(row), "" if self.slot_lines else f"{row[SLOTS]:>5}")
                 if self.requests:
-                    yield self._details(row, grants[0][0] if grants else "")
+                    yield self._details(row, master_of(row))
 
     def _plain_lines(self, rows: "Iterable[Row]") -> "Iterator[str]":
         width, date = self.queue, self._date
@@ -112,28 +112,28 @@ class JobTable:
             if not self.slot_lines:
                 yield self._line(row, instance, f"{slots:>5}")
             else:
-                kinds = ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves or [""]
+                kinds = ["MASTER"] * (master_of(row) == instance) + ["SLAVE"] * slaves or [""]
                 further = self._sub_tasks(row, instance, kinds)
                 yield self._line(row, instance, kinds[0], further[0])
                 queue = f"{instance:<{self.queue}.{self.queue}} " if self.queue else ""
                 before = self._same_job(row)
                 for kind, tail in zip(kinds[1:], further[1:], strict=True):
                     if self.requests:
-                        yield self._details(row, row[6][0][0])
-                    yield f"{before}{queue}{kind:<6} {row[8] or _NO_TASK:<{7 if tail else 0}}{tail}\n"
+                        yield self._details(row, master_of(row))
+                    yield f"{before}{queue}{kind:<6} {row[TASKS] or _NO_TASK:<{7 if tail else 0}}{tail}\n"
             if self.requests:
-                yield self._details(row, row[6][0][0])
+                yield self._details(row, master_of(row))
 
     def _same_job(self, row: "Row") -> str:
         """What stands in front of the queue on lines of further slots of a task: the usage of the slot, which is not known."""
         if not self.ext:
             return self.indent + _SAME_JOB
         blank = self.header().partition("\n")[0].index("cpu  ")
-        return f"{'':<{blank}}{self._usage(row[9], True, None)}"
+        return f"{'':<{blank}}{self._usage(details_of(row), True, None)}"
 
     def _sub_tasks(self, row: "Row", instance: str, kinds: list[str]) -> list[str]:
         """The columns of -t for each slot: the master with its usage, then slave tasks as long as there are some (ST-26)."""
-        details = row[9] if len(row) > 9 else {}
+        details = details_of(row)
         if not self.task_usage or details.get("slaves") is None:
             return [""] * len(kinds)
         living = iter([(name, usage) for where, name, usage in details["slaves"] if where == instance])
@@ -144,12 +144,12 @@ class JobTable:
             if usage:
                 cpu, memory, io = usage
                 used = f"{clock_text(cpu)} {memory:<7.5f} {io:<7.5f} "
-            tails.append("" if name is None else f"   {name:<12} {row[4]:<5.5} {used}")
+            tails.append("" if name is None else f"   {name:<12} {row[LETTERS]:<5.5} {used}")
         return tails
 
     def _line(self, row: "Row", instance: str, slots: str, tail: str = "") -> str:
         number, priority, name, owner, letters, moment, grants, _, tasks = row[:9]
-        details = row[9] if len(row) > 9 else {}
+        details = details_of(row)
         text = f"{self.indent}{number:>7} {priority:7.5f} "
         text += f"{details['nurg']:7.5f} " if self.pri or self.urg else ""
         text += f"{details['npprior']:7.5f} " if self.pri else ""
@@ -196,9 +196,9 @@ class JobTable:
 
     def _details(self, row: "Row", master: str) -> str:
         """What -r prints below a job (ST-24)."""
-        details = row[9]
-        lines = [f"Full jobname:     {row[2]}"]
-        if row[6]:
+        details = details_of(row)
+        lines = [f"Full jobname:     {row[NAME]}"]
+        if row[GRANTS]:
             lines.append(f"Master Queue:     {master}")
         if details["pe"]:
             lines.append(f"Requested PE:     {details['pe'][0]} {details['pe'][1]}")

@@ -7,6 +7,7 @@ known. Called by the commands. Shapes of what comes in: docs/gdi.md.
 from itertools import chain
 
 from clients import json_text
+from gridengine.job_rows import GRANTS, INSTANCE, details_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def hosts(data: "Fields") -> "Fields":
         if name in found:
             found[name]["queue_instances"].append(instance(row))
     for row in data["jobs"]["running"] if "jobs" in data else ():
-        for name in dict.fromkeys(grant[0].partition("@")[2] for grant in row[6]):
+        for name in dict.fromkeys(grant[INSTANCE].partition("@")[2] for grant in row[GRANTS]):
             if name in found:
                 found[name]["jobs"].append(job(row, "running"))
     return {"hosts": list(found.values())}
@@ -75,7 +76,7 @@ def job(row: "Row", phase: str) -> "Fields":
         "slots": slots,
         "granted": grants(granted),
     }
-    details = row[9] if len(row) > 9 else {}
+    details = details_of(row)
     if "nurg" in details:
         found["shares"] = _shares(details)
     if details.get("slaves"):

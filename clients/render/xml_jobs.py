@@ -5,6 +5,7 @@ Owns element names and their order, which other programs parse. Called by qstat.
 
 from clients.render.instances import jobs_by_instance
 from clients.render.quantities import iso_date, whole_tickets
+from gridengine.job_rows import GRANTS, SLOTS, details_of, master_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -57,15 +58,15 @@ def job_list(
                 yield from _slots(row, grants, fields, "    ", True, True)
     elif slot_lines:
         for row in running:
-            yield from _slots(row, row[6], fields, "    ", True, True)
+            yield from _slots(row, row[GRANTS], fields, "    ", True, True)
     else:
         for row in running:
-            yield from _job(row, fields, "    ", row[6][0][0], row[7], None)
+            yield from _job(row, fields, "    ", master_of(row), row[SLOTS], None)
     yield "  </queue_info>\n  <job_info>\n"
     for phase, rows in further:
         state = _STATES[phase]
         for row in rows:
-            yield from _job(row, fields, "    ", None if full else "", row[7], "" if slot_lines else None, state)
+            yield from _job(row, fields, "    ", None if full else "", row[SLOTS], "" if slot_lines else None, state)
     yield "  </job_info>\n</job_info>\n"
 
 
@@ -104,7 +105,7 @@ def _slots(
         if not slot_lines:
             yield from _job(row, fields, indent, queue, slots, None)
         else:
-            for kind in ["MASTER"] * (row[6][0][0] == instance) + ["SLAVE"] * slaves:
+            for kind in ["MASTER"] * (master_of(row) == instance) + ["SLAVE"] * slaves:
                 yield from _job(row, fields, indent, queue, 1, kind)
 
 
@@ -119,7 +120,7 @@ def _job(
 ) -> "Iterator[str]":
     """A `job_list` element. `queue`, `master`: None for no such element."""
     number, priority, name, owner, letters, moment, _, _, tasks = row[:9]
-    details = row[9] if len(row) > 9 else {}
+    details = details_of(row)
     inner = indent + "  "
     if not details:
         yield _plain_job(row, indent, queue, slots, master, state)

@@ -3,9 +3,7 @@
 Owns which tasks are shown, in which order, and the rows. Pure and quick: 10,000 pending jobs are nothing unusual.
 Called through `daemons.qmaster.views`. Statements ST-1 … ST-3, ST-16, ST-17, ST-24, ST-25, ST-27.
 
-Row: [id, priority, name, owner, letters, time, grants, slots, tasks] and, when details were asked for, a dict of them.
-`time`: epoch s, of the start for running tasks, else of the submission. `grants`: [instance, slots, slave lines] each,
-the master's first; [] while pending. `tasks`: task id or ranges of array jobs, else "".
+What stands where in a row is `gridengine.job_rows`'.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing, users_wanted
 from gridengine.gdi.requests import Answer, Caller
+from gridengine.job_rows import DETAILS, GRANTS, ID, INSTANCE, PRIORITY, SLOTS, TASKS
 from gridengine.placement.urgency import (
     assumed_slots,
     deadline_urgency,
@@ -67,7 +66,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
                 pending += _pending_rows(listing, job, states, bool(body.get("single")), details, now)
     if "shares" in details:
         _add_urgencies(listing, [*running, *pending], now)
-    running.sort(key=lambda row: (row[0], row[8]))
+    running.sort(key=lambda row: (row[ID], row[TASKS]))
     pending.sort(key=_pending_order(state))
     finished: list[Row] = []
     if "z" in states:
@@ -97,13 +96,13 @@ def in_lines(answer: Answer) -> Iterator[object]:
 
 def _placed(state: State, row: Row) -> bool:
     """Whether all slots of a running task are at instances that there are."""
-    grants: list[Any] = row[6]  # type: ignore[assignment]
-    return bool(grants) and all(grant[0] in state.instances for grant in grants)
+    grants: list[Any] = row[GRANTS]  # type: ignore[assignment]
+    return bool(grants) and all(grant[INSTANCE] in state.instances for grant in grants)
 
 
 def _add_urgencies(listing: Listing, rows: list[Any], now: float) -> None:
     for row in rows:
-        row[-1].update(_urgency(listing, listing.state.jobs[row[0]], row[7], now))
+        row[DETAILS].update(_urgency(listing, listing.state.jobs[row[ID]], row[SLOTS], now))
 
 
 def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, float]:
@@ -127,7 +126,7 @@ def _has_pending(job: Job) -> bool:
 def _pending_order(state: State):  # type: ignore[no-untyped-def]
     """By priority, highest first, then by submission and number."""
     jobs = state.jobs
-    return lambda row: (-row[1], jobs[row[0]].submit_time, row[0])
+    return lambda row: (-row[PRIORITY], jobs[row[ID]].submit_time, row[ID])
 
 
 def _running_rows(
