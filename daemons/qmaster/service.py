@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -31,6 +32,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.names import Settled, at_once
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.reading import READERS
+from daemons.qmaster.reading_slices import parts_of, whole
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.slices import Divided, slices
@@ -58,6 +60,7 @@ from gridengine.gdi.requests import (
 )
 
 _log = logging.getLogger(__name__)
+_Part = TypeVar("_Part")
 TICK_S = 0.25
 _AFTER_A_BUG_S = 5.0
 
@@ -216,7 +219,11 @@ class Service:
             return Answer(1, [("error", f'denied: unknown request "{name}"')])
         try:
             wish = decode_body(name, body)
-            answer = await self._settled(lambda: reader(self.master, wish, caller), (caller.host, caller.uid))
+            answers: list[Answer] = []
+            async for part in self._turns(parts_of(self.master.state, name, wish)):
+                read = partial(reader, self.master, part, caller)
+                answers.append(await self._settled(read, (caller.host, caller.uid)))
+            answer = whole(name, wish, answers)
         except msgspec.DecodeError as error:
             return malformed(name, error)
         except SyntaxFault as fault:
@@ -235,23 +242,29 @@ class Service:
 
     async def _in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
         """Act on jobs, on many of them in slices between which others are served (SO-47)."""
-        whole = Answer()
+        answer = Answer()
         operator = is_operator(self.master.state, caller, self.master.world().admin_user)
-        parts = slices(self.master.state, request, caller, operator)
+        try:
+            async for part in self._turns(slices(self.master.state, request, caller, operator)):
+                decision = await self._decided(name, part, caller)
+                _log_answer(decision.answer)
+                await self.durable()
+                answer.answers += decision.answer.answers
+                answer.status = answer.status or decision.answer.status
+                if decision.refused:
+                    break
+        except SyntaxFault as fault:  # a pattern: all are looked up before anything is done
+            return Answer(1, [("error", f"denied: {fault}")])
+        return answer
+
+    async def _turns(self, parts: Iterator[_Part | None]) -> AsyncIterator[_Part]:
+        """The parts of a large request, of all of which together one has its turn in each round of the loop."""
         for number, part in enumerate(parts):
             if number:
                 async with self._slice:
                     await asyncio.sleep(0)
-            if part is None:
-                continue
-            decision = await self._decided(name, part, caller)
-            _log_answer(decision.answer)
-            await self.durable()
-            whole.answers += decision.answer.answers
-            whole.status = whole.status or decision.answer.status
-            if decision.refused:
-                break
-        return whole
+            if part is not None:
+                yield part
 
     async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
         if not (caller.daemon or caller.uid in (0, os.geteuid())):

@@ -46,20 +46,26 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
         if users is None or target[:1].isdecimal() or _means_queues(state, request, target):
             words.append((target, False))
             continue
-        found = []
-        for jobs in _batched(list(state.jobs.values()), MATCHED):
-            found += [str(job.id) for job in meant(jobs, target, users)]
+        found: list[str] = []
+        for some in looked_up(state, target, users):
+            found += some
             yield None
         words += [(word, alone) for word in found or [Unmatched(target)]]
     for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
-        for some in _batched(list(of_a_kind), size):
-            part = msgspec.structs.replace(request, targets=[word for word, _ in some])
+        for few_words in batched(list(of_a_kind), size):
+            part = msgspec.structs.replace(request, targets=[word for word, _ in few_words])
             if isinstance(part, ChangeStates) and of_jobs:
                 part.what = "job"
             yield part
 
 
-def _batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:
+def looked_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
+    """Numbers of the jobs of these users that a name or pattern means, some names at a time. Raises SyntaxFault."""
+    for jobs in batched(list(state.jobs.values()), MATCHED):
+        yield [str(job.id) for job in meant(jobs, target, users)]
+
+
+def batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
 

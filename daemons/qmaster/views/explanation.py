@@ -26,8 +26,8 @@ def explain_jobs(state: State, targets: list[str], now: float, zone: tzinfo) -> 
     for target, selected in select_jobs(state, targets) if targets else ():
         if not selected:
             unknown.append(target)
-        for each in selected:
-            found[each.job.id] = _explained(state, each.job, now, zone)
+        for job in (each.job for each in selected if each.job.id not in found):
+            found[job.id] = _explained(state, job, now, zone)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
