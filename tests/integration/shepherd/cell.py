@@ -228,8 +228,11 @@ class Task:
         answer = self.client.ask(op="signal", directory=str(self.directory), command=name)
         assert answer["op"] == "signalled", answer
 
-    def wait(self) -> Json:
+    def wait(self, limit_s: float = PATIENCE_S) -> Json:
+        """How it ended. Raises TimeoutError when nothing is heard of the launcher for that long."""
+        self.client.socket.settimeout(limit_s)
         self.client.wait_exited(self.directory)
+        self.client.socket.settimeout(PATIENCE_S)
         return self.exit
 
     @property

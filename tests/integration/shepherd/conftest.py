@@ -30,7 +30,7 @@ def _serve(user: str, as_root: bool) -> Iterator[Cell]:
         if cell.launcher is not None:
             client = Client(cell.spool / "launcher.sock")  # a failed test may have left the other one in disorder
             for directory in client.ask(op="list")["running"]:
-                client.ask(op="signal", directory=directory, command="kill")
+                client.ask(op="signal", directory=directory, command="end")  # a method as well
                 client.wait_exited(Path(directory))
             client.close()
         cell.stop_launcher()

@@ -10,6 +10,8 @@ import pytest
 from shepherd.methods import SAFE_PATH
 from tests.integration.shepherd.cell import Cell, wait_for
 
+#: in which what has to end within a second has ended
+DEADLINE_S = 20.0
 RECORD = """#!/bin/sh
 echo "$@ stat=$SGE_JOBEXIT_STAT" >>$HOME/order
 exit ${STATUS_%s:-0}
@@ -168,7 +170,9 @@ def test_pe_methods_write_into_files_of_their_own(cell: Cell) -> None:
 def test_a_method_is_not_waited_for_for_ever(cell: Cell, name: str, failed: int, hangs: str) -> None:
     """How the job ended stays, and a method that its owner can stop says nothing about the queue."""
     method = cell.file("method", f"#!/bin/sh\n{hangs}\n")
-    end = cell.run("exit 3\n", method_timeout_s=0.5, **{name: str(method)}).exit
+    task = cell.task("exit 3\n", method_timeout_s=0.5, **{name: str(method)})
+    task.start()
+    end = task.wait(DEADLINE_S)
     assert (end["failed"], end["method"], end["fault"]) == (failed, name, "job")
     assert f"{name} took longer than 0.5 s" in end["reason"]
     assert end["exit_status"] == (3 if name == "epilog" else 0)

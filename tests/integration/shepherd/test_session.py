@@ -15,6 +15,9 @@ from gridengine import session
 from tests.integration.cells import PATIENCE_S
 from tests.integration.shepherd.cell import Cell, Task, alive, wait_for
 
+#: in which what has to end within a second has ended
+DEADLINE_S = 20.0
+
 
 def interactive(cell: Cell, command: str, **config: Any) -> Task:
     settings = {"login": True, "login_shell": "/bin/sh", "command": command, "session": "pipes", "stdout": "/dev/null"}
@@ -164,7 +167,11 @@ def test_a_session_that_its_owner_has_stopped_does_not_keep_the_slot(cell: Cell,
     os.kill(session_pid, signal.SIGSTOP)
     if "limits" not in config:
         os.kill(task.job_pid(), signal.SIGKILL)
-    end = task.wait()
+    try:
+        end = task.wait(DEADLINE_S)
+    finally:
+        if alive(session_pid):
+            os.kill(session_pid, signal.SIGKILL)
     assert (end["exit_status"], "does not take the end of its job" in task.trace) == (137, True)
     assert not alive(session_pid)
     connection.close()
