@@ -177,7 +177,7 @@ def test_one_process_verifies_many_jobs(
     [
         ('jsv_set_param N "$(printf "a\\033b")"', "name contains a character that cannot be printed"),
         ("jsv_set_param js 99999999999", "job_share is not within"),
-        ("jsv_add_env A=B x", "environment must not contain"),
+        ("jsv_add_env A=B x", "environment_names must not contain"),
     ],
 )
 def test_what_a_verifier_makes_of_a_job_is_within_the_bounds_of_one(script: Callable[..., Path], said: str, text: str) -> None:
