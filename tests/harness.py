@@ -22,11 +22,14 @@ from gridengine.config import KINDS
 from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Origin, Renice, Start
 from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
 from gridengine.state.events import AnyEvent, encode_events
+from gridengine.state.invariants import invariants
 from gridengine.state.jobs import TaskKey
 from gridengine.state.machines.configuration import ObjectSet
 from tests.default_cell import default_objects
 
 MASTER = "master"
+SMALL = 60
+"""Jobs and queue instances of a cell whose laws are checked after each step."""
 USERS = {"root": 0, "alice": 1001, "bob": 1002}
 LOAD = {"arch": "lx-amd64", "num_proc": "4", "load_avg": "0.1", "np_load_avg": "0.025", "mem_free": "8000.000000M"}
 
@@ -84,6 +87,13 @@ class Cell:
     def _feed(self, revision: int, events: list[AnyEvent]) -> None:
         assert self.mirror.advance(revision - 1, [encode_events(events)])
 
+    def _flush(self) -> None:
+        """Write what was decided; the state keeps its laws then. They are not counted in large cells: that would take longest."""
+        self.master.flush()
+        if len(self.state.jobs) + len(self.state.instances) <= SMALL:
+            broken = invariants(self.state)
+            assert not broken, "\n".join(broken)
+
     @property
     def state(self) -> Any:
         return self.master.state
@@ -107,7 +117,7 @@ class Cell:
         """Let time pass for the master alone: the hosts say nothing meanwhile."""
         self.now += seconds
         self.master.tick()
-        self.master.flush()
+        self._flush()
 
     def set_clock(self, by: float) -> None:
         """Somebody sets the clock of the master's host."""
@@ -123,7 +133,7 @@ class Cell:
             return malformed(name, error)
         caller = Caller(user, USERS[user], "root" if user == "root" else "users", USERS[user], host)
         answer = self.master.handle(name, request, caller)
-        self.master.flush()
+        self._flush()
         return answer
 
     def undecided(self, name: str, fields: dict[str, Any]) -> None:
@@ -162,7 +172,7 @@ class Cell:
         """The orders of one cycle, taken but not delivered."""
         assert self.mirror.view is not None
         self.master.orders(schedule(self.mirror.view, self.now))
-        self.master.flush()
+        self._flush()
 
     def deliver(self) -> None:
         for host in self.names:
@@ -180,11 +190,11 @@ class Cell:
                     self.signals.append((host, instruction.key, instruction.command))  # type: ignore[union-attr]
                 answers.append(Acknowledgement())
             self.master.acknowledgements(host, instructions, answers)
-            self.master.flush()
+            self._flush()
 
     def report(self, host: str, *reports: Any) -> list[Any]:
         verdicts = self.master.reports(host, list(reports))
-        self.master.flush()
+        self._flush()
         return verdicts
 
     def end(

@@ -20,7 +20,7 @@ from daemons.qmaster.correspondence import Correspondence
 from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
 from gridengine.delivery import Batch
 from gridengine.state import apply as apply_module
-from gridengine.state.bookings import Bookings
+from gridengine.state.invariants import invariants
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.machines import task as task_machine
 from gridengine.state.machines.event import InvalidTransition
@@ -185,7 +185,7 @@ class Simulation:
     def check(self) -> None:
         state = self.cell.state
         assert all(job.name != "lost" for job in state.jobs.values())
-        assert_bookings(state)
+        assert invariants(state) == []
         for name, instance_config in state.configs.items():
             assert state.bookings.slots(name) <= instance_config.slots
         view = self.cell.mirror.view
@@ -222,16 +222,6 @@ class Simulation:
         """Whether the master knows of what a host runs."""
         state = self.cell.state
         return (state.task(*try_of(key)) if len(key) < SLAVE_KEY else live_slave(state, key)) is not None
-
-
-def assert_bookings(state: State) -> None:
-    """The sums that are kept equal the sums over the tasks that are there."""
-    fresh = Bookings()
-    for job in state.jobs.values():
-        for task in job.tasks.values():
-            fresh.charge(task, state.per_job)
-    assert {name: sums for name, sums in state.bookings.instances.items() if sums} == dict(fresh.instances)
-    assert state.bookings.cluster == fresh.cluster
 
 
 @pytest.fixture(autouse=True)

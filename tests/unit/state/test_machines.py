@@ -15,6 +15,7 @@ from gridengine.ranges import Ranges
 from gridengine.state.apply import CHECKS, HANDLERS, apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Grant
+from gridengine.state.machines import task
 from gridengine.state.machines.event import Event, InvalidTransition
 from gridengine.state.machines.job import HoldsChanged, PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationStarted
@@ -86,3 +87,13 @@ def test_a_journal_that_cannot_be_is_refused_with_its_place(tmp_path: Path) -> N
         spool.load()
     with pytest.raises(SpoolError):
         spool.load()
+
+
+def test_the_drawing_of_a_task_has_the_moves_of_the_table() -> None:
+    """docs/architecture.md: each event that moves a task, and each state."""
+    page = (Path(__file__).parents[3] / "docs" / "architecture.md").read_text()
+    drawing = page.partition("### 1.1")[2].partition("## 2.")[0]
+    moves = {event.__name__ for event, rows in task.TRANSITIONS.items() if any(was != now for was, now in rows.items())}
+    assert moves == {"TaskDispatched", "TaskStarted", "MasterEnded", "TaskEnded", "TaskRequeued"}
+    states = {state for rows in task.TRANSITIONS.values() for state in (*rows, *rows.values())}
+    assert all(name in drawing for name in (*moves, *states))

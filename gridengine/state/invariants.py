@@ -1,0 +1,184 @@
+"""What must hold between any two transactions: the sums and exclusions of the state, as sentences about what is wrong.
+
+Owns these laws. Slow, for it counts everything anew: for tests and the simulation, which ask after each step, and for whoever
+doubts a state. Pure. Called by `tests.harness`.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
+
+from gridengine.state.bookings import Bookings
+from gridengine.state.jobs import Job, Task
+from gridengine.state.quotas import QuotaBook
+from gridengine.state.reservations import ReservationIndex
+from gridengine.state.state import State
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def invariants(state: State) -> list[str]:
+    """A sentence for each law that does not hold; empty when all is well."""
+    return [fault for law in LAWS for fault in law(state)]
+
+
+# --- jobs and tasks ------------------------------------------------------------------------------------------
+
+
+def _tasks(state: State) -> Iterator[tuple[Job, Task]]:
+    return ((job, task) for job in state.jobs.values() for task in job.tasks.values())
+
+
+def _jobs(state: State) -> Iterator[str]:
+    """A job is there as long as it has tasks; a task waits or has a place, and is in one of both lists only."""
+    for number, job in state.jobs.items():
+        if job.id != number:
+            yield f"job {job.id} is kept as job {number}"
+        if not job.pending and not job.tasks:
+            yield f"job {number} has no task left and is there"
+        if both := [task_id for task_id in job.tasks if task_id in job.pending]:
+            yield f"tasks {both} of job {number} have begun, and have not"
+    for job, task in _tasks(state):
+        if (task.status == "pending") == bool(task.granted):
+            yield f"task {job.id}.{task.id} is {task.status} with the places {task.granted}"
+        if task.granted and task.attempt < 1:
+            yield f"task {job.id}.{task.id} has a place without a try"
+        if missing := [grant.instance for grant in task.granted if grant.instance not in state.instances]:
+            yield f"task {job.id}.{task.id} has places in {missing}, which are not there"
+
+
+def _slaves(state: State) -> Iterator[str]:
+    """Slave tasks belong to a try that has a place for them."""
+    for job, task in _tasks(state):
+        if not task.granted and (task.slaves or task.slaves_begun or task.master_end is not None):
+            yield f"task {job.id}.{task.id} waits, and has slave tasks"
+        for number, slave in task.slaves.items():
+            if slave.number != number:
+                yield f"slave task {job.id}.{task.id}.{slave.number} is kept as {number}"
+            if all(grant.instance != slave.instance for grant in task.granted):
+                yield f"slave task {job.id}.{task.id}.{number} is in {slave.instance}, where its master has no place"
+
+
+def _who_waits(state: State) -> Iterator[str]:
+    """The indexes of dependencies are what the jobs say."""
+    waiting: dict[int, set[int]] = defaultdict(set)
+    for job in state.jobs.values():
+        for other in (*job.predecessors, *job.array_predecessors):
+            waiting[other].add(job.id)
+    # one that can never run keeps naming the job that ended as it should not have
+    known = {number: others for number, others in _filled(state.dependents).items() if number in state.jobs}
+    there = {number: others for number, others in waiting.items() if number in state.jobs}
+    yield from _compared("jobs that wait for job {}", known, there)
+    doomed = {job.id for job in state.jobs.values() if job.doomed}
+    if state.doomed != doomed:
+        yield f"doomed are {doomed}, and not {state.doomed}"
+    for what, found in (("priorities", state.priorities), ("tickets", state.tickets)):
+        if gone := found.keys() - state.jobs.keys():
+            yield f"there are {what} of jobs {gone}, which are gone"
+
+
+# --- places and sums -----------------------------------------------------------------------------------------------
+
+
+def _places(state: State) -> Iterator[str]:
+    """Who is where is what the grants say."""
+    hosts: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    instances: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    for job, task in _tasks(state):
+        for grant in task.granted:
+            hosts[grant.host].add((job.id, task.id))
+            instances[grant.instance].add((job.id, task.id))
+    yield from _compared("tasks on host {}", _filled(state.tasks_on), hosts)
+    yield from _compared("tasks in {}", _filled(state.tasks_in), instances)
+
+
+def _sums(state: State) -> Iterator[str]:
+    """What is booked is the sum over the tasks that have a place, inside reservations and outside of them."""
+    books: dict[int, Bookings] = defaultdict(Bookings)
+    for job, task in _tasks(state):
+        books[job.ar if job.ar in state.reservations else 0].charge(task, state.per_job)
+    for number, booked in {0: state.bookings, **state.reserved.used}.items():
+        where = f"reservation {number}, " if number else ""
+        yield from _compared(f"bookings of {where}{{}}", _amounts(booked), _amounts(books[number]))
+
+
+def _quotas(state: State) -> Iterator[str]:
+    """The same of what resource quotas count."""
+    if not state.quotas.sets:
+        return
+    fresh = QuotaBook(state)
+    fresh.rebuild()
+    yield from _compared("use of quota {}", state.quotas.used, fresh.used)
+
+
+def _amounts(booked: Bookings) -> dict[tuple[str, str], float]:
+    return {(where, name): round(amount, 6) for where, name, amount in booked.amounts() if amount}
+
+
+# --- reservations, instances ---------------------------------------------------------------------------------------
+
+
+def _reservations(state: State) -> Iterator[str]:
+    """The index of reservations is what they hold; their jobs are those that ask for them."""
+    fresh = ReservationIndex()
+    for number, one in state.reservations.items():
+        if one.id != number:
+            yield f"reservation {one.id} is kept as {number}"
+        fresh.add(one, state.per_job, 0)
+    for job in state.jobs.values():
+        if job.ar in fresh.jobs:
+            fresh.jobs[job.ar].add(job.id)
+        elif job.ar:
+            yield f"job {job.id} asks for reservation {job.ar}, which is gone"
+    known = state.reserved
+    yield from _compared("jobs of reservation {}", known.jobs, fresh.jobs)
+    yield from _compared("reservations in {}", known.of_instance, fresh.of_instance)
+    yield from _compared("reservations on host {}", known.of_host, fresh.of_host)
+    yield from _compared("what is reserved of {}", known.spans, fresh.spans)
+    held = {number: _amounts(book) for number, book in known.held.items()}
+    yield from _compared("what reservation {} holds", held, {number: _amounts(book) for number, book in fresh.held.items()})
+
+
+def _instances(state: State) -> Iterator[str]:
+    """Each instance has its configuration; who has subordinates is known by host; orphans are needed."""
+    if state.instances.keys() != state.configs.keys():
+        yield f"instances without configuration, or the other way: {state.instances.keys() ^ state.configs.keys()}"
+    queues: dict[str, set[str]] = defaultdict(set)
+    superiors: dict[str, set[str]] = defaultdict(set)
+    for name, instance in state.instances.items():
+        queues[instance.queue].add(name)
+        if name in state.configs and state.configs[name].subordinates.queues:
+            superiors[instance.host].add(name)
+        if instance.orphaned and not state.needed(name):
+            yield f"{name} is an orphan that nobody needs"
+    yield from _compared("instances of queue {}", _filled(state.instances_of), queues)
+    yield from _compared("instances with subordinates on {}", _filled(state.superiors), superiors)
+    if state.unsettled.groups or state.unsettled.queues or state.unsettled.quotas:
+        yield "the configuration has changed, and the instances have not followed"
+
+
+def _filled(index: Mapping[K, set[V]]) -> dict[K, set[V]]:
+    """An index without its empty entries."""
+    return {key: values for key, values in index.items() if values}
+
+
+def _compared(what: str, kept: Mapping[K, object], counted: Mapping[K, object]) -> Iterator[str]:
+    """A sentence for each entry that is not what it is counted from; `{}` in `what` stands for its key."""
+    for key in sorted(kept.keys() | counted.keys(), key=str):
+        if kept.get(key) != counted.get(key):
+            yield f"{what.format(key)}: kept as {kept.get(key)}, counted {counted.get(key)}"
+
+
+LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
+    _jobs,
+    _slaves,
+    _who_waits,
+    _places,
+    _sums,
+    _quotas,
+    _reservations,
+    _instances,
+)
