@@ -33,7 +33,7 @@ def _changes(state: State, instances: Iterable[str], now: float, zone: tzinfo) -
     for name in instances:
         calendar = state.configs[name].text["calendar"]
         if calendar not in in_force:
-            entries = state.typed("calendar", calendar)
+            entries = state.calendars.get(calendar)
             in_force[calendar] = state_at(entries, local) if entries is not None else ""
         wanted = (in_force[calendar] == OFF, in_force[calendar] == SUSPENDED)
         instance = state.instances[name]

@@ -103,11 +103,16 @@ def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str
 
 def _checkpointing(state: State, job: Job, min_cpu_interval: str) -> dict[str, str]:
     """The attributes of the job's checkpointing environment, with `when` and `interval` of this job."""
-    attributes = checkpointing.interface(state, job)
-    if not attributes:
+    environment = checkpointing.interface(state, job)
+    if environment is None:
         return {}
     when = "".join(sorted(checkpointing.occasions(state, job)))
-    return {**attributes, "when": when, "interval": str(checkpointing.interval_s(job, min_cpu_interval))}
+    return {
+        **environment.text,
+        "interface": environment.interface,
+        "when": when,
+        "interval": str(checkpointing.interval_s(job, min_cpu_interval)),
+    }
 
 
 def _processors(state: State, task: Task) -> dict[str, str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gridengine.config.complexes import value_of
-from gridengine.config.hosts import STATIC_LOAD
 from gridengine.errors import SyntaxFault
+from gridengine.load_values import STATIC_LOAD
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import GroupMembersSet
 from gridengine.state.state import State
@@ -27,7 +27,7 @@ def hosts_with_new_values(touched: Touched) -> set[str]:
 
 def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:
     """One event with all groups whose members are others now; `hosts`: only these may have changed."""
-    rules = {name: rule for name in state.kind("host_group") if (rule := state.typed("host_group", name)) is not None}
+    rules = {name: rule for name in state.kind("host_group") if (rule := state.host_rules.get(name)) is not None}
     changed: dict[str, list[str]] = {group: [] for group in state.rule_members if group not in rules}
     exec_hosts = state.kind("exec_host").keys() - _NO_HOSTS
     looked_at = exec_hosts if hosts is None else exec_hosts & set(hosts)
@@ -48,7 +48,7 @@ def _matches(state: State, rule: HostRule, host: str, member: bool) -> bool:
     """Whether a host matches; one that is not heard stays what it was where load values count."""
     known = state.hosts.get(host)
     heard = known is not None and known.up
-    fixed = state.typed("exec_host", host).complex_values
+    fixed = state.exec_hosts[host].complex_values
     if not heard and any(name in STATIC_LOAD and name not in fixed for name in rule.names()):
         return member
     load = known.load if known is not None else {}
@@ -56,7 +56,7 @@ def _matches(state: State, rule: HostRule, host: str, member: bool) -> bool:
     values = {**reported, **fixed, "hostname": host}
 
     def typed_value(name: str, text: str) -> float | str:
-        entry = state.typed("complex", name)
+        entry = state.complexes.get(name)
         if entry is None:
             raise SyntaxFault(f'there is no complex "{name}"')
         return value_of(entry.type, text)

@@ -49,7 +49,7 @@ def granted_resources(state: State, one: AdvanceReservation) -> str:
     """`slots=4,lic=8`: everything that it holds, in total; other requests as they were asked for."""
     totals: dict[str, object] = {"slots": one.slots}
     for name, text in one.resources.items():
-        entry = state.typed("complex", name)
+        entry = state.complexes.get(name)
         exclusive = entry is not None and entry.relop == EXCLUSIVE
         once = state.per_job(name) or exclusive
         totals[name] = f"{float(text) * (1 if once else one.slots):g}"

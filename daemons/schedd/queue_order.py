@@ -17,7 +17,7 @@ from importlib.machinery import SourceFileLoader
 from types import ModuleType
 
 from gridengine.placement.requests import Request
-from gridengine.state.compiled import ParallelEnvironment
+from gridengine.state.configured.objects import ParallelEnvironment
 
 _log = logging.getLogger(__name__)
 

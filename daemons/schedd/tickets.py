@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 from gridengine.placement.share_tree import Path, ShareTree
 from gridengine.placement.urgency import finite
+from gridengine.state.configured.objects import Project, User, UserSet
+from gridengine.state.configured.table import Table
 from gridengine.state.jobs import Job, Tickets
-from gridengine.state.state import Attributes, State
+from gridengine.state.state import State
 
 SCOPES = ("user", "project", "department", "job")
 """What tickets and shares belong to; each job belongs to one of each, but maybe to no project."""
@@ -37,7 +39,7 @@ def in_force(state: State) -> bool:
     scheduler = state.scheduler
     if scheduler.weight_tickets_functional or scheduler.weight_tickets_share:
         return True
-    return any(_number(all_of, name, "oticket") for all_of in _objects(state) for name in all_of)
+    return any(all_of[name].oticket for all_of in _objects(state) for name in all_of)
 
 
 def tickets(state: State, entrants: Sequence[Entrant], now: float) -> list[Tickets]:
@@ -65,13 +67,13 @@ def _owners(job: Job) -> tuple[str, str, str, str]:
     return job.owner, job.project, job.department, str(job.id)
 
 
-def _number(objects: dict[str, Attributes], name: str, attribute: str) -> float:
+def _objects(state: State) -> tuple[Table[User], Table[Project], Table[UserSet]]:
+    return state.users, state.projects, state.usersets
+
+
+def _shares_of(objects: Table[User] | Table[Project] | Table[UserSet], name: str) -> float:
     found = objects.get(name)
-    return float(found.get(attribute, "0")) if found is not None else 0.0
-
-
-def _objects(state: State) -> list[dict[str, Attributes]]:
-    return [state.kind("user"), state.kind("project"), state.kind("userset")]
+    return float(found.fshare) if found is not None else 0.0
 
 
 def _override(state: State, entrants: Sequence[Entrant], before: list[float]) -> list[float]:
@@ -80,7 +82,7 @@ def _override(state: State, entrants: Sequence[Entrant], before: list[float]) ->
     They are shared by the running jobs; a pending one gets what it would get if it ran, and those ranked before it, too.
     """
     objects = _objects(state)
-    worth = [{n: v for n in each if (v := _number(each, n, "oticket"))} for each in objects]
+    worth = [{name: float(each[name].oticket) for name in each if each[name].oticket} for each in objects]
     if not any(worth):
         return [float(each.job.override_tickets) for each in entrants]
     shared = state.scheduler.share_override_tickets
@@ -144,7 +146,8 @@ class _Shares:
 
     def _of(self, job: Job) -> list[float]:
         owners = _owners(job)
-        values = [_number(objects, name, "fshare") for objects, name in zip(self._objects, owners[:3], strict=True)]
+        users, projects, departments = self._objects
+        values = [_shares_of(users, owners[0]), _shares_of(projects, owners[1]), _shares_of(departments, owners[2])]
         return [*values, float(job.job_share)]
 
     def worth(self, job: Job) -> float:

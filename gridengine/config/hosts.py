@@ -25,13 +25,10 @@ from gridengine.config.attribute_types import (
 from gridengine.config.complexes import BUILT_IN
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import SyntaxFault
+from gridengine.load_values import STATIC_LOAD
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import check_group_name, check_host_name, is_none
 
-#: load values that do not change while a host is up, and that stay known when it is not
-STATIC_LOAD = frozenset(
-    "arch num_proc m_core m_socket m_thread m_topology mem_total swap_total virtual_total".split()
-)
 #: built-in attributes that a rule may test: these, and what an administrator may fix on a host
 STATIC_VALUES = STATIC_LOAD | {"hostname", "slots", "s_vmem", "h_vmem", "s_fsize", "h_fsize", "display_win_gui"}
 

@@ -18,8 +18,8 @@ def charges(state: State, job: Job) -> dict[str, str]:
     Defaults count where the job asks for nothing (CX-40); an exclusive request is charged as 1 (CX-49).
     """
     found: dict[str, str] = {}
-    for name in state.kind("complex"):
-        entry = state.typed("complex", name)
+    for name in state.complexes:
+        entry = state.complexes[name]
         if not entry.is_consumable or name == "slots" or entry.type in STRING_TYPES:
             continue
         text = job.hard.get(name, "0" if entry.relop == EXCLUSIVE else entry.default)

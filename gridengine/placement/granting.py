@@ -71,7 +71,7 @@ def users_of(state: State, reservation: AdvanceReservation) -> dict[str, str]:
 def _expanded(state: State, names: Iterable[str]) -> list[str]:
     found: list[str] = []
     for name in names:
-        userset = state.typed("userset", name[1:]) if name.startswith("@") else None
+        userset = state.usersets.get(name[1:]) if name.startswith("@") else None
         found += sorted(userset.entries) if userset is not None else [name]
     return found
 
@@ -163,7 +163,7 @@ class Granting:
         """A request for the PEs that all users may use, asked with lists that open them."""
         usable = []
         for name in request.pes:
-            pe = self.state.typed("parallel_environment", name)
+            pe = self.state.pes[name]
             if all(users_allowed(sets, pe.user_lists, pe.xuser_lists) for sets in self.sets):
                 usable.append(name)
             else:
@@ -257,7 +257,7 @@ def _in_range(pe_range: str, slots: int) -> bool:
 
 def closed_within(state: State, calendar: str, start: float, end: float, zone: tzinfo) -> str:
     """`off` or `suspended` if a calendar is that at any moment of a window, "" if it is on all the time. Times: epoch s."""
-    compiled = state.typed("calendar", calendar)
+    compiled = state.calendars.get(calendar)
     if compiled is None:
         return ""
     begin = datetime.fromtimestamp(start, zone).replace(tzinfo=None)

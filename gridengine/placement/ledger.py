@@ -9,18 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 
+from gridengine.load_values import STATIC_LOAD
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import Value, reported_value, whole
 from gridengine.state.bookings import GLOBAL, Bookings
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, QuotaUse
 from gridengine.state.state import State
-
-STATIC_LOAD = frozenset(
-    "arch num_proc mem_total swap_total virtual_total m_topology m_socket m_core m_thread display_win_gui".split()
-)
-"""Load values that do not change with load: the only ones that an empty cluster has (`-w v`, `qselect -l`; QS-3)."""
 
 _NOTHING: dict[str, float] = {}
 
@@ -144,7 +140,7 @@ class Ledger:
         if value is None or isinstance(value, str):
             return None if value is None else (value, "l")
         letter = "l"
-        config = self.state.typed("exec_host", host)
+        config = self.state.exec_hosts.get(host)
         if config is not None and entry.name in config.load_scaling:
             value, letter = value * float(config.load_scaling[entry.name]), "L"
             if entry.type == "INT":

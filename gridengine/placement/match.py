@@ -141,7 +141,7 @@ def _left(ledger: Ledger, request: Request, level: Level, where: str, used: Call
     is stricter, also than the capacity of a queue there (CX-34, QC-35)."""
     left = level.consumables[name] - used(where, name) - ledger.ahead(where, name, request.duration)
     if name != "slots":
-        load = ledger.load(where.partition("@")[2] or where, ledger.state.typed("complex", name))
+        load = ledger.load(where.partition("@")[2] or where, ledger.state.complexes[name])
         if load is not None and not isinstance(load[0], str):
             left = min(left, load[0])
     return left

@@ -12,7 +12,7 @@ from gridengine.placement.resources import available
 from gridengine.placement.site import Site
 from gridengine.placement.values import RELATIONS, Offer, Value, format_value, typed_value
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.compiled import ExecHost
+from gridengine.state.configured.objects import ExecHost
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
 
@@ -79,7 +79,7 @@ def _shown(site: Site, offer: Offer, name: str) -> str:
         return offer.value
     if offer.source in COMPUTED:
         return f"{offer.value:.3f}"
-    config: ExecHost | InstanceConfig = site.state.configs[name] if offer.level == "q" else site.state.typed("exec_host", host)
+    config: ExecHost | InstanceConfig = site.state.configs[name] if offer.level == "q" else site.state.exec_hosts[host]
     written = config.complex_values.get(offer.entry.name)
     return written if written is not None else format_value(offer.entry.type, offer.value)
 

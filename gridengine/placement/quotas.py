@@ -17,7 +17,7 @@ from gridengine.placement.resources import host_available
 from gridengine.placement.site import Site
 from gridengine.placement.values import Value, slots_in, typed_value
 from gridengine.ranges import MAX_SLOTS
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Grant
 from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, QuotaUse, is_everywhere, use_of
 from gridengine.syntax.rqs import Rule
@@ -50,7 +50,7 @@ def uses(site: Site, request: Request, granted: list[Grant], pe: str) -> Iterato
 
 def rule_of(site: Site, bucket: Bucket) -> Rule:
     """The rule that a bucket belongs to."""
-    rules: tuple[Rule, ...] = site.state.typed("resource_quota", bucket.quota)
+    rules: tuple[Rule, ...] = site.state.quota_rules[bucket.quota]
     return rules[bucket.number]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gridengine.placement.values import Offer, Value, format_value
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 from gridengine.units import format_time
 
 DROPPED = {

@@ -16,7 +16,7 @@ from gridengine.placement.site import EXCLUSIVE, Site
 from gridengine.placement.timeline import run_time
 from gridengine.placement.values import CASELESS_TYPES, RELATIONS, STRING_TYPES, Value, requested_amount
 from gridengine.ranges import parse_slot_ranges
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions

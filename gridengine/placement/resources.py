@@ -12,7 +12,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.site import EXCLUSIVE, Level, Site
 from gridengine.placement.values import Offer, Value, stricter
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 
 
 def available(site: Site, ledger: Ledger, instance: str, name: str) -> Offer | None:

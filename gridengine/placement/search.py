@@ -53,7 +53,7 @@ def _openings(state: State, zone: tzinfo, first: float, latest: float) -> Iterat
     for name in used:
         moment = datetime.fromtimestamp(first, zone).replace(tzinfo=None)
         for _ in range(_CALENDAR_CHANGES):
-            change = next_change(state.typed("calendar", name), moment)
+            change = next_change(state.calendars[name], moment)
             if change is None:
                 break
             moment = change[0]

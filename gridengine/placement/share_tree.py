@@ -42,7 +42,7 @@ class ShareTree:
 
     def __init__(self, state: State, jobs: Iterable[Job], now: float) -> None:
         """now: epoch seconds, until when usage decays. The tickets of all leaves make up weight_tickets_share."""
-        self._root: Node | None = state.typed("share_tree", "")
+        self._root: Node | None = state.share_trees.get("")
         self._users = state.kind("user")
         self._leaves: dict[tuple[str, str], list[tuple[str, int]]] = {}
         self._factor = state.scheduler.compensation_factor or UNLIMITED

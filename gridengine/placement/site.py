@@ -12,7 +12,7 @@ from typing import Any
 
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.compiled import ComplexEntry, ExecHost
+from gridengine.state.configured.objects import ComplexEntry, ExecHost
 from gridengine.state.queues import InstanceConfig
 from gridengine.state.quotas import Claimant
 from gridengine.state.reservations import AdvanceReservation
@@ -74,7 +74,7 @@ class Site:
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self.entries: dict[str, ComplexEntry] = {name: state.typed("complex", name) for name in state.kind("complex")}
+        self.entries: dict[str, ComplexEntry] = {name: state.complexes[name] for name in state.complexes}
         self._shortcuts = {entry.shortcut: entry for entry in self.entries.values()}
         self.defaults: dict[str, float] = {}
         for entry in self.entries.values():
@@ -119,7 +119,7 @@ class Site:
             key = ("", *(value for attribute, value in text.items() if attribute != "hostname"))
             level = self._profiles.get(key)
             if level is None:
-                host: ExecHost | None = self.state.typed("exec_host", name)
+                host: ExecHost | None = self.state.exec_hosts.get(name)
                 level = self._profiles[key] = Level(self, host.complex_values if host else {}, host)
             self._hosts[name] = level
         return level

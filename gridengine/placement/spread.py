@@ -19,7 +19,7 @@ from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.ranges import MAX_SLOTS
 from gridengine.state.bookings import GLOBAL
-from gridengine.state.compiled import ParallelEnvironment
+from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
 
 NO_PE = ParallelEnvironment("", MAX_SLOTS, (), (), "$pe_slots", False, True, "min", False)
@@ -114,7 +114,7 @@ def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEn
     """The PEs that the job's owner may use, those with most free slots first."""
     if not request.pe:
         return [NO_PE]
-    pes: list[ParallelEnvironment] = [site.state.typed("parallel_environment", name) for name in request.pes]
+    pes: list[ParallelEnvironment] = [site.state.pes[name] for name in request.pes]
     usable = [pe for pe in pes if users_allowed(request.sets, pe.user_lists, pe.xuser_lists)]
     return sorted(usable, key=lambda pe: (ledger.of_pe(pe.name) - pe.slots, pe.name))
 
@@ -134,7 +134,7 @@ def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant
     States and static rules are not looked at. The caller charges what it takes before it asks for the next.
     """
     held = ledger.of_pe(pe) + ledger.pe_ahead(pe, request.duration) if pe else 0
-    if pe and held + _slots(granted) > site.state.typed("parallel_environment", pe).slots:
+    if pe and held + _slots(granted) > site.state.pes[pe].slots:
         return False
     claim = claim_of(site, request, pe)
     if claim is not None and not claim.fits(ledger, request, granted):

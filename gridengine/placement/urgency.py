@@ -35,7 +35,7 @@ def assumed_slots(state: State, request: Request) -> int:
     """
     if not request.pes:
         return request.slot_ranges[0][0]
-    pe = state.typed("parallel_environment", request.pes[0])
+    pe = state.pes[request.pes[0]]
     low, high = request.slot_ranges[0][0], request.slot_ranges[-1][1]
     if high >= MAX_SLOTS:
         high = max(low, pe.slots)
@@ -54,7 +54,7 @@ def resource_urgency(state: State, request: Request, granted: int | None = None)
     granted: slots of a job that runs. Source: sge_priority(5), CX-66.
     """
     slots = assumed_slots(state, request) if granted is None else granted
-    entry = state.typed("complex", "slots")
+    entry = state.complexes.get("slots")
     total = finite(entry.urgency * slots) if entry is not None else 0.0
     return finite(total + sum(demand_urgency(d, slots) for d in (*request.hard, *request.hosts) if d.name != "slots"))
 

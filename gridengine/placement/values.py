@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gridengine.errors import SyntaxFault
 from gridengine.ranges import MAX_SLOTS
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 from gridengine.units import (
     format_double,
     format_memory,

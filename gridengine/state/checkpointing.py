@@ -7,6 +7,7 @@ sge_submit(1) -c; statements CK-3 … CK-7, QC-11.
 from __future__ import annotations
 
 from gridengine.errors import SyntaxFault
+from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
@@ -27,20 +28,19 @@ def is_occasion(text: str) -> bool:
         return False
 
 
-def interface(state: State, job: Job) -> dict[str, str]:
-    """The attributes of the job's checkpointing environment, `interface` in lower case; empty for jobs without one."""
-    attributes = state.kind("checkpoint").get(job.checkpoint, {}) if job.checkpoint else {}
-    return {**attributes, "interface": attributes["interface"].lower()} if attributes else {}
+def interface(state: State, job: Job) -> CheckpointInterface | None:
+    """The job's checkpointing environment, None for jobs without one."""
+    return state.checkpoints.get(job.checkpoint) if job.checkpoint else None
 
 
 def occasions(state: State, job: Job) -> frozenset[str]:
     """Letters of `s m x r`: those of -c, else those of `when`. An interval with -c adds `m` to the latter (CK-3)."""
-    attributes = interface(state, job)
-    if not attributes:
+    environment = interface(state, job)
+    if environment is None:
         return frozenset()
     if job.checkpoint_when and _LETTERS.issuperset(job.checkpoint_when):
         return frozenset(job.checkpoint_when) - {"n"}
-    when = frozenset(attributes["when"]) if attributes["when"].lower() != "none" else frozenset()
+    when = frozenset(environment.when)
     return when | {PERIODIC} if job.checkpoint_when else when
 
 
@@ -55,4 +55,5 @@ def restarted(state: State, job: Job, task: Task) -> int:
     """RESTARTED of the next try (EN-4): 0 at first, 2 when there is a checkpoint made by commands, 1 else."""
     if not task.restarts:
         return 0
-    return 2 if task.checkpoint and interface(state, job).get("interface") in WITH_COMMANDS else 1
+    environment = interface(state, job)
+    return 2 if task.checkpoint and environment is not None and environment.interface in WITH_COMMANDS else 1

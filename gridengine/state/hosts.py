@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from gridengine.config.hosts import STATIC_LOAD
+from gridengine.load_values import STATIC_LOAD
 
 
 class Stray(Struct, omit_defaults=True):

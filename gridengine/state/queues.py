@@ -9,7 +9,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from gridengine.syntax.subordinate import SubordinateList, parse_subordinates
-from gridengine.units import INFINITY, parse_memory, parse_time
+from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
 
 LIMITS_TIME = ("rt", "cpu")
 LIMITS_MEMORY = ("fsize", "data", "stack", "core", "rss", "vmem")
@@ -108,7 +108,7 @@ def compile_config(text: dict[str, str]) -> InstanceConfig:
         projects=names(text["projects"]),
         xprojects=names(text["xprojects"]),
         owner_list=names(text["owner_list"]),
-        rerun=text["rerun"].upper() in ("TRUE", "1"),
+        rerun=parse_bool(text["rerun"]),
         limits=limits,
         subordinates=parse_subordinates(text["subordinate_list"]),
     )

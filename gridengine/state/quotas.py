@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.syntax.rqs import SCOPES, Filter, Rule
 from gridengine.syntax.wildcard import compile_expression, is_pattern
+from gridengine.units import parse_bool
 
 if TYPE_CHECKING:
     from gridengine.state.state import State
@@ -71,7 +72,7 @@ class QuotaBook:
         """Read the sets and count everything anew: a rule, a list or a group has changed (RQ-10)."""
         state = self._state
         texts = state.kind("resource_quota").items()
-        self.sets = [QuotaSet(name, state.typed("resource_quota", name)) for name, text in texts if _enabled(text)]
+        self.sets = [QuotaSet(name, state.quota_rules[name]) for name, text in texts if parse_bool(text["enabled"])]
         self.by_user = any("users" in rule.filters for each in self.sets for rule in each.rules)
         self.used.clear()
         self._candidates.clear()
@@ -137,7 +138,7 @@ class QuotaBook:
         )
 
     def _in_list(self, name: str, who: Claimant) -> bool:
-        userset = self._state.typed("userset", name[1:])
+        userset = self._state.usersets.get(name[1:])
         return userset is not None and (who.user in userset.entries or f"@{who.group}" in userset.entries)
 
     def bucket(self, quotas: QuotaSet, candidates: Candidates, who: Claimant, instance: str) -> Bucket | None:
@@ -151,10 +152,6 @@ class QuotaBook:
                 told = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in consumers)
                 return Bucket(quotas.name, number, told)
         return None
-
-
-def _enabled(text: dict[str, str]) -> bool:
-    return text["enabled"].upper() in ("TRUE", "1")
 
 
 def is_everywhere(rule: Rule) -> bool:

@@ -6,8 +6,9 @@ Owns the primary data (spooled and mirrored as a snapshot) and the indexes deriv
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -15,9 +16,22 @@ from msgspec.structs import replace
 
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.state.bookings import GLOBAL, Bookings
-from gridengine.state.compiled import COMPILERS
 from gridengine.state.configured.configuration import HostConfiguration
+from gridengine.state.configured.objects import (
+    read_calendar,
+    read_checkpoint,
+    read_complex,
+    read_exec_host,
+    read_host_rule,
+    read_pe,
+    read_project,
+    read_quota_rules,
+    read_share_tree,
+    read_user,
+    read_userset,
+)
 from gridengine.state.configured.scheduler import SchedulerConfiguration
+from gridengine.state.configured.table import Table
 from gridengine.state.groups import HostGroups
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.hosts import Host
@@ -90,7 +104,19 @@ class State:
         self.tickets: dict[int, Tickets] = {}
         self.priorities: dict[int, tuple[float, float, float, float]] = {}
         self.job_reservations: list[JobReservation] = []
-        self._compiled: dict[tuple[str, str], Any] = {}
+        self._configurations: dict[str, HostConfiguration] = {}
+        self._scheduler: SchedulerConfiguration | None = None
+        self.complexes = Table(self.objects, "complex", read_complex)
+        self.pes = Table(self.objects, "parallel_environment", read_pe)
+        self.exec_hosts = Table(self.objects, "exec_host", read_exec_host)
+        self.usersets = Table(self.objects, "userset", read_userset)
+        self.users = Table(self.objects, "user", read_user)
+        self.projects = Table(self.objects, "project", read_project)
+        self.checkpoints = Table(self.objects, "checkpoint", read_checkpoint)
+        self.calendars = Table(self.objects, "calendar", read_calendar)
+        self.host_rules = Table(self.objects, "host_group", read_host_rule)
+        self.quota_rules = Table(self.objects, "resource_quota", read_quota_rules)
+        self.share_trees = Table(self.objects, "share_tree", read_share_tree)
         self.kept: dict[Any, Any] = {}
         self.queues: dict[str, ResolvableQueue] = {}
         self.groups = HostGroups({})
@@ -114,26 +140,27 @@ class State:
     def has(self, kind: str, name: str) -> bool:
         return name in self.objects.get(kind, {})
 
-    def typed(self, kind: str, name: str) -> Any:
-        """The compiled view of an object (see `gridengine.state.compiled`), None when there is no such object."""
-        key = (kind, name)
-        found = self._compiled.get(key)
-        if found is None and self.has(kind, name):
-            found = self._compiled[key] = COMPILERS[kind](name, self.objects[kind][name])
-        return found
+    def forget_typed(self, kind: str, name: str) -> None:
+        """An object has changed: it is read again when it is next asked for."""
+        if kind == "scheduler":
+            self._scheduler = None
+        elif kind == "configuration":
+            self._configurations.clear()  # what the global one says holds on all hosts
+        else:
+            for table in self._tables():
+                if table.kind == kind:
+                    table.forget(name)
 
-    def forget_compiled(self, kind: str, name: str) -> None:
-        self._compiled.pop((kind, name), None)
-        if kind == "configuration" and name == GLOBAL:  # what it says holds on all hosts
-            self._compiled = {key: one for key, one in self._compiled.items() if key[0] != kind}
+    def _tables(self) -> Iterator[Table[Any]]:
+        return (value for value in vars(self).values() if isinstance(value, Table))
 
     def configuration(self, host: str = GLOBAL) -> HostConfiguration:
         """sge_conf(5) in force on a host, or in the cluster."""
         known = host if self.has("configuration", host) else GLOBAL
-        found = self._compiled.get(("configuration", known))
+        found = self._configurations.get(known)
         if found is None:
-            found = self._compiled["configuration", known] = HostConfiguration.of(self.configuration_text(known))
-        return cast(HostConfiguration, found)
+            found = self._configurations[known] = HostConfiguration.of(self.configuration_text(known))
+        return found
 
     def configuration_text(self, host: str) -> Attributes:
         """The same as texts, as the host is told: the global one, overlaid by the local one of the host."""
@@ -143,15 +170,14 @@ class State:
     @property
     def scheduler(self) -> SchedulerConfiguration:
         """sched_conf(5) in force."""
-        found = self._compiled.get(("scheduler", ""))
-        if found is None:
-            found = self._compiled["scheduler", ""] = SchedulerConfiguration.of(self.kind("scheduler").get("", {}))
-        return cast(SchedulerConfiguration, found)
+        if self._scheduler is None:
+            self._scheduler = SchedulerConfiguration.of(self.kind("scheduler").get("", {}))
+        return self._scheduler
 
     def per_job(self, name: str) -> bool:
         """Whether a complex is a consumable that is booked once a job (JOB)."""
-        entry = self.typed("complex", name)
-        return entry is not None and bool(entry.per_job)
+        entry = self.complexes.get(name)
+        return entry is not None and entry.per_job
 
     # --- jobs ------------------------------------------------------------------------------------------
 
@@ -198,7 +224,10 @@ class State:
         made.queues, made.configs, made.ambiguous = dict(self.queues), dict(self.configs), dict(self.ambiguous)
         made.superiors = {host: set(names) for host, names in self.superiors.items()}
         made.instances_of = {queue: set(names) for queue, names in self.instances_of.items()}
-        made._compiled, made.kept, made.unsettled = dict(self._compiled), {}, Unsettled()
+        made._configurations, made.kept, made.unsettled = dict(self._configurations), {}, Unsettled()
+        for name, table in vars(self).items():
+            if isinstance(table, Table):
+                setattr(made, name, table.branch(made.objects))
         made.quotas = QuotaBook(made)
         return made
 

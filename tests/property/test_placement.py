@@ -214,7 +214,7 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
                 t.slots for j in cluster.state.jobs.values() for t in j.tasks.values() if t.granted and t.pe == pe
             )
             assert (
-                held == cluster.state.bookings.pes.get(pe, 0) <= cluster.state.typed("parallel_environment", pe).slots
+                held == cluster.state.bookings.pes.get(pe, 0) <= cluster.state.pes.get(pe).slots
             )
 
 

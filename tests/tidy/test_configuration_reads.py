@@ -23,12 +23,8 @@ KEPT = {
     "daemons/execd/environment.py": "ckpt_dir",
     "daemons/execd/task_config.py": "epilog priority processors prolog resume_method shell "
     "shell_start_mode start_proc_args starter_method stop_proc_args suspend_method terminate_method tmpdir",
-    "daemons/qmaster/decide/admission.py": "acl default_project delete_time xacl",
     "daemons/qmaster/decide/references.py": "jsv_url",
     "daemons/qmaster/decide/reports.py": "starter_method",
-    "daemons/qmaster/views/job_detail.py": "when",
-    "daemons/qmaster/views/selection.py": "acl xacl",
-    "gridengine/state/compiled.py": "qsort_args",
     "gridengine/state/niceness.py": "priority",
 }
 

@@ -13,9 +13,7 @@ from gridengine.placement.access import project_allowed, user_sets_of, users_all
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
-from gridengine.state.queues import names
 from gridengine.state.state import State
-from gridengine.syntax.lists import is_none
 
 EXIT_LIMIT = 25
 """Exit code when max_jobs or max_u_jobs is reached (SB-7)."""
@@ -55,14 +53,10 @@ def check_limits(state: State, configuration: HostConfiguration, caller: Caller)
 
 def default_project(state: State, configuration: HostConfiguration, user: str) -> str:
     """The project of a user's jobs that name none, "" for none: of his object, else of the one he is about to get."""
-    known = state.kind("user").get(user)
+    known = state.users.get(user)
     if known is not None:
-        project = known.get("default_project", "NONE")
-    elif configuration.auto_users:
-        project = configuration.default_project
-    else:
-        return ""
-    return "" if is_none(project) else project
+        return known.default_project
+    return configuration.default_project if configuration.auto_users else ""
 
 
 def check_project(state: State, configuration: HostConfiguration, project: str, owner: Caller) -> None:
@@ -71,11 +65,11 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
         if configuration.enforce_project:
             raise Refused("job rejected: no project was assigned to the job (-P, enforce_project)")
     else:
-        known = state.kind("project").get(project)
+        known = state.projects.get(project)
         if known is None:
             raise Refused(f'job rejected: the requested project "{project}" does not exist')
-        acl, xacl = names(known.get("acl", "NONE")), names(known.get("xacl", "NONE"))
-        if (acl or xacl) and not users_allowed(user_sets_of(state, owner.user, owner.group), acl, xacl):
+        sets = user_sets_of(state, owner.user, owner.group) if known.acl or known.xacl else frozenset()
+        if (known.acl or known.xacl) and not users_allowed(sets, known.acl, known.xacl):
             raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
     allowed, denied = configuration.projects, configuration.xprojects
     if not project_allowed(project, allowed, denied):
@@ -85,8 +79,8 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
 
 def department_of(state: State, user: str, group: str) -> str:
     """The department of a user: the access list of type DEPT that holds him (US-4)."""
-    for name in state.kind("userset"):
-        found = state.typed("userset", name)
+    for name in state.usersets:
+        found = state.usersets[name]
         if "DEPT" in found.types and not found.entries.isdisjoint((user, f"@{group}")):
             return name
     return DEFAULT_DEPARTMENT
@@ -110,7 +104,7 @@ def new_user(state: State, configuration: HostConfiguration, user: str, now: flo
 
 def expired_users(state: State, now: float) -> list[AnyEvent]:
     """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
-    expired = [u for u, text in state.kind("user").items() if 0 < int(text.get("delete_time", "0")) <= now]
+    expired = [user for user in state.users if 0 < state.users[user].delete_time <= now]
     if not expired:
         return []
     busy = {job.owner for job in state.jobs.values()}

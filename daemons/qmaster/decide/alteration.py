@@ -171,7 +171,7 @@ def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], worl
 def _check_consumables(state: State, job: Job, hard: dict[str, str]) -> None:
     """What running tasks hold cannot change under them (SO-43). Raises Refused."""
     for name in sorted({*job.hard, *hard}):
-        entry = state.typed("complex", name)
+        entry = state.complexes.get(name)
         if entry is not None and entry.is_consumable and job.hard.get(name) != hard.get(name):
             raise Refused(f'denied: job {job.id} is running, its request of the consumable "{name}" cannot change')
 

@@ -146,7 +146,7 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
     if "slots" in found:
         raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
     for name, value in found.items():
-        if state.typed("complex", name).type == "TIME":
+        if state.complexes[name].type == "TIME":
             seconds = parse_time(value)
             found[name] = str(int(seconds)) if seconds < INFINITY else value
     if "hostname" in found and not is_pattern(found["hostname"]):
@@ -211,7 +211,7 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
         name = given if state.has("complex", given) else shortcuts.get(given, "")
         if not name:
             raise Refused(f'unknown resource "{given}"')
-        entry = state.typed("complex", name)
+        entry = state.complexes[name]
         if not equals and entry.type == "BOOL":
             value = "TRUE"
         if fault := request_fault(entry, value, soft):

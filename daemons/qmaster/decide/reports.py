@@ -268,7 +268,7 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
 
 def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
     """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
-    pe = state.typed("parallel_environment", task.pe) if task.slave_usage else None
+    pe = state.pes.get(task.pe) if task.slave_usage else None
     if pe is None or not pe.accounting_summary:
         return report
     names = {**report.usage, **task.slave_usage}

@@ -161,7 +161,7 @@ class _Check:
                 yield f"{most:g} of {name} are reserved at {where}"
 
     def _pe(self, name: str, start: float, end: float) -> Iterator[str]:
-        pe = self.state.typed("parallel_environment", name)
+        pe = self.state.pes.get(name)
         most = self._most(pe_key(name), "slots", pe.slots, start, end) if pe is not None else 0.0
         if most:
             yield f"{most:g} slots of it are reserved"

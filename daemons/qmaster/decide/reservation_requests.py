@@ -28,7 +28,7 @@ def may_reserve(state: State, caller: Caller, world: World) -> bool:
     """Managers, operators and the access list `arusers`, by user or @unix_group. Source: AR-29, AR-30."""
     if is_operator(state, caller, world.admin_user):
         return True
-    arusers = state.typed("userset", "arusers")
+    arusers = state.usersets.get("arusers")
     return arusers is not None and not arusers.entries.isdisjoint((caller.user, f"@{caller.group}"))
 
 

@@ -33,7 +33,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
         return decision.refuse(f'{where}it belongs to "{job.owner}", not to "{caller.user}"')
     if task.status == "pending" or task.deleted_by or task.rescheduling or task.master_end is not None:
         return decision.refuse(f"{where}the job does not run")
-    pe = state.typed("parallel_environment", task.pe) if task.pe else None
+    pe = state.pes.get(task.pe) if task.pe else None
     if pe is None or not pe.control_slaves:
         what = f'control_slaves of its parallel environment "{task.pe}" is FALSE' if task.pe else "it is no parallel job"
         return decision.refuse(f"{where}{what}")
@@ -82,7 +82,7 @@ def slave_ended(state: State, report: Ended, decision: Decision) -> None:
     job_id, task_id, attempt, number = report.key
     job = state.jobs[job_id]
     task = job.tasks[task_id]
-    pe = state.typed("parallel_environment", task.pe)
+    pe = state.pes.get(task.pe)
     if pe is None or not pe.accounting_summary:
         decision.accounting.append((job_id, task_id, slave_record(state, job, task, slave, report)))
     end = report.end_time or slave.start_time

@@ -120,7 +120,7 @@ def check_rights(state: State, request: Submit, caller: Caller, world: World) ->
 
 def check_deadline(state: State, caller: Caller) -> None:
     """-dl is for members of deadlineusers (SO-11). Raises Refused."""
-    userset = state.typed("userset", "deadlineusers")
+    userset = state.usersets.get("deadlineusers")
     if userset is None or userset.entries.isdisjoint((caller.user, f"@{caller.group}")):
         raise Refused(f'job rejected: the user "{caller.user}" is not a deadline initiation user (deadlineusers)')
 

@@ -91,9 +91,9 @@ def _checkpoint(state: State, job: Job) -> tuple[str, int]:
     """When checkpoints are made: letters of `nmsxr` (-c, else of the environment) and seconds between them, 0 for none."""
     if not job.checkpoint:
         return job.checkpoint_when, 0
-    environment = state.kind("checkpoint").get(job.checkpoint, {})
+    environment = state.checkpoints.get(job.checkpoint)
     timed = job.checkpoint_when[:1].isdecimal()
-    letters = environment.get("when", "") if timed or not job.checkpoint_when else job.checkpoint_when
+    letters = (environment.when if environment else "") if timed or not job.checkpoint_when else job.checkpoint_when
     interval = int(parse_time(job.checkpoint_when)) if timed else 0
     return "".join(letter for letter in "nmsxr" if letter in letters), interval
 

@@ -153,7 +153,7 @@ def _running_rows(
 
 def _grants(state: State, task: Task) -> list[list[object]]:
     """Grants with the number of slave tasks each has room for: one less at the master's if it is the first task."""
-    pe = state.typed("parallel_environment", task.pe) if task.pe else None
+    pe = state.pes.get(task.pe) if task.pe else None
     first = 1 if pe is None or pe.job_is_first_task else 0
     return [
         [grant.instance, grant.slots, (grant.slots - (first if position == 0 else 0)) if task.pe else 0]
@@ -224,7 +224,7 @@ def _details(listing: Listing, job: Job, details: Sequence[str], task: Task | No
             "job_share": job.job_share,
         }
     if "slaves" in details and task is not None and task.pe:
-        pe = state.typed("parallel_environment", task.pe)
+        pe = state.pes.get(task.pe)
         living = [slave for _, slave in sorted(task.slaves.items()) if not slave.over]
         found |= {
             "slaves": [[s.instance, f"{s.number}.{s.host}", s.usage] for s in living] if pe and pe.control_slaves else None,

@@ -68,7 +68,7 @@ def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
         if scope == "hosts" and pattern.startswith("@"):
             known.update(dict.fromkeys(name for name in state.groups.by_host if pattern in state.groups.groups_of(name)))
         elif scope == "users" and pattern.startswith("@"):
-            userset = state.typed("userset", pattern[1:])
+            userset = state.usersets.get(pattern[1:])
             known.update(dict.fromkeys(userset.entries if userset is not None else ()))
         elif is_pattern(pattern):
             matcher = compile_expression(pattern)
@@ -83,7 +83,7 @@ def _membership(state: State, scope: str) -> Callable[[str, str], bool]:
         return lambda name, group: group in state.groups.groups_of(name)
 
     def of_list(name: str, group: str) -> bool:
-        userset = state.typed("userset", group[1:])
+        userset = state.usersets.get(group[1:])
         return userset is not None and name in userset.entries
 
     return of_list

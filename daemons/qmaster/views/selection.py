@@ -23,7 +23,7 @@ from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
 from gridengine.state.jobs import Job
 from gridengine.state.letters import instance_letters
-from gridengine.state.queues import QueueInstance, names
+from gridengine.state.queues import QueueInstance
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import parse_requests
@@ -134,8 +134,8 @@ class Listing:
         return not config.projects or any(self._works_in(sets, project) for project in config.projects)
 
     def _works_in(self, sets: frozenset[str], project: str) -> bool:
-        text = self.state.kind("project").get(project, {})
-        return users_allowed(sets, names(text.get("acl", "NONE")), names(text.get("xacl", "NONE")))
+        known = self.state.projects.get(project)
+        return users_allowed(sets, known.acl, known.xacl) if known is not None else users_allowed(sets, (), ())
 
     def _seq_no(self, instance: QueueInstance) -> int:
         config = self.state.configs.get(instance.name)
@@ -209,7 +209,7 @@ def users_wanted(state: State, body: Body, caller: Caller):  # type: ignore[no-u
     plain = frozenset(user for user in users if not any(letter in user for letter in "@*?[|&!"))
     groups = [user[1:] for user in users if user.startswith("@")]
     patterns = [compile_expression(user) for user in users if user not in plain and not user.startswith("@")]
-    entries = {name for g in groups if state.has("userset", g) for name in state.typed("userset", g).entries}
+    entries = {name for g in groups if g in state.usersets for name in state.usersets[g].entries}
 
     def wanted(owner: str, group: str) -> bool:
         if owner in plain or owner in entries or (groups and (group in groups or f"@{group}" in entries)):

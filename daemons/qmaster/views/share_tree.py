@@ -40,7 +40,7 @@ def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list
     "ltcpu", "ltmem", "ltio" (in all)}]. cpu in s, mem in GB s, io in GB.
     """
     state = listing.state
-    root: Node | None = state.typed("share_tree", "")
+    root: Node | None = state.share_trees.get("")
     if root is None:
         return None
     tree = ShareTree(state, state.jobs.values(), now)

@@ -57,7 +57,7 @@ def _object_removed(state: State, event: ObjectRemoved) -> None:
 
 
 def _configuration_changed(state: State, kind: str, name: str, more: bool) -> None:
-    state.forget_compiled(kind, name)
+    state.forget_typed(kind, name)
     if kind == "exec_host" and name != GLOBAL:
         if state.has("exec_host", name):
             state.hosts.setdefault(name, Host(name))

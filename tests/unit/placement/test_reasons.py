@@ -6,7 +6,7 @@ import pytest
 
 from gridengine.placement.reasons import DROPPED, TEXTS, Exceeded, Kept, Reason, Violation
 from gridengine.placement.values import Offer
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 
 
 def entry(name: str, kind: str) -> ComplexEntry:

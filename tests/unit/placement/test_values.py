@@ -8,7 +8,7 @@ from gridengine.config.complexes import value_of
 from gridengine.errors import SyntaxFault
 from gridengine.placement.requests import Demand, request_fault
 from gridengine.placement.values import Value, format_value, reported_value, stricter, typed_value
-from gridengine.state.compiled import ComplexEntry
+from gridengine.state.configured.objects import ComplexEntry
 
 
 def entry(kind: str, relop: str = "==", requestable: str = "YES", consumable: str = "NO") -> ComplexEntry:

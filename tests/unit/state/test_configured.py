@@ -102,3 +102,23 @@ def test_parameters_that_cannot_be_read_count_as_not_given() -> None:
     assert (given.pdc_interval_s, given.execd_params.method_timeout_s, given.execd_params.ptf_min_priority) == (7, None, 19)
     assert given.execd_params.limits == {"h_maxproc": 1000}
     assert HostConfiguration.of({"execd_params": "PDC_INTERVAL=never"}).pdc_interval_s is None
+
+
+@pytest.mark.statement("US-1", "US-2", "CK-3", "PE-1")
+def test_objects_are_typed_once_and_read_again_when_they_change() -> None:
+    state = State()
+    apply(state, ObjectSet("project", "p", {"name": "p", "acl": "a,b", "oticket": "7"}))
+    apply(state, ObjectSet("user", "u", {"name": "u", "default_project": "NONE"}))
+    apply(state, ObjectSet("checkpoint", "c", {"ckpt_name": "c", "interface": "Hibernator", "when": "none"}))
+    assert (state.projects["p"].acl, state.projects["p"].xacl, state.projects["p"].oticket) == (("a", "b"), (), 7)
+    assert (state.users["u"].default_project, state.users["u"].delete_time) == ("", 0)
+    assert (state.checkpoints["c"].interface, state.checkpoints["c"].when) == ("hibernator", "")
+    assert state.projects["p"] is state.projects["p"] and list(state.users) == ["u"] and "v" not in state.users
+    assert state.users.get("v") is None and state.pes.get("mpi") is None
+    with pytest.raises(KeyError):
+        state.users["v"]
+    branch = state.branch()
+    apply(branch, ObjectSet("project", "p", {"name": "p"}))
+    apply(branch, ObjectRemoved("user", "u"))
+    assert (branch.projects["p"].acl, branch.users.get("u")) == ((), None)
+    assert (state.projects["p"].acl, "u" in state.users) == (("a", "b"), True)

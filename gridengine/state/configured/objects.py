@@ -1,0 +1,197 @@
+"""Configuration objects, typed: complexes, environments, hosts, users and their lists, as placement and decisions read them.
+
+Owns their shapes and how each is made of its texts. Read as `State.complexes`, `State.pes` and so on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from msgspec import Struct
+
+from gridengine.config import KINDS
+from gridengine.state.queues import names, settings
+from gridengine.syntax import object_file
+from gridengine.syntax.calendar import Calendar, parse_calendar
+from gridengine.syntax.host_rule import HostRule
+from gridengine.syntax.lists import is_none
+from gridengine.syntax.rqs import Rule, parse_rule
+from gridengine.syntax.share_tree import Node, parse_share_tree
+from gridengine.units import parse_bool
+
+
+class ComplexEntry(Struct, frozen=True):
+    """A complex attribute. `requestable`: YES, NO, FORCED; `consumable`: NO, YES, JOB. Source: complex(5), CX-1."""
+
+    name: str
+    shortcut: str
+    type: str
+    relop: str
+    requestable: str
+    consumable: str
+    default: str
+    urgency: float
+
+    @property
+    def per_job(self) -> bool:
+        return self.consumable == "JOB"
+
+    @property
+    def is_consumable(self) -> bool:
+        return self.consumable != "NO"
+
+
+class ParallelEnvironment(Struct, frozen=True):
+    """A parallel environment. Source: sge_pe(5), PE-1. `allocation_rule`: text as configured; `qsort_args`: file, function
+    and arguments of the site's own order, () for none (PE-16)."""
+
+    name: str
+    slots: int
+    user_lists: tuple[str, ...]
+    xuser_lists: tuple[str, ...]
+    allocation_rule: str
+    control_slaves: bool
+    job_is_first_task: bool
+    urgency_slots: str
+    accounting_summary: bool
+    qsort_args: tuple[str, ...] = ()
+
+
+class ExecHost(Struct, frozen=True):
+    """Configuration of an exec host (or `global`). Source: sge_host_conf(5)."""
+
+    name: str
+    complex_values: dict[str, str]
+    load_scaling: dict[str, str]
+    user_lists: tuple[str, ...]
+    xuser_lists: tuple[str, ...]
+    projects: tuple[str, ...]
+    xprojects: tuple[str, ...]
+
+
+class UserSet(Struct, frozen=True):
+    """An access list or department; entries are users and `@unix_group`. Source: sge_access_list(5), US-3."""
+
+    name: str
+    types: tuple[str, ...]
+    entries: frozenset[str]
+    oticket: int
+    fshare: int
+
+
+class User(Struct, frozen=True):
+    """A user. `delete_time`: epoch s, 0 for never; `default_project`: "" for none. Source: user(5), PR-13."""
+
+    oticket: int
+    fshare: int
+    delete_time: int
+    default_project: str
+
+
+class Project(Struct, frozen=True):
+    """A project. Source: project(5), US-2."""
+
+    oticket: int
+    fshare: int
+    acl: tuple[str, ...]
+    xacl: tuple[str, ...]
+
+
+class CheckpointInterface(Struct, frozen=True):
+    """A checkpointing environment. `interface`: in lower case; `when`: letters of `s m x r`. Source: checkpoint(5), CK-1..7."""
+
+    interface: str
+    when: str
+    text: dict[str, str]
+
+
+def read_complex(name: str, text: dict[str, str]) -> ComplexEntry:
+    """A complex attribute."""
+    requestable = {"Y": "YES", "N": "NO", "F": "FORCED"}[text["requestable"][0].upper()]
+    consumable = {"Y": "YES", "N": "NO", "J": "JOB"}[text["consumable"][0].upper()]
+    return ComplexEntry(
+        name, text["shortcut"], text["type"], text["relop"], requestable, consumable, text["default"], float(text["urgency"])
+    )
+
+
+def read_pe(name: str, text: dict[str, str]) -> ParallelEnvironment:
+    """A parallel environment."""
+    text = {**_predefined("parallel_environment"), **text}
+    return ParallelEnvironment(
+        name,
+        int(text["slots"]),
+        names(text["user_lists"]),
+        names(text["xuser_lists"]),
+        text["allocation_rule"],
+        parse_bool(text["control_slaves"]),
+        parse_bool(text["job_is_first_task"]),
+        text["urgency_slots"],
+        parse_bool(text["accounting_summary"]),
+        () if is_none(text["qsort_args"]) else tuple(text["qsort_args"].split()),
+    )
+
+
+def read_exec_host(name: str, text: dict[str, str]) -> ExecHost:
+    """An exec host, or `global`."""
+    return ExecHost(
+        name,
+        settings(text["complex_values"]),
+        settings(text["load_scaling"]),
+        names(text["user_lists"]),
+        names(text["xuser_lists"]),
+        names(text["projects"]),
+        names(text["xprojects"]),
+    )
+
+
+def read_userset(name: str, text: dict[str, str]) -> UserSet:
+    """An access list or department."""
+    text = {**_predefined("userset"), **text}
+    return UserSet(
+        name, names(text["type"]), frozenset(names(text["entries"])), int(text["oticket"]), int(text["fshare"])
+    )
+
+
+def read_calendar(name: str, text: dict[str, str]) -> Calendar:
+    """A calendar."""
+    return parse_calendar(text["year"], text["week"])
+
+
+def read_host_rule(name: str, text: dict[str, str]) -> HostRule | None:
+    """The rule of a host group, None for one that only lists its members (HG-12)."""
+    return HostRule(text["rule"]) if text.get("rule") else None
+
+
+def read_quota_rules(name: str, text: dict[str, str]) -> tuple[Rule, ...]:
+    """The rules of a resource quota set in order; one a line of `limit`."""
+    return tuple(parse_rule(line) for line in text["limit"].split("\n"))
+
+
+def read_share_tree(name: str, text: dict[str, str]) -> Node:
+    """The root of the share tree."""
+    return parse_share_tree(object_file.parse_share_tree(text["nodes"]))
+
+
+def read_user(name: str, text: dict[str, str]) -> User:
+    """A user; texts of an older program may lack attributes, which are predefined then."""
+    text = {**_predefined("user"), **text}
+    project = "" if is_none(text["default_project"]) else text["default_project"]
+    return User(int(text["oticket"]), int(text["fshare"]), int(text["delete_time"]), project)
+
+
+def read_project(name: str, text: dict[str, str]) -> Project:
+    """A project, as `read_user`."""
+    text = {**_predefined("project"), **text}
+    return Project(int(text["oticket"]), int(text["fshare"]), names(text["acl"]), names(text["xacl"]))
+
+
+def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:
+    """A checkpointing environment, as `read_user`."""
+    text = {**_predefined("checkpoint"), **text}
+    return CheckpointInterface(text["interface"].lower(), "" if is_none(text["when"]) else text["when"], text)
+
+
+@cache
+def _predefined(kind: str) -> dict[str, str]:
+    fields = KINDS[kind].model_fields.items()
+    return {name: str(field.default) for name, field in fields if not field.is_required()}
