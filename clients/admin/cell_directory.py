@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from clients.admin.refusal import Refusal
-from gridengine.config.sample_cell import LOAD_ORDER, cell_texts, is_cell_file, read_cell
+from gridengine.config.sample_cell import cell_texts, is_cell_file, read_cell
 from gridengine.errors import ConfigError
+from gridengine.kinds import KIND
 
 Objects = dict[str, dict[str, dict[str, str]]]
 """Attributes by kind and name."""
@@ -83,7 +84,7 @@ def _cell_files(directory: Path) -> list[str]:
 def changes_between(before: Objects, after: Objects) -> list[dict[str, Any]]:
     """The changes that make the one the other, as `config_change` takes them. What both have alike is left out."""
     changes: list[dict[str, Any]] = []
-    for kind in LOAD_ORDER:
+    for kind in KIND:
         old, new = before.get(kind, {}), after.get(kind, {})
         if kind in _ALWAYS_THERE and not new:
             continue

@@ -9,23 +9,13 @@ import os
 from clients import gdi, program
 from clients.configure.show import object_text, objects_text
 from gridengine.errors import SyntaxFault
+from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: the attribute that names an object of a kind in its file
-_KEYS = {
-    "cluster_queue": "qname",
-    "host_group": "group_name",
-    "exec_host": "hostname",
-    "parallel_environment": "pe_name",
-    "checkpoint": "ckpt_name",
-    "calendar": "calendar_name",
-}
-#: kinds of which there is one object that nobody names
-SINGLE = {"scheduler": "scheduler", "share_tree": "share_tree"}
 #: kinds of which -mx makes an object that is missing (O)
 _MADE_BY_EDITING = ("userset", "configuration")
 #: kinds of which the template is an object as soon as it has a name (O)
@@ -41,7 +31,7 @@ def add_names(kind: str, values: list[str]) -> int:
 
 def delete(kind: str, values: list[str]) -> int:
     """Delete objects, one by one (QF-38)."""
-    names = values or [SINGLE[kind]]
+    names = values or [kind]
     return _each(names, lambda name: program.request("config_delete", {"kind": kind, "name": name}))
 
 
@@ -95,7 +85,7 @@ def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "l
         program.complain(f'{source} does not describe "{missing}"')
         status = 1
     for entries in objects:
-        own = name or SINGLE.get(kind) or _name(kind, entries)
+        own = name or (kind if KIND[kind].single else "") or _name(kind, entries)
         if only is None or own in only:
             body = {"kind": kind, "name": own, "attributes": entries, "source": source}
             status = program.request(f"config_{verb}", body) or status
@@ -103,7 +93,7 @@ def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "l
 
 
 def _name(kind: str, entries: list[Entry]) -> str:
-    key = _KEYS.get(kind, "name")
+    key = KIND[kind].key
     return next((value for attribute, value, _ in entries if attribute == key), "")
 
 
@@ -123,7 +113,7 @@ def _template(kind: str, name: str) -> str:
         return object_text(kind, {**found[0]["attributes"], "hostname": "template"})
     attributes = program.read("config_template", {"kind": kind, "name": name})
     if name and kind != "configuration":
-        attributes[_KEYS.get(kind, "name")] = name
+        attributes[KIND[kind].key] = name
     return object_text(kind, attributes, name if kind == "configuration" else "")
 
 
@@ -135,13 +125,13 @@ def modify_edited(kind: str, values: list[str]) -> int:
         found = program.read("config_show", {"kind": kind, "names": names or None})
         return _edit("modify", kind, objects_text(kind, found), "", only=names or None)
     status = 0
-    for name in names or [SINGLE[kind]]:
+    for name in names or [kind]:
         status = _modify_one(kind, name) or status
     return status
 
 
 def _modify_one(kind: str, name: str) -> int:
-    answer = gdi.call("config_show", {"kind": kind, "names": [name] if kind not in SINGLE else None})
+    answer = gdi.call("config_show", {"kind": kind, "names": [name] if not KIND[kind].single else None})
     if not answer.data and kind in _MADE_BY_EDITING:
         return _edit("add", kind, _template(kind, name), name if kind == "configuration" else "")
     status = program.show_answers(answer)

@@ -7,6 +7,7 @@ import os
 import sys
 
 from clients import gdi, program
+from gridengine.kinds import KIND
 from gridengine.syntax.object_file import format_complex_table, format_object
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -16,25 +17,6 @@ if TYPE_CHECKING:
 
     Shown = list[dict[str, Any]]
 
-_NOTHING = {
-    "user": "no user list defined",
-    "project": "no project list defined",
-    "resource_quota": "no resource quota set list defined",
-    "checkpoint": "no ckpt interface definition defined",
-    "calendar": "no calendar defined",
-    "configuration": "no config defined",
-    "operator": "no operator defined",
-    "manager": "no manager defined",
-    "cluster_queue": "no cluster queue list defined",
-    "host_group": "no host group list defined",
-    "exec_host": "no execution host defined",
-    "admin_host": "no administrative host defined",
-    "submit_host": "no submit host defined",
-    "parallel_environment": "no parallel environment defined",
-    "userset": "no userset list defined",
-}
-#: kinds whose objects are divided by an empty line when several are shown (O)
-_DIVIDED = ("cluster_queue", "userset", "user")
 #: kinds of which all objects are shown when none is named
 _ALL_AT_ONCE = ("complex", "resource_quota", "scheduler", "share_tree")
 
@@ -95,7 +77,7 @@ def objects_text(kind: str, found: "Shown") -> str:
     if kind == "configuration":
         return "".join(object_text(kind, each["attributes"], each["name"]) for each in found)
     texts = [object_text(kind, each["attributes"]) for each in found]
-    return ("\n" if kind in _DIVIDED else "").join(texts)
+    return ("\n" if KIND[kind].divided else "").join(texts)
 
 
 def with_load(found: "Shown") -> "Shown":
@@ -120,7 +102,7 @@ def show_list(kind: str, values: list[str]) -> int:
     """Print all names of a kind, one a line; 1 when there is none."""
     names = names_of(kind)
     if not names:
-        program.complain(_NOTHING.get(kind, "nothing defined"))
+        program.complain(KIND[kind].empty)
         return 1
     _write_names(names)
     return 0

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from daemons.qmaster.decide.gate import no_right
-from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decide.remarks import detached
 from daemons.qmaster.master import Master
 from gridengine.config import KINDS
@@ -18,6 +17,7 @@ from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTree
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
+from gridengine.kinds import KIND
 from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
 from gridengine.syntax import share_tree
@@ -51,13 +51,13 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     if kind == "resource_quota" and names:
         names = [each for name in names for each in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
-        unique = master.world().resolve_host(name) if WORDS[kind].hosts and name not in objects else name
+        unique = master.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
         if unique in objects:
             found.append(_shown(master.state, kind, str(unique)))
-        elif WORDS[kind].hosts and unique is None:
+        elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
-            text = _NOT_THERE.get(kind, f'denied: {WORDS[kind].missing or WORDS[kind].noun} "{{}}" does not exist')
+            text = _NOT_THERE.get(kind, f'denied: {KIND[kind].missing or KIND[kind].noun} "{{}}" does not exist')
             answer.error(text.format(unique or name))
     answer.data = found
     return answer

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from gridengine.config.kinds import KINDS
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
+from gridengine.kinds import KIND
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_objects
 
 #: kind by the directory of a file, or by its name where there is one file
@@ -38,11 +39,6 @@ _NAME_LISTS = {
     "submit_hosts": "submit_host",
 }
 
-#: kinds in an order in which each only refers to earlier ones, but for the groups within host groups
-LOAD_ORDER = (
-    "complex configuration scheduler userset project user calendar checkpoint parallel_environment exec_host "
-    "host_group admin_host submit_host manager operator cluster_queue resource_quota share_tree"
-).split()
 
 
 def read_cell(texts: Mapping[str, str]) -> list[tuple[str, ConfigObject]]:
@@ -61,7 +57,8 @@ def read_cell(texts: Mapping[str, str]) -> list[tuple[str, ConfigObject]]:
             continue
         name = (base if slash else "global") if kind == "configuration" else ""
         objects += [(kind, KINDS[kind].parse(entries, name=name)) for entries in parse_objects(kind, text)]
-    return sorted(objects, key=lambda item: LOAD_ORDER.index(item[0]))
+    rank = list(KIND)
+    return sorted(objects, key=lambda item: rank.index(item[0]))
 
 
 def cell_texts(objects: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[str, str]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.complex_settings import full_text, is_complex_list, table_of
 from daemons.qmaster.decide.gate import conclude, no_right, settled, stored_name
-from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decide.proposal import Attributes, Proposal
 from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.gdi.requests import Caller, ConfigureAttributes
+from gridengine.kinds import KIND
 from gridengine.state.state import State
 from gridengine.syntax.lists import is_none
 
@@ -26,7 +26,7 @@ def change(state: State, request: ConfigureAttributes, caller: Caller, world: Wo
         return decision.refuse(refusal)
     if not request.changes:
         return decision.refuse("denied: no attribute is named")
-    words = WORDS[request.kind]
+    words = KIND[request.kind]
     written, part = _divided(request)
     name = stored_name(request.kind, written, state, world)
     if name is None:

@@ -11,16 +11,15 @@ from typing import Any
 
 from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide.gate import add_missing_hosts, no_right, settled
-from daemons.qmaster.decide.kinds import title
 from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decide.references import refusals
 from daemons.qmaster.decide.remarks import remarks
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.memberships import membership_changes
 from gridengine.config import KINDS
-from gridengine.config.sample_cell import LOAD_ORDER
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ChangeObjects, ObjectChange
+from gridengine.kinds import KIND, title
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.state import State
@@ -61,7 +60,8 @@ def _propose(proposal: Proposal, changes: list[ObjectChange], world: World) -> I
     if len(known) < len(changes):
         yield "denied: a change names a kind of object that there is not"
         return
-    for change in sorted(known, key=lambda change: LOAD_ORDER.index(change.kind)):
+    rank = list(KIND)
+    for change in sorted(known, key=lambda change: rank.index(change.kind)):
         kind, name = change.kind, change.name
         if proposal.state.kind(kind).get(name) != change.before:
             yield f"denied: {title(kind, name)} is not any more what this change was made from"

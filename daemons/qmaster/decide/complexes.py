@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from daemons.qmaster.decide.complex_settings import with_full_names
-from daemons.qmaster.decide.kinds import title
 from daemons.qmaster.decide.proposal import Proposal
 from gridengine.config.complexes import Complex, check_change, check_table
 from gridengine.errors import ConfigError
+from gridengine.kinds import title
 from gridengine.state.state import State
 from gridengine.syntax.object_file import Entry
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from daemons.qmaster.decide.complexes import complex_rows
 from daemons.qmaster.decide.gate import admitted, conclude, no_right, renamed, stored_name
-from daemons.qmaster.decide.kinds import SINGLE, WORDS
 from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ConfigureObject, ReplaceObjects
+from gridengine.kinds import KIND
 from gridengine.state.state import State
 
 
@@ -46,11 +46,11 @@ def _write(state: State, request: ConfigureObject, caller: Caller, world: World,
             model = renamed(kind, model, unique)
     except ConfigError as error:
         return decision.refuse(str(error))
-    words, known = WORDS[kind], state.has(kind, unique)
-    if new and known and kind not in SINGLE:
+    words, known = KIND[kind], state.has(kind, unique)
+    if new and known and not KIND[kind].single:
         text = f'{words.noun} {unique} already exists' if kind == "configuration" else f'{words.noun} "{unique}" already exists'
         return decision.refuse(text, 0 if kind in ("admin_host", "submit_host") else 1)
-    if not new and not known and kind not in SINGLE:
+    if not new and not known and not KIND[kind].single:
         if kind == "configuration":
             return decision.refuse(f"{words.noun} {unique} does not exist")
         return decision.refuse(f'denied: {words.noun} "{unique}" does not exist')
@@ -63,7 +63,7 @@ def _write(state: State, request: ConfigureObject, caller: Caller, world: World,
 
 def _written(kind: str, name: str, verb: str, caller: Caller) -> str:
     """The success line of an object that was added or changed (QF-37)."""
-    listing = WORDS[kind].listing
+    listing = KIND[kind].listing
     if kind == "scheduler":
         return "changed scheduler configuration"
     if kind == "share_tree":
@@ -77,8 +77,8 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
     decision = Decision()
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
-    kind, words = request.kind, WORDS[request.kind]
-    name = "" if kind in SINGLE else stored_name(kind, request.name, state, world)
+    kind, words = request.kind, KIND[request.kind]
+    name = "" if KIND[kind].single else stored_name(kind, request.name, state, world)
     if name is None:
         return decision.refuse(f'can\'t resolve hostname "{request.name}"')
     removed = _removed(kind, name, caller)
@@ -99,8 +99,8 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
 
 
 def _removed(kind: str, name: str, caller: Caller) -> str:
-    who, words = f"{caller.user}@{caller.host}", WORDS[kind]
-    if kind in SINGLE:
+    who, words = f"{caller.user}@{caller.host}", KIND[kind]
+    if KIND[kind].single:
         return f"{who} removed {words.listing}"
     return f'{who} removed "{name}" from {words.removed_from or words.listing}'
 
@@ -145,7 +145,7 @@ def replace_all(state: State, request: ReplaceObjects, caller: Caller, world: Wo
         except ConfigError as error:
             return decision.refuse(str(error))
         if name in seen:
-            return decision.refuse(f'denied: {WORDS[request.kind].noun} "{name}" is given twice')
+            return decision.refuse(f'denied: {KIND[request.kind].noun} "{name}" is given twice')
         seen.add(name)
         proposal.set(request.kind, name, model)
         decision.answer.info(_written(request.kind, name, "added", caller))

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from daemons.qmaster.decide.complex_settings import with_full_names
 from daemons.qmaster.decide.host_names import unique_host, with_unique_hosts
-from daemons.qmaster.decide.kinds import BARE, WORDS
 from daemons.qmaster.decide.proposal import Attributes, Proposal
 from daemons.qmaster.decide.references import refusals
 from daemons.qmaster.decide.remarks import remarks
@@ -20,6 +19,7 @@ from gridengine.config import KINDS
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ConfigureObject
+from gridengine.kinds import KIND
 from gridengine.state.queues import names
 from gridengine.state.state import State
 
@@ -38,7 +38,7 @@ def admitted(
 ) -> tuple[str, ConfigObject]:
     """Name and object of a request's entries. Raises ConfigError; `warnings` gets what is worth a word (X-1, GC-3)."""
     kind = KINDS[request.kind]
-    entries = [(kind.key, request.name, 0)] if request.kind in BARE else list(request.attributes)
+    entries = [(kind.key, request.name, 0)] if KIND[request.kind].bare else list(request.attributes)
     name = (request.name or "global") if request.kind == "configuration" else ""
     model = kind.parse(entries, name=name, warnings=warnings)
     return model.object_name, settled(proposal, request.kind, model, world)
@@ -62,7 +62,7 @@ def renamed(kind: str, model: ConfigObject, name: str) -> ConfigObject:
 
 def stored_name(kind: str, name: str, state: State, world: World) -> str | None:
     """The name under which an object of this kind is stored; None for a host that cannot be resolved."""
-    if not WORDS[kind].hosts or state.has(kind, name):
+    if not KIND[kind].hosts or state.has(kind, name):
         return name
     return unique_host(name, world)
 

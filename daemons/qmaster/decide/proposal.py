@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from gridengine.config import KINDS
 from gridengine.config.objects import ConfigObject
-from gridengine.config.sample_cell import LOAD_ORDER
+from gridengine.kinds import KIND
 from gridengine.state.events import AnyEvent
 from gridengine.state.groups import HostGroups
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
@@ -93,7 +93,7 @@ class Proposal:
 
     def events(self) -> list[AnyEvent]:
         """The events: what refers to others comes after it, and goes before it. What changes nothing is left out."""
-        rank = {kind: number for number, kind in enumerate(LOAD_ORDER)}
+        rank = {kind: number for number, kind in enumerate(KIND)}
         sets = [
             (rank[kind], kind, name, attributes)
             for kind, name, attributes in self.sets()

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from daemons.qmaster.decide.complexes import complex_refusals
-from daemons.qmaster.decide.kinds import BARE, WORDS, title
 from daemons.qmaster.decide.proposal import Proposal, Reference
 from daemons.qmaster.decide.reservation_guards import reservation_refusals
 from daemons.qmaster.decision import World
@@ -21,6 +20,7 @@ from gridengine.config.host_groups import find_cycle
 from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.errors import ConfigError
 from gridengine.jsv.conversation import verifier_path
+from gridengine.kinds import KIND, title
 from gridengine.state.queues import names
 from gridengine.state.state import State
 
@@ -111,13 +111,13 @@ def _of_removals(proposal: Proposal, world: World) -> Iterator[str]:
 
 def _protected(kind: str, name: str, world: World) -> str:
     """Objects that must stay whatever happens (QF-24, QF-25)."""
-    listing = WORDS[kind].listing
+    listing = KIND[kind].listing
     if kind == "admin_host" and name == world.master_host:
         return f'denied: can\'t delete master host "{name}" from admin host list'
     if kind in PROTECTED and name in (PROTECTED[kind], world.admin_user):
         return f'may not remove user "{name}" from {listing}'
     if kind in ("configuration", "exec_host") and name == "global":
-        return f'can\'t delete {WORDS[kind].noun} "{name}" from list'
+        return f'can\'t delete {KIND[kind].noun} "{name}" from list'
     if kind == "scheduler":
         return "denied: the scheduler configuration cannot be removed"
     return ""
@@ -144,7 +144,7 @@ def users_of(proposal: Proposal, wanted: list[Reference]) -> dict[Reference, Ref
     open_ones = set(wanted)
     found: dict[Reference, Reference] = {}
     for kind in KINDS if open_ones else ():
-        if kind in BARE:
+        if KIND[kind].bare:
             continue
         for name, attributes in proposal.kind(kind).items():
             text = "\n".join(attributes.values())

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from daemons.qmaster.decide.kinds import title
 from daemons.qmaster.decide.proposal import Proposal, Reference
 from daemons.qmaster.decision import World
 from daemons.qmaster.memberships import membership_changes
+from gridengine.kinds import title
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
 from gridengine.placement.requests import category_key
 from gridengine.placement.site import Level, Site

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from daemons.qmaster.decide.gate import no_right
-from daemons.qmaster.decide.kinds import WORDS
 from daemons.qmaster.decision import Accounted, Decision, World
 from gridengine.gdi.requests import Caller, ClearUsage
+from gridengine.kinds import KIND
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Usage
 from gridengine.state.machines.usage import UsageCharged, UsageCleared
@@ -46,7 +46,7 @@ def clear_usage(state: State, request: ClearUsage, caller: Caller, world: World)
     projects = [] if request.users else sorted(state.kind("project"))
     for kind, names in (("user", users), ("project", projects)):
         for name in names:
-            decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {WORDS[kind].listing}')
+            decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {KIND[kind].listing}')
     concerned = [job for job in state.jobs.values() if not request.users or job.owner in request.users]
     running = [(job.id, task.id, used) for job, task, used in running_usage(state, concerned, world.now)]
     if users or running:
