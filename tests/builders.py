@@ -13,6 +13,7 @@ from daemons.schedd.view import View
 from gridengine.config import KINDS
 from gridengine.orders import Orders
 from gridengine.placement.charges import charges
+from gridengine.placement.verify import explain
 from gridengine.ranges import Ranges
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
@@ -159,3 +160,8 @@ class Cluster:
 def started(orders: Orders) -> list[tuple[int, int, str]]:
     """(job, task, instance of the master) of each start, in order."""
     return [(start.job_id, start.task_id, start.granted[0].instance) for start in orders.starts]
+
+
+def why(cluster: Cluster, job_id: int) -> str:
+    """Why a job waits, a line a reason."""
+    return "\n".join(reason.text for reason in explain(cluster.state, cluster.state.jobs[job_id], NOW))

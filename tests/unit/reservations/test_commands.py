@@ -12,6 +12,7 @@ from lxml import etree
 
 from tests.unit.clients.shell import Outcome, Shell
 from tests.unit.reservations.conftest import ReservingCell
+from tests.unit.reservations.outcomes import granted, refused
 
 START = time.mktime((2027, 1, 11, 10, 0, 0, 0, 0, -1))
 """11 January 2027 at 10:00: the day before that of the specification's examples."""
@@ -26,17 +27,6 @@ def shell(cell: ReservingCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     cell.now = time.mktime((2027, 1, 11, 10, 0, 0, 0, 0, -1))
     monkeypatch.setattr("clients.qrsub.time.time", lambda: cell.now)
     return Shell(cell, tmp_path, monkeypatch, capsys)
-
-
-def granted(outcome: Outcome) -> int:
-    assert (outcome.status, outcome.err) == (0, ""), outcome
-    return int(outcome.out.split()[3])
-
-
-def refused(outcome: Outcome) -> str:
-    assert outcome.status == 1, outcome
-    assert not outcome.out
-    return outcome.err.rstrip("\n")
 
 
 # --- qrsub ---------------------------------------------------------------------------------------------

@@ -1,0 +1,16 @@
+"""What commands of reservations answer, for tests that ask for one or the other."""
+
+from __future__ import annotations
+
+from tests.unit.clients.shell import Outcome
+
+
+def granted(outcome: Outcome) -> int:
+    assert (outcome.status, outcome.err) == (0, ""), outcome
+    return int(outcome.out.split()[3])
+
+
+def refused(outcome: Outcome) -> str:
+    assert outcome.status == 1, outcome
+    assert not outcome.out
+    return outcome.err.rstrip("\n")
