@@ -46,9 +46,9 @@ def parts_of(state: State, name: str, body: Body) -> Iterator[Body | None]:
 def whole(name: str, body: Body, answers: list[Answer]) -> Answer:
     """The answer to the whole of what was read in parts."""
     refused = next((answer for answer in answers if answer.status), None)
-    if len(answers) == 1 or refused is not None:
-        return refused or answers[0]
     kind, one = _kind(name, body)
+    if refused is not None or not one.get("jobs"):
+        return refused or answers[0]
     read: list[Any] = [answer.data for answer in answers]
     parts: list[Body] = [data if kind == name else data[kind] for data in read]
     jobs = {job["id"]: job for part in parts for job in part["jobs"]}

@@ -36,6 +36,15 @@ def test_the_answer_is_that_of_reading_all_at_once(cell: Cell, kind: str) -> Non
 
 
 @pytest.mark.parametrize("kind", BODIES)
+def test_what_is_unknown_among_many_is_said(cell: Cell, kind: str) -> None:
+    fill(cell)
+    name, body = BODIES[kind]
+    one = {"jobs": ["nobody"]}
+    answer = asked(cell, name, one if kind == name else {kind: one})
+    assert msgspec.json.decode(msgspec.json.encode(answer))["status"] == 0
+
+
+@pytest.mark.parametrize("kind", BODIES)
 def test_no_part_reads_more_jobs_than_a_slice(cell: Cell, kind: str) -> None:
     fill(cell)
     name, body = BODIES[kind]
