@@ -24,7 +24,7 @@ from clients.admin.cell import Cell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
-from clients.admin.free_ports import free_ports, free_range
+from clients.admin.free_ports import free_cell_ports
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop
 from clients.admin.progress import Progress
@@ -165,14 +165,14 @@ def run_demo(installation: Installation, progress: Progress) -> None:
 
 def demo_plan(place: Path) -> CellPlan:
     """Return the plan of a cell of HOSTS on this machine, all its files below `place`, on ports that are free now."""
-    qmaster_port, ray_port = free_ports(2)
+    qmaster_port, ray_port, ray_ports = free_cell_ports(RAY_BLOCK * (1 + len(HOSTS)))
     return plan_cell(
         CellWishes(
             root=place,
             cell="demo",
             qmaster_port=qmaster_port,
             ray_port=ray_port,
-            ray_ports="{}-{}".format(*free_range(RAY_BLOCK * (1 + len(HOSTS)))),
+            ray_ports=ray_ports,
             run_dir=place / "run",
             spool_dir=place / "spool",
             exec_hosts=list(HOSTS),

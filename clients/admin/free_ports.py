@@ -30,6 +30,12 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
+def free_cell_ports(count: int) -> tuple[int, int, str]:
+    """Return `qmaster_port`, `ray_port` and `ray_ports`, of `count` ports, for a new cell: neighbours, so that none is twice."""
+    first, last = free_range(2 + count)
+    return first, first + 1, f"{first + 2}-{last}"
+
+
 def free_range(count: int) -> tuple[int, int]:
     """Return the first and the last of `count` neighbouring ports that nobody listens on."""
     while True:

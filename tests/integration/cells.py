@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from clients.admin.free_ports import free_ports, free_range
+from clients.admin.free_ports import free_cell_ports
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
@@ -90,14 +90,13 @@ class DemoCell:
             "SGE_CELL": "test",
             "PATH": f"{BIN}:{os.environ['PATH']}",
         }
-        ports = free_ports(2)
+        qmaster_port, ray_port, ray_ports = free_cell_ports(32)
         self.must(
             *("gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots)),
             *("--load-thresholds", "NONE"),
             *("--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}"),
             *("--alias", f"{self.host}=127.0.0.21"),
-            *("--qmaster-port", str(ports[0]), "--ray-port", str(ports[1])),
-            *("--ray-ports", "{}-{}".format(*free_range(32))),
+            *("--qmaster-port", str(qmaster_port), "--ray-port", str(ray_port), "--ray-ports", ray_ports),
             *("--run-dir", str(self.place / "run"), "--spool-dir", str(self.place / "spool")),
         )
 

@@ -22,7 +22,7 @@ import psutil
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import utc_now
-from clients.admin.free_ports import free_ports, free_range
+from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import PATIENCE_S, ROOT, eventually
 
 HOST = "h1"
@@ -54,7 +54,7 @@ class ExecHost:
         self.record = self.place / "record"
         self.spool = self.place / "spool" / HOST
         self.gateway = self.place / "run" / "gateway.sock"
-        ports = free_ports(2)
+        qmaster_port, ray_port, ray_ports = free_cell_ports(32)
         common = self.place / "default" / "common"
         (common / "secrets").mkdir(parents=True, mode=0o700)
         settings = {
@@ -62,9 +62,9 @@ class ExecHost:
             "qmaster_spool_dir": self.place / "qmaster",
             "execd_spool_dir": self.place / "spool",
             "run_dir": self.place / "run",
-            "qmaster_port": ports[0],
-            "ray_port": ports[1],
-            "ray_ports": "{}-{}".format(*free_range(32)),
+            "qmaster_port": qmaster_port,
+            "ray_port": ray_port,
+            "ray_ports": ray_ports,
         }
         (common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in settings.items()))
         (common / "act_qmaster").write_text("node0\n")
