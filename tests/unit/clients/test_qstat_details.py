@@ -1,116 +1,171 @@
-"""qstat -j and -xml: everything about a job, and documents that programs parse. Texts were seen on the real 8.1.9."""
+"""qstat: details that clients of the original rely on, each compared with the real 8.1.9 on like jobs."""
 
 from __future__ import annotations
 
-import xml.etree.ElementTree as ET
+import json
 
 import pytest
 
-from gridengine.state.jobs import Usage
+from gridengine.delivery import UsageReport
+from gridengine.state.jobs import Grant, Usage
+from gridengine.state.slaves import SlaveTask
 from tests.harness import Cell
 from tests.unit.clients.shell import Shell
 
-
-@pytest.mark.statement("ST-18", "ST-20", "DP-6")
-def test_everything_about_a_job(busy: Shell, cell: Cell) -> None:
-    cell.state.task(3, 1).usage = Usage(cpu=90061.0, mem=0.5, io=0.1, vmem=3522166.0, maxvmem=4096.0**3)
-    busy(
-        "qsub -h -b y -N next -hold_jid 3 -a 203001010000 -m be -M x@y -p -5 -js 4 -R y -r n -v A=1,B -o h1:/o,/p -S /bin/sh true"
-    )
-    lines = busy("qstat -j 3").lines
-    for line in (
-        "=" * 62,
-        "job_number:                 3",
-        "exec_file:                  job_scripts/3",
-        "submission_time:            Fri Jan 15 08:00:00 2027",
-        "owner:                      alice",
-        "sge_o_log_name:             alice",
-        "hard resource_list:         h_rt=100",
-        "soft resource_list:         mem_free=1G",
-        "hard_queue_list:            all.q@h3,all.q@h2",
-        "master hard queue_list:     all.q@h3",
-        "parallel environment:  mpi range: 5",
-        "jid_successor_list:         6",
-        "usage         1:            cpu=25:01:01, mem=0.50000 GB s, io=0.10000 GB, vmem=3.359M, maxvmem=64.000G",
-        "binding       1:            NONE",
-    ):
-        assert line in lines
-    lines = busy("qstat -j next").lines
-    for line in (
-        "execution_time:             Tue Jan  1 00:00:00 2030",
-        "stdout_path_list:           h1:NONE:/o,NONE:NONE:/p",
-        "reserve:                    y",
-        "restart:                    n",
-        "mail_options:               be",
-        "mail_list:                  x@y",
-        "priority:                   -5",
-        "jobshare:                   4",
-        "shell_list:                 NONE:/bin/sh",
-        "env_list:                   A=1,B=NONE",
-        "jid_predecessor_list (req): 3",
-        "jid_predecessor_list:       3",
-    ):
-        assert line in lines
-    assert any(line.startswith("scheduling info:            ") for line in lines)
+LICENCE = {"shortcut": "lic", "type": "INT", "relop": "<=", "requestable": "YES", "consumable": "YES", "default": "0"}
 
 
-@pytest.mark.statement("ST-18")
-def test_unknown_jobs(busy: Shell) -> None:
-    outcome = busy("qstat -j 1,99,zz*")
-    assert "job_number:                 1" in outcome.lines
-    assert outcome.err == "Following jobs do not exist: \n99\nzz*\n"
-    assert outcome.status == 0, "one of them is there"
-    assert busy("qstat -j 99 zz*").status == 1
-    assert busy("qstat -j 1 2").out == busy("qstat -j 1,2").out
-    outcome = busy("qstat -xml -j 99")
-    assert (outcome.status, outcome.err) == (0, "")
-    assert outcome.out == "<?xml version='1.0'?>\n<unknown_jobs >\n    <ST_name>99</ST_name>\n</unknown_jobs>\n"
+@pytest.mark.statement("ST-7")
+def test_the_type_of_an_instance_has_p_before_c(shell: Shell, cell: Cell) -> None:
+    cell.add("checkpoint", "ck")
+    cell.configure("cluster_queue", "all.q", ckpt_list="ck")
+    assert shell("qstat -f").lines[2].split()[1] == "BIPC"
 
 
-@pytest.mark.statement("ST-18")
-def test_the_error_of_a_job(shell: Shell, cell: Cell) -> None:
-    shell("qsub -b y -N bad -S /no/sh true")
+@pytest.mark.statement("ST-22")
+def test_an_instance_with_jobs_of_others_is_not_empty(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -q all.q@h2 sleep 9")
     cell.cycle()
-    cell.end(1, failed=27, reason="unable to find shell /no/sh")
-    assert shell("qstat").lines[2].split()[4] == "Eqw"
-    lines = shell("qstat -j 1").lines
-    assert any(line.startswith("error reason          1:      ") and "/no/sh" in line for line in lines)
-    assert "scheduling info:            Job is in error state" in lines
+    shell.user = "bob"
+    lines = shell("qstat -f -ne").lines
+    assert [line.split()[0] for line in lines if "@" in line] == ["all.q@h2"]
+    assert "<name>all.q@h2</name>" in shell("qstat -f -ne -xml").out
 
 
-@pytest.mark.statement("ST-28")
-def test_xml_of_the_job_list(busy: Shell) -> None:
-    root = ET.fromstring(busy("qstat -xml").out)
-    assert root.tag == "job_info"
-    assert [child.tag for child in root] == ["queue_info", "job_info"]
-    running, pending = root
-    assert [job.get("state") for job in running] == ["running"] * 4
-    assert [element.tag for element in running[1]] == (
-        "JB_job_number JAT_prio JB_name JB_owner state JAT_start_time queue_name slots tasks".split()
-    )
-    assert [element.tag for element in pending[0]] == (
-        "JB_job_number JAT_prio JB_name JB_owner state JB_submission_time queue_name slots".split()
-    )
-    assert pending[0].findtext("JB_name") == "held_job_of_long_name"
-    assert pending[0].findtext("queue_name") == ""
-    assert running[0].findtext("JAT_start_time") == "2027-01-15T08:00:00"
+@pytest.mark.statement("ST-21")
+def test_a_parallel_job_that_is_too_large_for_the_instances_could_not_run_there(shell: Shell) -> None:
+    shell("qsub -h -b y -N small -pe mpi 4 sleep 9")
+    shell("qsub -h -b y -N large -pe mpi 5-9 sleep 9")
+    names = [line.split()[2] for line in shell("qstat -q all.q@h1").lines[2:]]
+    assert names == ["small"]
+    assert len(shell("qstat -q all.q").lines) == 4
 
 
-@pytest.mark.statement("ST-28")
-@pytest.mark.parametrize(
-    "options", ["", "-f", "-r", "-ext", "-urg -pri", "-t", "-g d", "-g t -f", "-F", "-g c", "-g c -ext", "-f -ne -r -t -ext"]
-)
-def test_xml_is_well_formed_with_all_options_and_without_jobs(busy: Shell, options: str) -> None:
-    ET.fromstring(busy(f"qstat -xml {options}").out)
-    busy.user = "bob"
-    ET.fromstring(busy(f"qstat -xml {options}").out)
+@pytest.mark.statement("ST-23")
+def test_the_states_of_queues_hide_no_pending_job(shell: Shell) -> None:
+    shell("qsub -h -b y -N waits sleep 9")
+    assert shell("qstat -qs d").lines[2].split()[2] == "waits"
 
 
-@pytest.mark.statement("ST-28")
-def test_xml_keeps_any_text(shell: Shell) -> None:
-    shell("qsub -h -b y -N 'a<b>&\"c' -ac 'x=<&' true '<arg>'")
-    assert ET.fromstring(shell("qstat -xml").out).findtext(".//JB_name") == 'a<b>&"c'
-    detail = ET.fromstring(shell("qstat -xml -j 1").out)
-    assert detail.tag == "detailed_job_info"
-    assert detail.findtext("djob_info/element/JB_job_args/element/ST_name") == "<arg>"
-    assert detail.findtext("djob_info/element/JB_submission_time") == "1800000000"
+@pytest.mark.statement("ST-23")
+def test_an_environment_that_is_not_there(shell: Shell) -> None:
+    outcome = shell("qstat -pe nosuch")
+    assert (outcome.out, outcome.err, outcome.status) == ("", 'no parallel environment "nosuch" (-pe)\n', 1)
+
+
+@pytest.mark.statement("ST-24", "CX-66")
+def test_what_a_request_adds_to_the_urgency(shell: Shell, cell: Cell) -> None:
+    cell.add("complex", "lic", **LICENCE, urgency="100")
+    assert shell("qsub -h -w n -b y -N one -l lic=3,h_rt=1:00:00 sleep 9").err == ""
+    shell("qsub -h -w n -b y -N wide -pe mpi 4 -l lic=1,h_rt=INFINITY sleep 9")
+    lines = [line.strip() for line in shell("qstat -r").lines]
+    assert "Hard Resources:   lic=3 (300.000000)" in lines
+    assert "h_rt=3600 (0.000000)" in lines, "a time is shown in seconds"
+    assert "Hard Resources:   lic=1 (400.000000)" in lines, "for each of the slots"
+    assert "h_rt=INFINITY (0.000000)" in lines
+
+
+@pytest.mark.statement("ST-24")
+def test_the_checkpointing_environment(shell: Shell, cell: Cell) -> None:
+    cell.add("checkpoint", "ck")
+    shell("qsub -h -b y -ckpt ck sleep 9")
+    assert "       Checkpoint Env.:  ck" in shell("qstat -r").lines
+
+
+@pytest.mark.statement("ST-25")
+def test_finished_jobs_with_their_slots_and_tasks(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N arr -t 1-6:2 sleep 9")
+    shell("qsub -h -b y -N wide -pe mpi 3-8 sleep 9")
+    cell.cycle()
+    for task in (1, 3, 5):
+        cell.end(1, task)
+    shell("qdel wide")
+    cell.restart()
+    assert [line.split()[2:5] + line.split()[7:] for line in shell("qstat -s z").lines[2:]] == [
+        ["arr", "alice", "z", "1", "1-5:2"],
+        ["wide", "alice", "z", "3"],
+    ]
+
+
+@pytest.mark.statement("ST-26", "ST-27")
+def test_usage_is_that_of_the_masters_instance(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N par -pe mpi 3 -masterq all.q@h1 -q all.q@h1,all.q@h2 sleep 9")
+    shell("qsub -b y -q all.q@h2 sleep 9")
+    cell.cycle()
+    lines = shell("qstat -t -ext").lines
+    start = lines[0].index("cpu  ")
+    assert len({line.rindex("all.q") for line in lines[2:]}) == 1, "all queues below each other"
+    further = [line[start:] for line in lines[2:] if not line[:start].strip()]
+    assert further
+    assert all(line.split()[:3] == ["NA", "NA", "NA"] for line in further)
+
+
+@pytest.mark.statement("ST-33")
+def test_a_task_where_there_is_no_queue_is_not_lost(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -N good sleep 9")
+    shell("qsub -b y -N bad sleep 9")
+    cell.cycle()
+    cell.state.task(2, 1).granted[0] = Grant("gone.q@h1", 1)
+    section = shell("qstat -f").out.split(" - ERROR JOBS" * 5)
+    assert len(section) == 2
+    assert " good " in section[0]
+    assert " bad " in section[1]
+    assert " bad " not in section[0]
+    assert "gone.q@h1" in shell("qstat").lines[3]
+    for option in ("", "-f", "-j bad", "-ext", "-t", "-r"):
+        assert ">bad<" in shell(f"qstat -xml {option}").out
+    assert '"phase":"inconsistent"' in shell("qstat -json").out
+
+
+@pytest.mark.statement("ST-35")
+def test_debugging_options(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell("qsub -h -b y -N held sleep 9")
+    assert shell("qstat -dj").status == 1
+    monkeypatch.setenv("MORE_INFO", "1")
+    assert json.loads(shell("qstat -dj").out)["jobs"]["pending"][0][2] == "held"
+    assert {row["name"] for row in json.loads(shell("qstat -dq").out)["queues"]} == {"all.q@h1", "all.q@h2", "all.q@h3"}
+
+
+@pytest.mark.statement("ST-30")
+def test_a_wrong_option_in_a_default_file_says_where_it_stands(shell: Shell) -> None:
+    (shell.common / "sge_qstat").write_text("# all users\n-u *\n-nosuch\n")
+    outcome = shell("qstat")
+    assert outcome.status != 0
+    assert f'{shell.common}/sge_qstat, line 3: invalid option argument "-nosuch"' in outcome.err
+    (shell.common / "sge_qstat").write_text("-s x\n")
+    assert "sge_qstat, line 1" in shell("qstat").err
+
+
+@pytest.mark.statement("ST-30")
+def test_the_users_file_comes_before_the_cells(shell: Shell) -> None:
+    shell("qsub -h -b y -N held sleep 9")
+    (shell.common / "sge_qstat").write_text("-u bob\n")
+    assert shell("qstat").out == ""
+    (shell.home / ".sge_qstat").write_text("-u alice\n")
+    assert " held " in shell("qstat").out
+    assert shell("qstat -u bob").out == ""
+
+
+@pytest.mark.statement("ST-26", "TI-3")
+def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> None:
+    cell.add("parallel_environment", "tight", allocation_rule="2", slots="99", control_slaves="TRUE")
+    cell.configure("cluster_queue", "all.q", pe_list="tight")
+    shell("qsub -b y -N par -pe tight 4 -q all.q@h1,all.q@h2 -masterq all.q@h1 sleep 9")
+    cell.cycle()
+    task = cell.state.task(1, 1)
+    task.slaves = {1: SlaveTask(1, "all.q@h2"), 2: SlaveTask(2, "all.q@h1", over=True), 3: SlaveTask(3, "all.q@h2")}
+    cell.report("h2", UsageReport((1, 1, task.attempt, 3), Usage(cpu=62.0, mem=0.125, io=1.5)))
+    task.usage = Usage(cpu=3661.0, mem=0.5, io=0.25)
+    found = shell("qstat -t").lines
+    assert found[0].split()[-7:] == ["task-ID", "state", "cpu", "mem", "io", "stat", "failed"]
+    lines = [line[line.index("all.q") :].rstrip() for line in found[2:]]
+    # a task that is over has left the list, so the columns of exit states stay empty, as with the original
+    assert lines == [
+        f"all.q@h1{' ' * 23}MASTER{' ' * 24}r     01:01:01 0.50000 0.25000",
+        f"all.q@h1{' ' * 23}SLAVE",
+        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}1.h2         r     NA         NA      NA",
+        f"all.q@h2{' ' * 23}SLAVE{' ' * 12}3.h2         r     00:01:02 0.12500 1.50000",
+    ]
+    (job,) = json.loads(shell("qstat -t -json").out)["jobs"]
+    assert [(slave["task_id"], slave["cpu_s"]) for slave in job["slave_tasks"]] == [("1.h2", None), ("3.h2", 62.0)]
+    assert shell("qstat -t -xml").status == 0
