@@ -6,6 +6,8 @@ JSON with what it has reached. Called by `siege`.
     idle PATH COUNT SECONDS           connections on which nothing is said
     heads ADDRESS PORT COUNT SECONDS  TLS connections with half a request
     bodies PATH COUNT BYTES SECONDS   that many bodies of that size at the same time, again and again
+    names PATH COUNT SECONDS          that many held jobs with names of 512 bytes
+    patterns PATH COUNT SECONDS       that many connections that ask for patterns of 1 KB, again and again
 """
 
 import asyncio
@@ -16,6 +18,16 @@ import sys
 import time
 
 HEAD = b"POST /v1/submit HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+NAME, PATTERN = "a" * 512, "*?" * 510 + "*b"
+#: requests with PATTERN; none of NAME matches, and each has to be looked at to its end
+ASKED = {
+    "delete_jobs": {"targets": [PATTERN]},
+    "hold_jobs": {"targets": [PATTERN]},
+    "alter_jobs": {"targets": [PATTERN], "changes": {"priority": -1}},
+    "submit": {"script_file": "/bin/true", "binary": True, "hold_jid": [PATTERN], "verify": "v"},
+    "explain_job": {"jobs": [PATTERN]},
+    "status": {"job_detail": {"jobs": [PATTERN]}},
+}
 #: connections that are made at the same time
 AT_ONCE = 200
 
@@ -85,6 +97,39 @@ async def bodies(path: str, count: int, size: int, seconds: float) -> dict[str, 
     return {"tries": tries, "megabytes_taken": sent >> 20}
 
 
+async def names(path: str, count: int, seconds: float) -> dict[str, int]:
+    """Jobs that wait for ever, as long names as may be."""
+    submit = {"name": NAME, "script_file": "/bin/true", "binary": True, "holds": "u"}
+    async with asyncio.timeout(seconds * 10):
+        answers = [await _ask(path, "submit", submit) for _ in range(count)]
+    return {"submitted": sum(b'"job_id"' in answer for answer in answers)}
+
+
+async def patterns(path: str, count: int, seconds: float) -> dict[str, int]:
+    """Every request that takes a pattern, on `count` connections at the same time."""
+    until = time.monotonic() + seconds
+    answered: dict[str, int] = dict.fromkeys(ASKED, 0)
+
+    async def one() -> None:
+        while time.monotonic() < until:
+            for name, body in ASKED.items():
+                answered[name] += b'"status"' in await _ask(path, name, body)
+
+    await asyncio.gather(*(one() for _ in range(count)))
+    return answered
+
+
+async def _ask(path: str, name: str, body: object) -> bytes:
+    """The answer to a request, heads and all."""
+    reader, writer = await asyncio.open_unix_connection(path)
+    said = json.dumps(body).encode()
+    head = HEAD.replace(b"submit", name.encode()) + f"Content-Length: {len(said)}\r\nConnection: close\r\n\r\n".encode()
+    writer.write(head + said)
+    answer = await reader.read()
+    writer.close()
+    return answer
+
+
 def main() -> None:
     """Run the attack that the arguments name."""
     attack, *words = sys.argv[1:]
@@ -93,10 +138,10 @@ def main() -> None:
     place, numbers, seconds = words[0], [int(word) for word in words[1:-1]], float(words[-1])
     if attack == "heads":
         play = heads(place, numbers[0], numbers[1], seconds)
-    elif attack == "idle":
-        play = idle(place, numbers[0], seconds)
-    else:
+    elif attack == "bodies":
         play = bodies(place, numbers[0], numbers[1], seconds)
+    else:
+        play = {"idle": idle, "names": names, "patterns": patterns}[attack](place, numbers[0], seconds)
     found = asyncio.run(play)
     print(json.dumps(found))
 

@@ -1,6 +1,6 @@
 """What one user's attacks on a cell's sockets cost another user: figures, as JSON, and exit 1 beyond what is promised.
 
-    siege.py CELL.env [--attacks idle,gateway,heads,bodies,scripts] [--seconds 30]
+    siege.py CELL.env [--attacks idle,gateway,heads,bodies,scripts,patterns] [--seconds 30]
 
 An env file as `make cell` writes it. alice attacks from an exec host and from the master host (`attacks.py`); bob asks
 `qstat` all the time, beside her. Figures of each attack: `qstat_ms`, the median of the whole process, `qstat_worst_ms`,
@@ -26,6 +26,7 @@ from typing import Any
 QSTAT_MS, QMASTER_MB = 100.0, 400.0
 CONNECTIONS, BODIES, BODY_BYTES = 20_000, 16, 150 * 10**6
 SCRIPT_BYTES, SCRIPTS, TASKS = 8 * 2**20, 10, 1000
+NAMES, ASKING = 1000, 8
 #: seconds after an attack in which its traces may go
 _REST_S = 3.0
 ATTACKS = Path(__file__).with_name("attacks.py")
@@ -96,10 +97,25 @@ def besieged(cell: Cell, place: str, seconds: float, figures: Figures):  # type:
 def siege(cell: Cell, place: str, seconds: float, *attack: object) -> Figures:
     """One of the attacks of `attacks.py`."""
     figures: Figures = {}
-    with besieged(cell, place, seconds, figures), ATTACKS.open() as program:
+    with besieged(cell, place, seconds, figures):
+        figures["attack"] = attacked(cell, place, seconds, *attack)
+    return figures
+
+
+def attacked(cell: Cell, place: str, seconds: float, *attack: object) -> Any:
+    """The figures that an attack prints, or the last line of its complaint."""
+    with ATTACKS.open() as program:
         words = ["python3", "-", *map(str, attack), str(seconds)]
         done = subprocess.run([*cell.alice[place], *words], stdin=program, capture_output=True, text=True)
-        figures["attack"] = json.loads(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1:]
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.splitlines()[-1:]
+
+
+def patterns(cell: Cell, seconds: float, gdi: str) -> Figures:
+    """Requests with long patterns against a thousand long names."""
+    named = attacked(cell, "master", seconds, "names", gdi, NAMES)
+    figures = siege(cell, "master", seconds, "patterns", gdi, ASKING)
+    figures["names"] = named
+    cell.run(cell.alice["exec"], "qdel", "-u", "alice")
     return figures
 
 
@@ -127,6 +143,7 @@ def plays(cell: Cell, seconds: float) -> dict[str, Callable[[], Figures]]:
         "bodies": lambda: siege(cell, "master", seconds, "bodies", gdi, BODIES, BODY_BYTES),
         "gateway_bodies": lambda: siege(cell, "exec", seconds, "bodies", gateway, BODIES, BODY_BYTES),
         "scripts": lambda: scripts(cell, seconds),
+        "patterns": lambda: patterns(cell, seconds, gdi),
     }
 
 

@@ -5,7 +5,7 @@ Owns the shapes that `decide` handlers return and take. Handlers are pure: every
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
 
 from msgspec import Struct, field
@@ -19,7 +19,8 @@ from gridengine.state.events import AnyEvent
 class World(Struct):
     """Facts from outside: the time (epoch s), host name resolution (unique name or None), the master's name, the
     time zone that calendars and people mean; `steady`, a clock that nobody sets (s, from anywhere); script and environment
-    of a job, and whether an ended job succeeded (None: not known); whether a path is a file that can be executed."""
+    of a job, and whether an ended job succeeded (None: not known); whether a path is a file that can be executed; the jobs
+    that names and patterns mean, where that was looked up before (`daemons.qmaster.slices`)."""
 
     now: float
     resolve_host: Callable[[str], str | None]
@@ -30,6 +31,7 @@ class World(Struct):
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
     outcome: Callable[[int], bool | None] = lambda job_id: None
     is_program: Callable[[str], bool] = lambda path: True
+    looked_up: Mapping[str, list[int]] = field(default_factory=dict)
 
 
 Accounted = tuple[int, int, AccountingRecord]

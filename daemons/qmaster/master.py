@@ -7,7 +7,7 @@ queued transactions, and only then are answers given and events passed on. The a
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -87,10 +87,12 @@ class Master:
         self.record(decision, caller)
         return decision.answer
 
-    def decide(self, name: str, request: Request, caller: Caller) -> Decision:
-        """What a changing request would do; nothing is done until it is recorded."""
+    def decide(
+        self, name: str, request: Request, caller: Caller, looked_up: Mapping[str, list[int]] | None = None
+    ) -> Decision:
+        """What a changing request would do; nothing is done until it is recorded. `looked_up`: as of `World`."""
         world = self.world()
-        world.payload, world.outcome = self.payload, self.outcome
+        world.payload, world.outcome, world.looked_up = self.payload, self.outcome, looked_up or {}
         decision = decide(self.state, name, request, caller, world)
         decision.world = world
         return decision

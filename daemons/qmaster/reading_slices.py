@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from daemons.qmaster.selection import Unmatched
-from daemons.qmaster.slices import batched, looked_up
+from daemons.qmaster.slices import batched, little, looked_up
 from gridengine.gdi.requests import Answer
 from gridengine.state.state import State
 
@@ -26,7 +26,7 @@ def parts_of(state: State, name: str, body: Body) -> Iterator[Body | None]:
     """
     kind, one = _kind(name, body)
     targets = list(dict.fromkeys(one.get("jobs", ())))
-    if not targets or max(len(targets), len(state.jobs)) <= SLICE[kind]:
+    if not targets or max(len(targets), len(state.jobs)) <= SLICE[kind] and little(state, targets):
         yield body
         return
     words: dict[str, None] = {}

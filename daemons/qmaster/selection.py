@@ -6,7 +6,7 @@ Owns the reading of job lists (`ID`, `ID.RANGE`, names, patterns) and queue expr
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
@@ -123,9 +123,12 @@ def check_queue_expressions(state: State, expressions: Iterable[str]) -> None:
         raise NoSuchQueue(expression)
 
 
-def predecessors(state: State, requested: Iterable[str], owner: str) -> list[int]:
+def predecessors(
+    state: State, requested: Iterable[str], owner: str, looked_up: Mapping[str, list[int]] | None = None
+) -> list[int]:
     """Ids that a -hold_jid list means now: ids of unfinished jobs, own jobs by name or pattern (DP-1, DP-3).
 
+    `looked_up`: names and patterns of which it is known already which jobs, of whomever, they mean.
     Raises ValueError for what can be neither; names do not begin with a digit.
     """
     found: list[int] = []
@@ -134,6 +137,9 @@ def predecessors(state: State, requested: Iterable[str], owner: str) -> list[int
             candidates = [int(item)] if int(item) in state.jobs else []
         elif item[:1].isdecimal():
             raise ValueError(f'"{item}" is neither a job\'s number nor a name or pattern')
+        elif looked_up and item in looked_up:
+            known = (state.jobs.get(number) for number in looked_up[item])
+            candidates = [job.id for job in known if job is not None and job.owner == owner]
         else:
             named = compile_expression(item)
             candidates = [job.id for job in state.jobs.values() if job.owner == owner and named(job.name)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,7 +35,7 @@ from daemons.qmaster.reading import READERS
 from daemons.qmaster.reading_slices import parts_of, whole
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
-from daemons.qmaster.slices import Divided, slices
+from daemons.qmaster.slices import Divided, looked_up_predecessors, slices
 from daemons.qmaster.spool_file import SpoolError
 from daemons.qmaster.verified_copies import verified_copies
 from daemons.qmaster.views.jobs import in_lines
@@ -45,6 +45,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import (
     REQUESTS,
+    AlterJobs,
     Answer,
     Caller,
     ExecdHello,
@@ -233,10 +234,25 @@ class Service:
 
     async def _carry_out(self, name: str, request: Request, caller: Caller) -> Answer:
         """Decide on a changing request once the names of hosts in it are known, and record that."""
-        return (await self._decided(name, request, caller)).answer
+        try:
+            looked_up = await self._looked_up(request)
+        except SyntaxFault as fault:
+            return Answer(1, [("error", f"denied: {fault}")])
+        return (await self._decided(name, request, caller, looked_up)).answer
 
-    async def _decided(self, name: str, request: Request, caller: Caller) -> Decision:
-        decision = await self._settled(lambda: self.master.decide(name, request, caller), (caller.host, caller.uid))
+    async def _looked_up(self, request: Request) -> dict[str, list[int]]:
+        """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
+        found: dict[str, list[int]] = {}
+        if isinstance(request, Submit | AlterJobs):
+            async for some in self._turns(looked_up_predecessors(self.master.state, request)):
+                found |= some
+        return found
+
+    async def _decided(
+        self, name: str, request: Request, caller: Caller, looked_up: Mapping[str, list[int]]
+    ) -> Decision:
+        decide = partial(self.master.decide, name, request, caller, looked_up)
+        decision = await self._settled(decide, (caller.host, caller.uid))
         self.master.record(decision, caller)
         return decision
 
@@ -245,8 +261,9 @@ class Service:
         answer = Answer()
         operator = is_operator(self.master.state, caller, self.master.world().admin_user)
         try:
+            looked_up = await self._looked_up(request)
             async for part in self._turns(slices(self.master.state, request, caller, operator)):
-                decision = await self._decided(name, part, caller)
+                decision = await self._decided(name, part, caller, looked_up)
                 _log_answer(decision.answer)
                 await self.durable()
                 answer.answers += decision.answer.answers
@@ -260,7 +277,7 @@ class Service:
     async def _turns(self, parts: Iterator[_Part | None]) -> AsyncIterator[_Part]:
         """The parts of a large request, of all of which together one has its turn in each round of the loop."""
         for number, part in enumerate(parts):
-            if number:
+            if number or part is None:
                 async with self._slice:
                     await asyncio.sleep(0)
             if part is not None:

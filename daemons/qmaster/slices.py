@@ -1,21 +1,23 @@
 """Acts on many jobs in slices: other requests are served in between (SO-47; ADR 116).
 
-Owns how such a request is divided; each part is a request and a transaction of its own. Patterns are matched in slices, too.
+Owns how such a request is divided; each part is a request and a transaction of its own. Patterns are matched in slices, too,
+also those that name the predecessors of a single job.
 Called by `daemons.qmaster.service`. Source: sge_conf(5) MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs, which
 takes some milliseconds, and not a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TypeVar
 
 import msgspec
 
+from daemons.qmaster.decide.dependencies import FIELDS as DEPENDENCIES
 from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs
+from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.state.state import State
 
 Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
@@ -23,8 +25,10 @@ Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
 SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates: 100, ResubmitJobs: 25, AlterJobs: 10}
 """Jobs of one slice: an altered job is checked as a whole."""
 MATCHED = 50
-"""Names that a pattern is matched against at a time: one of 1 KB takes up to 0.15 ms for a name of 512 bytes."""
-
+"""Names that a pattern of 1 KB is matched against at a time, which takes up to 0.15 ms for a name of 512 bytes; more for
+shorter ones."""
+_KB = 1024
+_SHORTEST = 16
 
 _Item = TypeVar("_Item")
 
@@ -36,7 +40,7 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
     """
     size = SLICE[type(request)]
     few = len(state.jobs) <= size or request.targets and all(word[:1].isdecimal() for word in request.targets)
-    if (few and len(request.targets) <= size) or _malformed(request):
+    if (few and len(request.targets) <= size and little(state, request.targets)) or _malformed(request):
         yield request
         return
     alone = isinstance(request, ChangeStates)  # jobs that qmod was told by name are no queues
@@ -61,8 +65,38 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
 
 def looked_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
     """Numbers of the jobs of these users that a name or pattern means, some names at a time. Raises SyntaxFault."""
-    for jobs in batched(list(state.jobs.values()), MATCHED):
+    for jobs in batched(list(state.jobs.values()), at_a_time(target)):
         yield [str(job.id) for job in meant(jobs, target, users)]
+
+
+def at_a_time(pattern: str) -> int:
+    """Names to match a pattern against before others are served."""
+    return MATCHED * _KB // min(_KB, max(_SHORTEST, len(pattern)))
+
+
+def little(state: State, words: Iterable[str]) -> bool:
+    """Whether all names and patterns among the words can be matched against those of all jobs at a time."""
+    return sum(len(state.jobs) / at_a_time(word) for word in words if not word[:1].isdecimal()) <= 1
+
+
+def looked_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
+    """What the names and patterns of -hold_jid and its relatives mean: numbers of jobs, whoever's they are.
+
+    None where others may be served; {} at once where all of it is little work. Raises SyntaxFault.
+    """
+    if isinstance(request, AlterJobs):
+        lists = [request.changes.get(each, ()) for each in DEPENDENCIES]
+    else:
+        lists = [getattr(request, each) for each in DEPENDENCIES]
+    words = {word for words in lists for word in words if word and not word[:1].isdecimal()}
+    found: dict[str, list[int]] = {}
+    if not little(state, words):
+        for word in words:
+            found[word] = []
+            for some in looked_up(state, word, []):
+                found[word] += map(int, some)
+                yield None
+    yield found
 
 
 def batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:

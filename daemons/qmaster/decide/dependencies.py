@@ -6,12 +6,12 @@ as they end is `gridengine.state.apply`. Source: DP-1 … DP-5; docs/adr/0020-de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 from daemons.qmaster.accounting import killed_record
 from daemons.qmaster.decide.refused import Refused
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.selection import predecessors
 from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Submit
@@ -21,29 +21,26 @@ from gridengine.state.state import State
 
 FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
 
-Outcome = Callable[[int], bool | None]
-"""Whether an ended job succeeded; None for one that is not known."""
-
 
 def dependency_fields(
-    state: State, wish: Submit, owner: str, changed: Collection[str], outcome: Outcome, job: Job | None = None
+    state: State, wish: Submit, owner: str, changed: Collection[str], world: World, job: Job | None = None
 ) -> dict[str, Any]:
     """Fields of `Job` that follow from the lists. `job`: the one that is changed; its other lists stay as they were
     resolved. Raises Refused.
     """
     fields: dict[str, Any] = {}
     if "hold_jid_ad" in changed:
-        fields["array_predecessors"] = _arrays(state, wish, owner)
+        fields["array_predecessors"] = _arrays(state, wish, owner, world)
     if FIELDS & set(changed) - {"hold_jid_ad"}:
         plain, conditions = _kept(job, changed)
         if "hold_jid" in changed:
-            plain = _resolved(state, wish.hold_jid, owner)
+            plain = _resolved(state, wish.hold_jid, owner, world)
             fields["predecessors_requested"] = list(wish.hold_jid)
         how: Literal["ok", "fail"]
         for option, how in (("hold_jid_ok", "ok"), ("hold_jid_fail", "fail")):
             if option in changed:
                 requested = getattr(wish, option)
-                conditions |= _conditions(state, requested, owner, how, outcome)
+                conditions |= _conditions(state, requested, owner, how, world)
                 fields[option] = list(requested)
         fields["predecessors"] = [*plain, *(other for other in conditions if other not in plain)]
         fields["conditions"] = conditions
@@ -60,36 +57,36 @@ def _kept(job: Job | None, changed: Collection[str]) -> tuple[list[int], dict[in
     return plain, {other: how for other, how in job.conditions.items() if f"hold_jid_{how}" not in changed}
 
 
-def _resolved(state: State, requested: Iterable[str], owner: str) -> list[int]:
+def _resolved(state: State, requested: Iterable[str], owner: str, world: World) -> list[int]:
     try:
-        return predecessors(state, requested, owner)
+        return predecessors(state, requested, owner, world.looked_up)
     except ValueError as error:
         raise Refused(f"job rejected: {error}") from None
 
 
 def _conditions(
-    state: State, requested: list[str], owner: str, how: Literal["ok", "fail"], outcome: Outcome
+    state: State, requested: list[str], owner: str, how: Literal["ok", "fail"], world: World
 ) -> dict[int, str]:
     """Jobs that must end in one way; those that have ended already must have ended so."""
     for item in requested:
         if item.isdecimal() and int(item) not in state.jobs:
-            succeeded = outcome(int(item))
+            succeeded = world.outcome(int(item))
             if succeeded is None:
                 raise Refused(f"job rejected: -hold_jid_{how}: job {item} is not known, nor how it ended")
             if succeeded != (how == "ok"):
                 ended = "succeeded" if succeeded else "failed"
                 raise Refused(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")
-    return dict.fromkeys(_resolved(state, requested, owner), how)
+    return dict.fromkeys(_resolved(state, requested, owner, world), how)
 
 
-def _arrays(state: State, wish: Submit, owner: str) -> list[int]:
+def _arrays(state: State, wish: Submit, owner: str, world: World) -> list[int]:
     """Array predecessors: arrays over the same range of ids as the job's own (DP-4)."""
     if not wish.hold_jid_ad:
         return []
     if not wish.tasks:
         raise Refused("job rejected: -hold_jid_ad is for array jobs (-t)")
     own = wish.tasks.partition(":")[0]
-    found = _resolved(state, wish.hold_jid_ad, owner)
+    found = _resolved(state, wish.hold_jid_ad, owner, world)
     for other_id in found:
         other = state.jobs[other_id]
         if not other.is_array:

@@ -78,7 +78,7 @@ def job_fields(
         hard = fields["hard"] if "hard" in fields else job.hard if job is not None else {}
         fields["ar_time"] = check_reservation(state, wish.ar, hard, owner, world.now).submit_time
     if not DEPENDENCIES.isdisjoint(said):
-        fields |= dependency_fields(state, wish, owner.user, said, world.outcome, job)
+        fields |= dependency_fields(state, wish, owner.user, said, world, job)
     return fields
 
 

@@ -10,12 +10,15 @@ import pytest
 from daemons.qmaster import slices as module
 from daemons.qmaster.selection import meant
 from daemons.qmaster.service import Service
-from daemons.qmaster.slices import MATCHED, SLICE, Divided, slices
-from gridengine.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs
+from daemons.qmaster.slices import SLICE, Divided, at_a_time, slices
+from gridengine.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
+from gridengine.syntax.wildcard import compile_expression
 from tests.harness import Cell
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 MANY = 230
+LONG = "many{}*" + "*" * 1000
+"""Matching takes as long as the pattern is."""
 
 ACTS: dict[str, Divided] = {
     "delete_jobs": DeleteJobs(),
@@ -49,9 +52,9 @@ def test_no_part_acts_on_more_jobs_than_a_slice_and_others_are_served_in_between
     request = msgspec.structs.replace(ACTS[name], targets=jobs)
     decide, acted = cell.master.decide, []
 
-    def deciding(what: str, part: Any, caller: Caller) -> Any:
+    def deciding(what: str, part: Any, caller: Caller, looked_up: Any) -> Any:
         acted.append(part.targets)
-        return decide(what, part, caller)
+        return decide(what, part, caller, looked_up)
 
     cell.master.decide = deciding  # type: ignore[method-assign]
     rounds = 0
@@ -79,16 +82,79 @@ def test_a_pattern_meets_only_so_many_names_at_a_time_and_each_once(
 
     def counting(jobs: Any, target: str, users: list[str]) -> Any:
         met.update(job.id for job in jobs)
-        assert len(jobs) <= MATCHED
+        assert len(jobs) <= at_a_time(target)
         return meant(jobs, target, users)
 
     monkeypatch.setattr(module, "meant", counting)
     monkeypatch.setattr("daemons.qmaster.selection.meant", counting)
-    for pattern, lines in (("many1*", 111), ("no*", 1)):
+    for pattern, lines in ((LONG.format(1), 111), (LONG.format("x"), 1)):
         met.clear()
         there = len(cell.state.jobs)
         answer = asked(cell, name, msgspec.structs.replace(ACTS[name], targets=[pattern]))
         assert len(answer.answers) == lines and set(met.values()) == {1} and len(met) == there
+
+
+@pytest.mark.statement("DP-1")
+@pytest.mark.parametrize("option", ["hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"])
+def test_patterns_of_predecessors_are_matched_while_others_are_served(
+    cell: Cell, option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell.submit("bob", name="many1", tasks="1-9")
+    own = [cell.submit(name=f"many{number}", tasks="1-9") for number in range(120)]
+    at_once: list[int] = []
+
+    def counting(text: str) -> Any:
+        matcher = compile_expression(text)
+
+        def matches(name: str) -> bool:
+            at_once[-1] += 1
+            return matcher(name)
+
+        return matches
+
+    async def both() -> Answer:
+        fields = {"script_file": "/bin/true", "binary": True, "tasks": "1-9", option: [LONG.format(1), LONG.format(2)]}
+        body = msgspec.json.encode(msgspec.convert(fields, Submit))
+        at_once.append(0)
+        task = asyncio.get_running_loop().create_task(serve(cell).answer("submit", body, ALICE))
+        while not task.done():
+            await asyncio.sleep(0)
+            at_once.append(0)
+        return await task
+
+    monkeypatch.setattr("daemons.qmaster.selection.compile_expression", counting)
+    answer = asyncio.run(both())
+    assert answer.status == 0 and answer.data
+    job = cell.state.jobs[answer.data["job_id"]]
+    found = job.array_predecessors if option == "hold_jid_ad" else job.predecessors
+    assert found == [number for first in "12" for number in own if cell.state.jobs[number].name.startswith(f"many{first}")]
+    assert max(at_once) <= at_a_time(LONG) and sum(at_once) == 2 * 121
+
+
+@pytest.mark.parametrize("name", sorted(ACTS.keys() - {"resubmit_jobs"}))
+def test_many_patterns_are_matched_one_by_one_against_few_names_too(
+    cell: Cell, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        cell.submit(name=f"job{number}")
+    at_once = [0]
+
+    def counting(jobs: Any, target: str, users: list[str]) -> Any:
+        at_once[-1] += len(list(jobs)) * len(target)
+        return meant(jobs, target, users)
+
+    monkeypatch.setattr(module, "meant", counting)
+    monkeypatch.setattr("daemons.qmaster.selection.meant", counting)
+    request = msgspec.structs.replace(ACTS[name], targets=[LONG.format(number) for number in range(16)])
+
+    async def both() -> None:
+        task = asyncio.get_running_loop().create_task(serve(cell).answer(name, msgspec.json.encode(request), ALICE))
+        while not task.done():
+            await asyncio.sleep(0)
+            at_once.append(0)
+
+    asyncio.run(both())
+    assert max(at_once) <= at_a_time(LONG) * len(LONG)
 
 
 @pytest.mark.parametrize(
