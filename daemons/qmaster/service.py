@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -33,6 +33,7 @@ from daemons.qmaster.names import Settled, at_once
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.reading import READERS
 from daemons.qmaster.reading_slices import parts_of, whole
+from daemons.qmaster.rounds import Rounds
 from daemons.qmaster.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.sessions import Sessions
 from daemons.qmaster.slices import Divided, looked_up_predecessors, slices
@@ -61,7 +62,6 @@ from gridengine.gdi.requests import (
 )
 
 _log = logging.getLogger(__name__)
-_Part = TypeVar("_Part")
 TICK_S = 0.25
 _AFTER_A_BUG_S = 5.0
 
@@ -88,7 +88,7 @@ class Service:
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._waits = JobWaits(master, self.settled)
         self._foreigners: set[str] = set()
-        self._slice = asyncio.Lock()  # of all large requests together one slice in each round of the loop
+        self._rounds = Rounds()
         self._host_joined = host_joined
         self._session = session
         self._shut_down = shut_down
@@ -221,7 +221,7 @@ class Service:
         try:
             wish = decode_body(name, body)
             answers: list[Answer] = []
-            async for part in self._turns(parts_of(self.master.state, name, wish)):
+            async for part in self._rounds.of(parts_of(self.master.state, name, wish)):
                 read = partial(reader, self.master, part, caller)
                 answers.append(await self._settled(read, (caller.host, caller.uid)))
             answer = whole(name, wish, answers)
@@ -244,7 +244,7 @@ class Service:
         """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
         found: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
-            async for some in self._turns(looked_up_predecessors(self.master.state, request)):
+            async for some in self._rounds.of(looked_up_predecessors(self.master.state, request)):
                 found |= some
         return found
 
@@ -262,7 +262,7 @@ class Service:
         operator = is_operator(self.master.state, caller, self.master.world().admin_user)
         try:
             looked_up = await self._looked_up(request)
-            async for part in self._turns(slices(self.master.state, request, caller, operator)):
+            async for part in self._rounds.of(slices(self.master.state, request, caller, operator)):
                 decision = await self._decided(name, part, caller, looked_up)
                 _log_answer(decision.answer)
                 await self.durable()
@@ -273,15 +273,6 @@ class Service:
         except SyntaxFault as fault:  # a pattern: all are looked up before anything is done
             return Answer(1, [("error", f"denied: {fault}")])
         return answer
-
-    async def _turns(self, parts: Iterator[_Part | None]) -> AsyncIterator[_Part]:
-        """The parts of a large request, of all of which together one has its turn in each round of the loop."""
-        for number, part in enumerate(parts):
-            if number or part is None:
-                async with self._slice:
-                    await asyncio.sleep(0)
-            if part is not None:
-                yield part
 
     async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
         if not (caller.daemon or caller.uid in (0, os.geteuid())):
