@@ -31,7 +31,7 @@ def check_person(state: State, configuration: HostConfiguration, caller: Caller)
     if caller.uid == 0 and configuration.min_uid > 0 and not state.has("manager", "root"):
         raise Refused("denied: jobs of root are not accepted")
     allowed, denied = configuration.user_lists, configuration.xuser_lists
-    if (allowed or denied) and not users_allowed(user_sets_of(state, caller.user, caller.group), allowed, denied):
+    if not users_allowed(user_sets_of(state, caller.user, caller.group), allowed, denied):
         raise Refused(f'job rejected: user "{caller.user}" has no access to the cluster (user_lists, xuser_lists)')
     if configuration.enforce_user and not state.has("user", caller.user):
         raise Refused(f'job rejected: user "{caller.user}" is not a known user of the cluster (enforce_user)')
@@ -68,8 +68,7 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
         known = state.projects.get(project)
         if known is None:
             raise Refused(f'job rejected: the requested project "{project}" does not exist')
-        sets = user_sets_of(state, owner.user, owner.group) if known.acl or known.xacl else frozenset()
-        if (known.acl or known.xacl) and not users_allowed(sets, known.acl, known.xacl):
+        if not users_allowed(user_sets_of(state, owner.user, owner.group), known.acl, known.xacl):
             raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
     allowed, denied = configuration.projects, configuration.xprojects
     if not project_allowed(project, allowed, denied):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from daemons.qmaster.calendars import calendar_settlement
 from daemons.qmaster.decide.gate import add_missing_hosts, no_right, settled
 from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decide.references import refusals
@@ -41,7 +40,7 @@ def change_objects(state: State, request: ChangeObjects, caller: Caller, world: 
         decision.answer.data = {
             "refused": refused,
             "warnings": warnings,
-            "instances": instance_changes(state, events, world) if events else {},
+            "instances": instance_changes(state, events) if events else {},
         }
         return decision
     decision.events.extend(events)
@@ -77,7 +76,7 @@ def _propose(proposal: Proposal, changes: list[ObjectChange], world: World) -> I
                 yield str(error)
 
 
-def instance_changes(state: State, events: list[AnyEvent], world: World) -> dict[str, Any]:
+def instance_changes(state: State, events: list[AnyEvent]) -> dict[str, Any]:
     """What events would do to queue instances: names by what becomes of them.
 
     `appear`, `go`, `orphaned`, `revived` (no more orphaned), `ambiguous` ([name, attribute, identifiers]), `settled` (no
@@ -87,8 +86,6 @@ def instance_changes(state: State, events: list[AnyEvent], world: World) -> dict
     for event in events:
         apply(after, event)
     for event in membership_changes(after):
-        apply(after, event)
-    for event in calendar_settlement(after, world.now, world.zone):
         apply(after, event)
     old, new = state.instances, after.instances
     both = old.keys() & new.keys()

@@ -76,7 +76,7 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
 
 def full_text(table: Table, kind: str, attribute: str, text: str) -> str:
     """One list with full names, with its tuples where the attribute has any. Raises SyntaxFault."""
-    if kind != "cluster_queue" or "[" not in text:
+    if kind != "cluster_queue":
         return _full_pairs(table, attribute, text)
     overrides = Overrides.parse(text)
     tuples = {key: _full_pairs(table, attribute, value) for key, value in overrides.tuples.items()}

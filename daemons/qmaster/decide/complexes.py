@@ -59,7 +59,7 @@ def _job_with(state: State, name: str) -> int:
     """A job that requests a complex or holds some of it; 0 when there is none."""
     for job in state.jobs.values():
         held = any(name in task.resources for task in job.tasks.values())
-        if name in job.hard or name in job.soft or (held and name != "slots"):
+        if held or name in job.hard or name in job.soft:
             return job.id
     return 0
 

@@ -87,20 +87,20 @@ def _check_slot_trees(proposal: Proposal) -> None:
     groups = proposal.host_groups()
     hosts = {name: groups.flatten(names(text["hostlist"])) for name, text in queues.items()}
     resolvable = {name: ResolvableQueue(text) for name, text in queues.items()}
-    seen: set[tuple[tuple[str, str], ...]] = set()
-    for host in {host for listed in hosts.values() for host in listed}:
-        here = {
-            name: resolvable[name].resolve(host, groups.groups_of(host))[0]["subordinate_list"]
+    alike = {
+        tuple(
+            (name, resolvable[name].resolve(host, groups.groups_of(host))[0]["subordinate_list"])
             for name, listed in hosts.items()
             if host in listed
-        }
-        if (key := tuple(here.items())) not in seen:
-            seen.add(key)
-            check_slot_trees(here)
+        )
+        for host in {host for listed in hosts.values() for host in listed}
+    }
+    for lists in alike:
+        check_slot_trees(dict(lists))
 
 
 def _of_removals(proposal: Proposal, world: World) -> Iterator[str]:
-    gone = [key for key in proposal.removals() if proposal.state.has(*key)]
+    gone = list(proposal.removals())
     users = users_of(proposal, gone)
     for kind, name in gone:
         if refusal := _protected(kind, name, world) or _used_by_jobs(proposal.state, kind, name):
@@ -140,7 +140,7 @@ def _used_by_jobs(state: State, kind: str, name: str) -> str:
 
 
 def users_of(proposal: Proposal, wanted: list[Reference]) -> dict[Reference, Reference]:
-    """For each of these objects the first other one that would still name it, if any."""
+    """For each of these objects, which are removed, the first one that would still name it, if any."""
     open_ones = set(wanted)
     found: dict[Reference, Reference] = {}
     for kind in KINDS if open_ones else ():
@@ -148,7 +148,7 @@ def users_of(proposal: Proposal, wanted: list[Reference]) -> dict[Reference, Ref
             continue
         for name, attributes in proposal.kind(kind).items():
             text = "\n".join(attributes.values())
-            named = [key for key in open_ones if key[1] in text and key != (kind, name)]
+            named = [key for key in open_ones if key[1] in text]
             if not named:
                 continue
             references = set(proposal.model(kind, name).references())
