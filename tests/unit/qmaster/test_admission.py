@@ -88,7 +88,11 @@ def test_access_to_the_cluster(cell: Cell) -> None:
     globally(cell, xuser_lists="out")
     assert "xuser_lists" in refusal(cell)
     assert cell.submit("bob")
-    globally(cell, xuser_lists="none")
+    globally(cell, xuser_lists="none", user_lists="out")
+    assert cell.submit()
+    text = 'job rejected: user "bob" has no access to the cluster (user_lists, xuser_lists)'
+    assert refusal(cell, "bob") == text, "where some are named, nobody else has"
+    globally(cell, user_lists="none")
     for name in ("p", "q"):
         cell.add("project", name)
     globally(cell, projects="p")
@@ -210,6 +214,7 @@ def test_root_may_submit_where_he_is_a_manager_or_no_least_id_is_set(
         cell.master.record(Decision(events=[ObjectRemoved("manager", "root")]), DAEMON)
     answer = cell.ask("submit", "root", binary=True, script_file="x")
     assert (answer.status == 0) == taken, answer.answers
+    assert cell.submit(), "that concerns nobody else"
 
 
 @pytest.mark.statement("SB-7", "US-7")
@@ -239,6 +244,15 @@ def test_a_user_who_is_made_for_ever_has_no_end(cell: Cell) -> None:
     cell.ask("delete_jobs", targets=[str(job)])
     cell.pass_time(10_000_000)
     assert cell.state.has("user", "alice")
+
+
+@pytest.mark.statement("US-5", "PR-13")
+def test_a_user_who_was_made_keeps_what_a_manager_gave_him_since(cell: Cell) -> None:
+    globally(cell, enforce_user="auto")
+    cell.submit()
+    assert cell.configure("user", "alice", fshare="9", delete_time="0").status == 0
+    cell.submit()
+    assert cell.state.kind("user")["alice"]["fshare"] == "9"
 
 
 @pytest.mark.statement("US-5", "PR-13")

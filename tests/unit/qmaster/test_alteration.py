@@ -296,6 +296,22 @@ def test_a_job_that_runs_or_is_held_is_not_looked_at(cell: Cell, letter: str, ch
         assert (cell.state.jobs[job].account == "x") == changed
 
 
+@pytest.mark.statement("SO-41", "SO-42")
+def test_without_w_a_change_is_not_asked_where_it_fits(cell: Cell) -> None:
+    waits = cell.submit()
+    assert alter(cell, waits, verify="", hard=["arch=nosuch"])[1] == [f"modified hard resource list of job {waits}"]
+
+
+@pytest.mark.statement("SO-41", "SO-44")
+def test_one_job_that_fits_does_not_make_up_for_one_that_is_not_there(cell: Cell) -> None:
+    job = cell.submit()
+    answer = cell.ask("alter_jobs", targets=["99", str(job)], changes={}, verify="v")
+    assert answer.status == 1
+    assert [text for _, text in answer.answers] == [
+        *('denied: job "99" does not exist', "verification: found suitable queue(s)"),
+    ]
+
+
 @pytest.mark.statement("SO-42", "SO-19")
 def test_without_addresses_mail_goes_to_the_owner_at_his_host(cell: Cell) -> None:
     job = cell.submit(mail_list=["bob@h2"])

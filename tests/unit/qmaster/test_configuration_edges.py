@@ -124,6 +124,18 @@ def test_only_what_there_is_of_a_consumable_has_an_end(cell: Cell) -> None:
         assert attribute(cell, "replace", "cluster_queue", "all.q", name, value).status == status, (name, value)
 
 
+@pytest.mark.statement("LS-5", "CX-45")
+def test_a_load_value_is_scaled_by_any_number_whatever_its_type(cell: Cell) -> None:
+    assert cell.configure("exec_host", "h1", load_scaling="p=0.5,la=2").status == 0
+    assert cell.state.kind("exec_host")["h1"]["load_scaling"] == "num_proc=0.500000,load_avg=2.000000"
+
+
+@pytest.mark.statement("CX-2")
+def test_a_shortcut_means_one_complex_only(cell: Cell) -> None:
+    assert texts(_complex(cell, shortcut="a"))[0].endswith('"a" is already the name or shortcut of "arch"')
+    assert not cell.state.has("complex", "lic")
+
+
 @pytest.mark.statement("CQ-12", "CQ-13")
 def test_a_change_of_groups_looks_at_every_queue(cell: Cell) -> None:
     for name in ("@a", "@b"):
@@ -135,6 +147,20 @@ def test_a_change_of_groups_looks_at_every_queue(cell: Cell) -> None:
         f'unused setting for attribute "seq_no" and host "h3" in queue "{name}".' for name in ("z.q", "y.q")
     ]
     assert texts(cell.configure("host_group", "@b", hostlist="h1"), "warning") == []
+
+
+@pytest.mark.statement("CQ-12", "CQ-13")
+def test_a_group_that_changes_beside_other_objects_is_looked_at_as_well(cell: Cell) -> None:
+    cell.add("host_group", "@a", hostlist="h1 h3")
+    cell.add("user", "bob")
+    cell.add("cluster_queue", "z.q", hostlist="@a", seq_no="0,[h3=1]")
+    cell.add("cluster_queue", "plain.q", hostlist="@a")
+    changes = []
+    for kind, name, more in (("user", "bob", {"fshare": "3"}), ("host_group", "@a", {"hostlist": "h1"})):
+        before = cell.state.kind(kind)[name]
+        changes.append({"kind": kind, "name": name, "before": before, "after": {**before, **more}})
+    answer = cell.admin("config_change", changes=changes)
+    assert texts(answer, "warning") == ['unused setting for attribute "seq_no" and host "h3" in queue "z.q".']
 
 
 @pytest.mark.statement("CQ-13")

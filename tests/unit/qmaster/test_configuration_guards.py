@@ -193,6 +193,26 @@ def test_slot_wise_subordination_must_be_a_tree(cell: Cell) -> None:
     assert "already a slot-wise subordinate" in texts(answer)[0]
 
 
+@pytest.mark.statement("SU-18")
+def test_queues_of_different_hosts_are_of_different_trees(cell: Cell) -> None:
+    for name, host in (("a.q", "h1"), ("b.q", "h2"), ("low.q", "h1 h2")):
+        cell.add("cluster_queue", name, hostlist=host)
+    for name in ("a.q", "b.q"):
+        assert cell.configure("cluster_queue", name, subordinate_list="slots=2(low.q:1:sr)").status == 0, name
+    answer = cell.configure("cluster_queue", "b.q", hostlist="h1 h2")
+    assert texts(answer)[0].endswith('"low.q" is already a slot-wise subordinate of "a.q"')
+
+
+@pytest.mark.statement("SU-18")
+def test_two_queues_cannot_be_slot_wise_subordinates_of_each_other(cell: Cell) -> None:
+    for name in ("a.q", "b.q"):
+        cell.add("cluster_queue", name, hostlist="h1")
+    assert cell.admin("config_delete", kind="cluster_queue", name="all.q").status == 0
+    assert cell.configure("cluster_queue", "a.q", subordinate_list="slots=2(b.q:1:sr)").status == 0
+    answer = cell.configure("cluster_queue", "b.q", subordinate_list="slots=2(a.q:1:sr)")
+    assert texts(answer)[0].endswith("would be a slot-wise subordinate of itself")
+
+
 @pytest.mark.statement("CQ-28", "QF-11")
 def test_hosts_that_a_queue_names_become_exec_hosts(cell: Cell) -> None:
     cell.add("host_group", "@new", hostlist="h9")
@@ -267,3 +287,6 @@ def test_a_verifier_that_cannot_be_run_is_refused_when_it_is_new(cell: Cell) -> 
     assert cell.configure("configuration", "global", jsv_url="script:/opt/jsv").status == 0
     cell.missing_programs.add("/opt/jsv")
     assert cell.configure("configuration", "global", max_u_jobs="5").status == 0, "what is set stays changeable"
+    assert cell.configure("configuration", "global", jsv_url="script:/opt/jsv", jsv_allowed_mod="N").status == 0
+    cell.missing_programs.add("none")
+    assert cell.configure("configuration", "global", jsv_url="none").status == 0, "and can be taken away"

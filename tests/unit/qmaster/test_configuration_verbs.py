@@ -27,6 +27,9 @@ def test_purge_takes_the_tuple_of_one_identifier_out(queue: Cell) -> None:
     queue.configure("cluster_queue", "all.q", slots="1,[@g=2],[h3=3]")
     purge("slots", "all.q@@g")
     assert queue_text(queue, "slots") == "1,[h3=3]", "the group's hosts keep their own"
+    queue.aliases = {"three": "h3"}
+    purge("slots", "all.q@three")
+    assert queue_text(queue, "slots") == "1", "by any name of the host"
     purge("*", "all.q@h1")
     assert queue_text(queue, "load_thresholds") == "NONE"
 
@@ -154,6 +157,7 @@ def test_limits_of_one_rule_are_changed_by_name_or_number(quotas: Cell) -> None:
     assert limit() == ["name r1 users alice to slots=1", "users bob to slots=8"]
     for name in ("rq/7", "rq", "nosuch/1"):
         assert change("replace", name, "slots=1").status == 1
+    assert texts(change("replace", "rq", "slots=1"))[0].endswith("a rule is needed: name it as rq/RULE, of r1, 2")
     assert change("delete", "rq/2", "slots").status == 1, "a rule needs a limit"
     assert attribute(quotas, "modify", "resource_quota", "rq", "enabled", "TRUE").status == 0
     assert quotas.state.kind("resource_quota")["rq"]["enabled"] == "TRUE"

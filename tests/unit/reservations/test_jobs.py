@@ -117,6 +117,15 @@ def test_more_than_is_reserved_is_refused(cell: ReservingCell) -> None:
     assert not cell.placed(waits)
 
 
+@pytest.mark.statement("AR-89", "SO-43")
+def test_of_a_job_that_runs_inside_it_is_not_asked_where_it_would_fit(cell: ReservingCell) -> None:
+    job = cell.submit(ar=cell.qrsub())
+    cell.cycle()
+    assert cell.placed(job)
+    answer = cell.ask("alter_jobs", targets=[str(job)], changes={"hard": ["arch=nosuch"]})
+    assert answer.answers == [("info", f"modified hard resource list of job {job}")]
+
+
 @pytest.mark.statement("AR-88")
 def test_fixed_attributes_are_those_of_the_reserved_instances(cell: ReservingCell) -> None:
     cell.complex("hc RESTRING == YES NO NONE")
