@@ -6,106 +6,320 @@ follow 8.1.9, because scripts match them; so do the few places where it varies i
 
 
 class Kind:
-    """A kind. `key`: the attribute that names an object in its file, "" if none does. `noun`: in refusals (`cluster queue "x"
-    does not exist`); `listing`: in successes (`… to cluster queue list`); `removed_from`, `missing`: other words for these in
-    the answers to a deletion. `empty`: what qconf says when there is no object. `hosts`: names are those of hosts. `bare`: a
-    name and nothing else. `single`: there is one object, stored under the name "". `divided`: qconf puts an empty line between
-    several.
-    """
+    """A kind. What a row does not say is what holds for most."""
 
     __slots__ = (
-        *("name", "key", "noun", "listing", "removed_from", "missing", "empty", "hosts", "bare", "single", "divided"),
+        "name",
+        "key",
+        "noun",
+        "listing",
+        "removed_from",
+        "missing",
+        "not_shown",
+        "empty",
+        "event_type",
+        "option_words",
+        "directory",
+        "file",
+        "name_width",
+        "job_field",
+        "unlisted",
+        "affects",
+        "hosts",
+        "bare",
+        "single",
+        "divided",
+        "shown_together",
+        "always_there",
+        "made_by_editing",
+        "made_by_name",
+        "unchanged_is_fine",
     )
 
     def __init__(
         self,
         name: str,
-        key: str,
-        noun: str,
-        listing: str,
-        empty: str = "nothing defined",
         *,
+        #: the attribute that names an object in its file, "" if none does
+        key: str = "name",
+        #: in refusals: `cluster queue "x" does not exist`
+        noun: str,
+        #: in successes: `… to cluster queue list`
+        listing: str = "",
+        #: what qconf says of a list without an object
+        empty: str = "nothing defined",
+        #: other words for `listing` and `noun` in the answers to a deletion
         removed_from: str = "",
         missing: str = "",
+        #: what qconf says of an object to be shown that is not there; {}: its name
+        not_shown: str = "",
+        #: what events of its objects are called
+        event_type: str,
+        #: what qconf's options that change attributes call it, such as -aattr; none if they know nothing of it
+        option_words: "tuple[str, ...]" = (),
+        #: where saved cells have its objects: a directory with a file each, one file, or both for `global` and hosts
+        directory: str = "",
+        file: str = "",
+        #: columns of attribute names in its files; 1: a blank between name and value
+        name_width: int = 1,
+        #: the field of a job that names such an object
+        job_field: str = "",
+        #: objects that qconf does not list, and of which `global` can never be removed
+        unlisted: "tuple[str, ...]" = (),
+        #: what follows from a change: `instances` (members of groups by rule, calendars), `suspension`, `quotas`
+        affects: "tuple[str, ...]" = (),
+        #: names are those of hosts
         hosts: bool = False,
+        #: a name and nothing else
         bare: bool = False,
+        #: there is one object, stored under the name ""
         single: bool = False,
+        #: qconf puts an empty line between several
         divided: bool = False,
+        #: all objects are shown where none is named
+        shown_together: bool = False,
+        #: a cell cannot be without it
+        always_there: bool = False,
+        #: -mx makes an object that is missing (O)
+        made_by_editing: bool = False,
+        #: the template is an object as soon as it has a name (O)
+        made_by_name: bool = False,
+        #: a text that leaves the editor as it came is no failure (O)
+        unchanged_is_fine: bool = False,
     ) -> None:
-        self.name, self.key, self.noun, self.listing, self.empty = name, key, noun, listing, empty
-        self.removed_from, self.missing = removed_from, missing
+        self.name, self.key, self.noun, self.empty = name, key, noun, empty
+        self.listing, self.missing = listing or f"{noun} list", missing or noun
+        self.removed_from = removed_from or self.listing
+        self.not_shown = not_shown or f'denied: {self.missing} "{{}}" does not exist'
+        self.event_type, self.option_words, self.job_field, self.affects = event_type, option_words, job_field, affects
+        self.directory, self.file, self.name_width, self.unlisted = directory, file, name_width, unlisted
         self.hosts, self.bare, self.single, self.divided = hosts, bare, single, divided
+        self.shown_together, self.always_there = shown_together, always_there
+        self.made_by_editing, self.made_by_name, self.unchanged_is_fine = made_by_editing, made_by_name, unchanged_is_fine
 
 
 _ALL = (
-    Kind("complex", "name", "complex attribute", "complex entry list", removed_from="complex list"),
-    Kind("configuration", "", "configuration", "configuration list", "no config defined", hosts=True),
-    Kind("scheduler", "", "scheduler configuration", "scheduler configuration", single=True),
-    Kind("userset", "name", "userset", "userset list", "no userset list defined", divided=True),
-    Kind("project", "name", "project", "project list", "no project list defined"),
-    Kind("user", "name", "user", "user list", "no user list defined", divided=True),
-    Kind("calendar", "calendar_name", "calendar", "calendar list", "no calendar defined"),
+    Kind(
+        "complex",
+        noun="complex attribute",
+        listing="complex entry list",
+        removed_from="complex list",
+        event_type="COMPLEX",
+        file="complexes",
+        affects=("instances", "quotas"),
+        shown_together=True,
+        always_there=True,
+        unchanged_is_fine=True,
+    ),
+    Kind(
+        "configuration",
+        key="",
+        noun="configuration",
+        empty="no config defined",
+        not_shown="configuration {} not defined",
+        event_type="CONFIG",
+        directory="local_configurations",
+        file="configuration",
+        name_width=29,
+        unlisted=("global",),
+        hosts=True,
+        made_by_editing=True,
+    ),
+    Kind(
+        "scheduler",
+        key="",
+        noun="scheduler configuration",
+        listing="scheduler configuration",
+        event_type="SCHED_CONF",
+        file="sched_configuration",
+        name_width=34,
+        single=True,
+        shown_together=True,
+        always_there=True,
+    ),
+    Kind(
+        "userset",
+        noun="userset",
+        empty="no userset list defined",
+        not_shown='denied: access list "{}" does not exist',
+        event_type="USERSET",
+        option_words=("userset",),
+        directory="usersets",
+        name_width=8,
+        affects=("quotas",),
+        divided=True,
+        made_by_editing=True,
+        unchanged_is_fine=True,
+    ),
+    Kind(
+        "project",
+        noun="project",
+        empty="no project list defined",
+        not_shown="{} is not known as a project",
+        event_type="PROJECT",
+        option_words=("project",),
+        directory="projects",
+        job_field="project",
+    ),
+    Kind(
+        "user",
+        noun="user",
+        empty="no user list defined",
+        not_shown="{} is not known as a user",
+        event_type="USER",
+        option_words=("user",),
+        directory="users",
+        divided=True,
+    ),
+    Kind(
+        "calendar",
+        key="calendar_name",
+        noun="calendar",
+        empty="no calendar defined",
+        not_shown="{} is not a calendar",
+        event_type="CALENDAR",
+        option_words=("calendar",),
+        directory="calendars",
+        name_width=17,
+        affects=("instances",),
+    ),
     Kind(
         "checkpoint",
-        "ckpt_name",
-        "checkpoint interface",
-        "checkpoint interface list",
-        "no ckpt interface definition defined",
+        key="ckpt_name",
+        noun="checkpoint interface",
+        empty="no ckpt interface definition defined",
         removed_from="checkpointing environment list",
+        not_shown="{} is not a checkpointing interface definition",
+        event_type="CKPT",
+        option_words=("ckpt",),
+        directory="checkpoints",
+        name_width=19,
+        job_field="checkpoint",
     ),
     Kind(
         "parallel_environment",
-        "pe_name",
-        "parallel environment",
-        "parallel environment list",
-        "no parallel environment defined",
+        key="pe_name",
+        noun="parallel environment",
+        empty="no parallel environment defined",
+        not_shown="{} is not a parallel environment",
+        event_type="PE",
+        option_words=("pe",),
+        directory="pe",
+        name_width=19,
+        job_field="pe",
     ),
     Kind(
         "exec_host",
-        "hostname",
-        "exechost",
-        "exechost list",
-        "no execution host defined",
+        key="hostname",
+        noun="exechost",
+        empty="no execution host defined",
         removed_from="execution host list",
         missing="execution host",
+        event_type="EXECHOST",
+        option_words=("exechost",),
+        directory="exec_hosts",
+        name_width=22,
+        unlisted=("global", "template"),
+        affects=("instances", "suspension"),
         hosts=True,
     ),
     Kind(
         "host_group",
-        "group_name",
-        "host group",
-        "host group list",
-        "no host group list defined",
+        key="group_name",
+        noun="host group",
+        empty="no host group list defined",
         removed_from="host group entry list",
+        not_shown='Host group "{}" does not exist',
+        event_type="HOST_GROUP",
+        option_words=("hostgroup",),
+        directory="hostgroups",
+        affects=("instances", "suspension"),
+        made_by_name=True,
     ),
     Kind(
         "admin_host",
-        "name",
-        "adminhost",
-        "administrative host list",
-        "no administrative host defined",
+        noun="adminhost",
+        listing="administrative host list",
+        empty="no administrative host defined",
         missing="administrative host",
+        event_type="ADMINHOST",
+        file="admin_hosts",
         hosts=True,
         bare=True,
     ),
     Kind(
         "submit_host",
-        "name",
-        "submithost",
-        "submit host list",
-        "no submit host defined",
+        noun="submithost",
+        listing="submit host list",
+        empty="no submit host defined",
         missing="submit host",
+        event_type="SUBMITHOST",
+        file="submit_hosts",
         hosts=True,
         bare=True,
     ),
-    Kind("manager", "name", "manager", "manager list", "no manager defined", bare=True),
-    Kind("operator", "name", "operator", "operator list", "no operator defined", bare=True),
-    Kind("cluster_queue", "qname", "cluster queue", "cluster queue list", "no cluster queue list defined", divided=True),
-    Kind("resource_quota", "name", "resource quota set", "resource quota set list", "no resource quota set list defined"),
-    Kind("share_tree", "", "sharetree", "sharetree list", single=True),
+    Kind(
+        "manager",
+        noun="manager",
+        empty="no manager defined",
+        event_type="MANAGER",
+        file="managers",
+        bare=True,
+    ),
+    Kind(
+        "operator",
+        noun="operator",
+        empty="no operator defined",
+        event_type="OPERATOR",
+        file="operators",
+        bare=True,
+    ),
+    Kind(
+        "cluster_queue",
+        key="qname",
+        noun="cluster queue",
+        empty="no cluster queue list defined",
+        event_type="CLUSTERQUEUE",
+        option_words=("queue",),
+        directory="queues",
+        name_width=22,
+        affects=("instances", "suspension"),
+        divided=True,
+        made_by_name=True,
+        unchanged_is_fine=True,
+    ),
+    Kind(
+        "resource_quota",
+        noun="resource quota set",
+        empty="no resource quota set list defined",
+        not_shown="No resource quota set found",
+        event_type="RQS",
+        option_words=("rqs", "resource_quota"),
+        directory="resource_quotas",
+        affects=("quotas",),
+        shown_together=True,
+    ),
+    Kind(
+        "share_tree",
+        key="",
+        noun="sharetree",
+        event_type="SHARETREE",
+        file="share_tree",
+        single=True,
+        shown_together=True,
+    ),
 )
 #: kind by name, in an order in which each only refers to earlier ones, but for the groups within host groups
 KIND: dict[str, Kind] = {kind.name: kind for kind in _ALL}
+#: name of a kind by what qconf's attribute options call it (QF-2)
+OPTION_WORDS = {word: kind.name for kind in _ALL for word in kind.option_words}
+#: name of a kind by the type of its events
+EVENT_TYPES = {kind.event_type: kind.name for kind in _ALL}
+
+
+def affecting(what: str) -> "frozenset[str]":
+    """The kinds from whose change something follows: a word of `Kind.affects`."""
+    return frozenset(kind.name for kind in _ALL if what in kind.affects)
 
 
 def title(kind: str, name: str) -> str:

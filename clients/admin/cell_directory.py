@@ -18,8 +18,6 @@ from gridengine.kinds import KIND
 
 Objects = dict[str, dict[str, dict[str, str]]]
 """Attributes by kind and name."""
-#: kinds that a cell always has: a directory without their file leaves them alone
-_ALWAYS_THERE = ("complex", "scheduler")
 
 
 def write_directory(directory: Path, objects: Objects) -> tuple[int, int]:
@@ -86,9 +84,9 @@ def changes_between(before: Objects, after: Objects) -> list[dict[str, Any]]:
     changes: list[dict[str, Any]] = []
     for kind in KIND:
         old, new = before.get(kind, {}), after.get(kind, {})
-        if kind in _ALWAYS_THERE and not new:
-            continue
-        kept = {"global"} if kind in ("configuration", "exec_host") else set()
+        if KIND[kind].always_there and not new:
+            continue  # a directory without their file leaves them alone
+        kept = KIND[kind].unlisted
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) != new.get(name) and (name in new or name not in kept):
                 changes.append({"kind": kind, "name": name, "before": old.get(name), "after": new.get(name)})

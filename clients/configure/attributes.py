@@ -5,7 +5,7 @@ Owns the requests of qconf -Xattr, -purge, -au and -du. Called by `clients.qconf
 
 from clients import program
 from gridengine.errors import SyntaxFault
-from gridengine.options.configuration import ATTRIBUTE_KINDS
+from gridengine.kinds import OPTION_WORDS
 from gridengine.syntax.object_file import parse
 
 
@@ -30,9 +30,9 @@ def change_by_file(verb: str, values: list[str]) -> int:
 
 
 def _kind(name: str) -> str:
-    if name not in ATTRIBUTE_KINDS:
-        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(ATTRIBUTE_KINDS)}')
-    return ATTRIBUTE_KINDS[name]
+    if name not in OPTION_WORDS:
+        raise SyntaxFault(f'object name "{name}" is not supported, it must be one of {", ".join(OPTION_WORDS)}')
+    return OPTION_WORDS[name]
 
 
 def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[str]) -> int:

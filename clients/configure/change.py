@@ -16,13 +16,6 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: kinds of which -mx makes an object that is missing (O)
-_MADE_BY_EDITING = ("userset", "configuration")
-#: kinds of which the template is an object as soon as it has a name (O)
-_MADE_BY_NAME = ("cluster_queue", "host_group")
-#: kinds whose text may leave the editor as it came without that being a failure (O)
-_UNCHANGED_IS_FINE = ("cluster_queue", "complex", "userset")
-
 
 def add_names(kind: str, values: list[str]) -> int:
     """-ah, -as, -am, -ao: objects that are no more than a name."""
@@ -118,7 +111,7 @@ def _template(kind: str, name: str) -> str:
 
 
 def modify_edited(kind: str, values: list[str]) -> int:
-    """-mx: an object as it is, in the editor; one of `_MADE_BY_EDITING` that is missing is made."""
+    """-mx: an object as it is, in the editor; a missing one is made where the kind allows it."""
     program.read("may_configure", {})
     names = [name for value in values for name in value.split(",")] or (["global"] if kind == "configuration" else [])
     if kind in ("complex", "resource_quota"):
@@ -132,7 +125,7 @@ def modify_edited(kind: str, values: list[str]) -> int:
 
 def _modify_one(kind: str, name: str) -> int:
     answer = gdi.call("config_show", {"kind": kind, "names": [name] if not KIND[kind].single else None})
-    if not answer.data and kind in _MADE_BY_EDITING:
+    if not answer.data and KIND[kind].made_by_editing:
         return _edit("add", kind, _template(kind, name), name if kind == "configuration" else "")
     status = program.show_answers(answer)
     for each in answer.data:
@@ -154,9 +147,9 @@ def _edit(verb: str, kind: str, text: str, name: str, only: "list[str] | None" =
             return 1
         # editors replace the file, or remove it: it is read by its name
         result = program.file_text(path)
-    if result == text and (verb == "modify" or kind not in _MADE_BY_NAME):
+    if result == text and (verb == "modify" or not KIND[kind].made_by_name):
         program.complain("nothing was changed")
-        return int(kind not in _UNCHANGED_IS_FINE)
+        return int(not KIND[kind].unchanged_is_fine)
     return _send(verb, kind, result, "the edited text", name, only)
 
 

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     Shown = list[dict[str, Any]]
 
-#: kinds of which all objects are shown when none is named
-_ALL_AT_ONCE = ("complex", "resource_quota", "scheduler", "share_tree")
-
 
 def show(kind: str, values: list[str]) -> int:
     """Print objects, in the form of their files; the exit status."""
@@ -44,7 +41,7 @@ def show(kind: str, values: list[str]) -> int:
 def status_of(kind: str, answer: gdi.Answer) -> int:
     """Print the texts of a `config_show`; the exit status, which is 1 when all objects are meant and there is none."""
     status = program.show_answers(answer)
-    if not answer.data and not status and kind in _ALL_AT_ONCE:
+    if not answer.data and not status and KIND[kind].shown_together:
         program.complain("no sharetree element" if kind == "share_tree" else "No resource quota set found")
         return 1
     return status
@@ -110,8 +107,7 @@ def show_list(kind: str, values: list[str]) -> int:
 
 def names_of(kind: str) -> list[str]:
     """All names of a kind that stand for an object of its own, sorted."""
-    hidden = {"configuration": ("global",), "exec_host": ("global", "template")}.get(kind, ())
-    return sorted(name for name in program.read("config_list", {"kind": kind}) if name not in hidden)
+    return sorted(name for name in program.read("config_list", {"kind": kind}) if name not in KIND[kind].unlisted)
 
 
 def _write_names(names: list[str]) -> None:

@@ -28,19 +28,6 @@ Body = dict[str, Any]
 Reader = Callable[[Master, Body, Caller], Answer]
 Shown = dict[str, Any]
 
-#: how a command says that an object to be shown is not there, for the kinds that have words of their own (O)
-_NOT_THERE = {
-    "parallel_environment": "{} is not a parallel environment",
-    "calendar": "{} is not a calendar",
-    "checkpoint": "{} is not a checkpointing interface definition",
-    "user": "{} is not known as a user",
-    "project": "{} is not known as a project",
-    "userset": 'denied: access list "{}" does not exist',
-    "host_group": 'Host group "{}" does not exist',
-    "resource_quota": "No resource quota set found",
-    "configuration": "configuration {} not defined",
-}
-
 
 def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
@@ -57,8 +44,7 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
         elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
-            text = _NOT_THERE.get(kind, f'denied: {KIND[kind].missing or KIND[kind].noun} "{{}}" does not exist')
-            answer.error(text.format(unique or name))
+            answer.error(KIND[kind].not_shown.format(unique or name))
     answer.data = found
     return answer
 

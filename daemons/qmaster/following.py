@@ -14,16 +14,16 @@ from daemons.qmaster.decide.slaves import ended_masters
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.memberships import hosts_with_new_values, membership_changes
 from daemons.qmaster.subordination import concerned_hosts, subordination_changes
+from gridengine.kinds import affecting
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
 
-CONCERNING_INSTANCES = frozenset(("cluster_queue", "host_group", "exec_host", "complex", "calendar"))
-"""Kinds of objects on which members of rule-based groups and calendars in force depend."""
+_OF_INSTANCES = affecting("instances")
 
 
 def _members_and_calendars(state: State, touched: Touched, world: World) -> Iterator[Decision]:
     """Members of host groups by rule first: calendars are looked at when those have followed."""
-    if not touched.kinds.isdisjoint(CONCERNING_INSTANCES):
+    if not touched.kinds.isdisjoint(_OF_INSTANCES):
         yield Decision(events=membership_changes(state) or calendar_settlement(state, world.now, world.zone))
     elif hosts := hosts_with_new_values(touched):
         yield Decision(events=membership_changes(state, hosts))

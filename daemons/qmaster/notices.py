@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from daemons.qmaster.spool import Transaction
+from gridengine.kinds import EVENT_TYPES, KIND
 from gridengine.state.apply import apply
 from gridengine.state.letters import instance_letters
 from gridengine.state.machines import reservation, slave, task
@@ -25,28 +26,8 @@ from gridengine.state.machines.task import TaskDispatched, TaskEnded
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
 
-OBJECT_TYPES = {
-    "admin_host": "ADMINHOST",
-    "calendar": "CALENDAR",
-    "checkpoint": "CKPT",
-    "complex": "COMPLEX",
-    "configuration": "CONFIG",
-    "exec_host": "EXECHOST",
-    "host_group": "HOST_GROUP",
-    "manager": "MANAGER",
-    "operator": "OPERATOR",
-    "parallel_environment": "PE",
-    "project": "PROJECT",
-    "cluster_queue": "CLUSTERQUEUE",
-    "resource_quota": "RQS",
-    "scheduler": "SCHED_CONF",
-    "share_tree": "SHARETREE",
-    "submit_host": "SUBMITHOST",
-    "user": "USER",
-    "userset": "USERSET",
-}
 INSTANCE, JOB, TASK, RESERVATION = "QUEUEINSTANCE", "JOB", "JATASK", "AR"
-TYPES = (*OBJECT_TYPES.values(), INSTANCE, JOB, TASK, RESERVATION)
+TYPES = (*sorted(EVENT_TYPES), INSTANCE, JOB, TASK, RESERVATION)
 
 
 class Notice(Struct, frozen=True):
@@ -60,10 +41,9 @@ class Notice(Struct, frozen=True):
 
 def full_list(state: State, type_name: str) -> Notice:
     """Everything of one type, as a client gets it when it registers (EV-1)."""
-    for kind, name in OBJECT_TYPES.items():
-        if name == type_name:
-            objects = sorted(state.kind(kind).items())
-            return Notice(type_name, "LIST", "", [{"name": key, "attributes": text} for key, text in objects])
+    if kind := EVENT_TYPES.get(type_name):
+        objects = sorted(state.kind(kind).items())
+        return Notice(type_name, "LIST", "", [{"name": key, "attributes": text} for key, text in objects])
     if type_name == INSTANCE:
         return Notice(type_name, "LIST", "", [_instance(state, name) for name in sorted(state.instances)])
     if type_name == JOB:
@@ -169,11 +149,11 @@ class _Before(NamedTuple):
 
 def _object_set(before: _Before, event: ObjectSet) -> Iterator[Notice]:
     action = "ADD" if before.touched.objects[event.kind, event.name] is None else "MOD"
-    yield Notice(OBJECT_TYPES[event.kind], action, event.name, {"name": event.name, "attributes": event.attributes})
+    yield Notice(KIND[event.kind].event_type, action, event.name, {"name": event.name, "attributes": event.attributes})
 
 
 def _object_removed(before: _Before, event: ObjectRemoved) -> Iterator[Notice]:
-    yield Notice(OBJECT_TYPES[event.kind], "DEL", event.name)
+    yield Notice(KIND[event.kind].event_type, "DEL", event.name)
 
 
 def _host_heard(before: _Before, event: HostHeard) -> Iterator[Notice]:

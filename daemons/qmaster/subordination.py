@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gridengine.kinds import affecting
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
 from gridengine.state.machines.instance import InstanceFlagsChanged
@@ -19,7 +20,7 @@ from gridengine.state.touched import Touched
 from gridengine.state.wanted import suspending_instances
 from gridengine.syntax.subordinate import Subordinate
 
-_CONFIGURATION = ("cluster_queue", "host_group", "exec_host")
+_CONFIGURATION = affecting("suspension")
 TaskId = tuple[int, int]
 
 

@@ -9,7 +9,7 @@ state (resolution of queues), by the installation and by tests. `KINDS` gives th
     KINDS["cluster_queue"].template()         what qconf offers for a new one
 """
 
-from gridengine.config.kinds import KINDS, Kind
+from gridengine.config.kinds import KINDS
 from gridengine.config.objects import ConfigObject
 
-__all__ = ["KINDS", "ConfigObject", "Kind"]
+__all__ = ["KINDS", "ConfigObject"]

@@ -1,6 +1,7 @@
 """The registry of configuration objects.
 
-Owns which kinds there are. Called by everybody who handles objects of any kind by name.
+Owns which model a kind has; what else a kind is like says `gridengine.kinds`. Called by everybody who handles objects of any
+kind by name.
 """
 
 from gridengine.config.access import Project, User, Userset
@@ -15,10 +16,8 @@ from gridengine.config.resource_quota import ResourceQuota
 from gridengine.config.scheduler import Scheduler
 from gridengine.config.share_tree import ShareTree
 
-Kind = type[ConfigObject]
-
 #: model by kind
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, type[ConfigObject]] = {
     model.kind: model
     for model in (
         ClusterQueue,

@@ -12,33 +12,10 @@ from gridengine.errors import ConfigError
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_objects
 
-#: kind by the directory of a file, or by its name where there is one file
-_DIRECTORIES = {
-    "queues": "cluster_queue",
-    "hostgroups": "host_group",
-    "exec_hosts": "exec_host",
-    "pe": "parallel_environment",
-    "checkpoints": "checkpoint",
-    "calendars": "calendar",
-    "usersets": "userset",
-    "users": "user",
-    "projects": "project",
-    "resource_quotas": "resource_quota",
-    "local_configurations": "configuration",
-}
-_FILES = {
-    "complexes": "complex",
-    "sched_configuration": "scheduler",
-    "configuration": "configuration",
-    "share_tree": "share_tree",
-}
-_NAME_LISTS = {
-    "managers": "manager",
-    "operators": "operator",
-    "admin_hosts": "admin_host",
-    "submit_hosts": "submit_host",
-}
-
+#: kind by the directory of its files, or by the name of the one file, which is one of names for those that have nothing else
+_DIRECTORIES = {kind.directory: kind.name for kind in KIND.values() if kind.directory}
+_FILES = {kind.file: kind.name for kind in KIND.values() if kind.file and not kind.bare}
+_NAME_LISTS = {kind.file: kind.name for kind in KIND.values() if kind.file and kind.bare}
 
 
 def read_cell(texts: Mapping[str, str]) -> list[tuple[str, ConfigObject]]:

@@ -36,21 +36,6 @@ def _option(name: str, arguments: str, verb: str, kind: str, help: str) -> Optio
     return Option(name, arguments, "qconf", _action(verb, kind), "", help)
 
 
-#: what qconf's attribute options call the kinds (QF-2)
-ATTRIBUTE_KINDS = {
-    "queue": "cluster_queue",
-    "exechost": "exec_host",
-    "hostgroup": "host_group",
-    "pe": "parallel_environment",
-    "rqs": "resource_quota",
-    "resource_quota": "resource_quota",
-    "user": "user",
-    "project": "project",
-    "calendar": "calendar",
-    "userset": "userset",
-    "ckpt": "checkpoint",
-}
-
 _QUEUE, _PE, _CKPT, _CAL = "cluster_queue", "parallel_environment", "checkpoint", "calendar"
 _HOST, _GROUP, _RQS, _CONF = "exec_host", "host_group", "resource_quota", "configuration"
 

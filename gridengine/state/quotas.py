@@ -18,10 +18,6 @@ from gridengine.units import parse_bool
 if TYPE_CHECKING:
     from gridengine.state.state import State
 
-QUOTA_KINDS = frozenset(("resource_quota", "userset", "complex"))
-"""Kinds of objects that decide what is counted under which rule; host groups do, too."""
-
-
 class Claimant(NamedTuple):
     """Who asks: owner and unix group of a job, its project and PE, "" for none."""
 

@@ -17,21 +17,11 @@ Source: queue_conf(5), complex(5), sge_resource_quota(5), share_tree(5); O for c
 from collections.abc import Iterable, Mapping
 
 from gridengine.errors import ConfigError
+from gridengine.kinds import KIND
 
 #: (attribute, value, number of the line on which the attribute stands)
 Entry = tuple[str, str, int]
 
-#: width of the name column by kind; kinds that are not here have one blank between name and value
-NAME_WIDTHS = {
-    "cluster_queue": 22,
-    "exec_host": 22,
-    "parallel_environment": 19,
-    "checkpoint": 19,
-    "calendar": 17,
-    "scheduler": 34,
-    "configuration": 29,
-    "userset": 8,
-}
 COMPLEX_COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
 TREE_ATTRIBUTES = ("id", "name", "type", "shares", "childnodes")
 QUOTA_ATTRIBUTES = ("name", "description", "enabled", "limit")
@@ -195,7 +185,7 @@ def format_object(kind: str, attributes: Mapping[str, str], single_line: bool = 
         return attributes["nodes"] + "\n" if attributes["nodes"] else ""
     if kind == "complex":
         return format_complex_table([attributes])
-    width = NAME_WIDTHS.get(kind, 1)
+    width = KIND[kind].name_width
     lines = [f"#{name}:"] if name else []
     for attribute, value in attributes.items():
         head = f"{attribute:<{width - 1}} "

@@ -89,7 +89,7 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
             # what is not there needs no removing: the original answers as if it had
             decision.answer.info(removed)
             return decision
-        return decision.refuse(f'denied: {words.missing or words.noun} "{name}" does not exist')
+        return decision.refuse(f'denied: {words.missing} "{name}" does not exist')
     if kind == "configuration" and name == "global":
         return decision.refuse('can\'t delete configuration "global" from list', 0)
     proposal = Proposal(state)
@@ -100,9 +100,9 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
 
 def _removed(kind: str, name: str, caller: Caller) -> str:
     who, words = f"{caller.user}@{caller.host}", KIND[kind]
-    if KIND[kind].single:
+    if words.single:
         return f"{who} removed {words.listing}"
-    return f'{who} removed "{name}" from {words.removed_from or words.listing}'
+    return f'{who} removed "{name}" from {words.removed_from}'
 
 
 def _change_complexes(

@@ -131,8 +131,7 @@ def _used_by_jobs(state: State, kind: str, name: str) -> str:
                 return f'denied: cluster queue "{name}" still has jobs in "{instance}"'
     elif kind == "exec_host" and state.tasks_on.get(name):
         return f'denied: there are still jobs on host "{name}"'
-    field = {"parallel_environment": "pe", "checkpoint": "checkpoint", "project": "project"}.get(kind)
-    if field:
+    if field := KIND[kind].job_field:
         for job in state.jobs.values():
             if getattr(job, field) == name or (field == "pe" and any(t.pe == name for t in job.tasks.values())):
                 return f"denied: {title(kind, name)} is still referenced in job {job.id}"

@@ -6,13 +6,13 @@ quotas count are made to fit. Called by `gridengine.state.apply` only.
 
 from __future__ import annotations
 
+from gridengine.kinds import affecting
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Host
 from gridengine.state.instances import settle
 from gridengine.state.machines import usage
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.machines.host import forget_sensed
-from gridengine.state.quotas import QUOTA_KINDS
 from gridengine.state.state import State, Unsettled
 
 
@@ -45,6 +45,9 @@ class GroupMembersSet(Event, frozen=True, tag=True):
 
 ConfigurationEvent = ObjectSet | ObjectRemoved | GroupMembersSet
 
+#: what is counted under which rule depends on them; on host groups as well, but these settle everything
+_OF_QUOTAS = affecting("quotas")
+
 
 def _object_set(state: State, event: ObjectSet) -> None:
     state.objects.setdefault(event.kind, {})[event.name] = event.attributes
@@ -70,7 +73,7 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
             state.rule_members.pop(name, None)
     elif kind == "cluster_queue":
         state.unsettled.queues.add(name)
-    elif kind in QUOTA_KINDS:
+    elif kind in _OF_QUOTAS:
         state.unsettled.quotas = True
     elif kind in ("user", "project") and not state.has(kind, name):
         usage.forget(state, kind, name)
