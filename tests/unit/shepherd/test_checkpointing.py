@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from signal import SIGCONT, SIGSTOP, SIGUSR2
 from typing import Any
 
 import pytest
 
+from shepherd import task_files
+from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.control import Action, Control, Kill, Note, RunMethod, Signal
 from shepherd.outcome import Ended, Outcome
 from shepherd.plan import Clean, Run, Sweep, plan
@@ -132,3 +136,29 @@ def test_what_a_job_with_a_checkpoint_is_started_by(changes: dict[str, Any], com
 def test_a_command_that_cannot_be_read_is_noted() -> None:
     notes = Control(config(**COMMANDS | {"ckpt_command": "'", "ckpt_signal": "dance"})).started(0)
     assert [type(note) for note in notes] == [Note, Note]
+
+
+@pytest.mark.statement("CK-7", "CK-2")
+@pytest.mark.parametrize(
+    ("interface", "exit_status", "checkpoint"),
+    [("application-level", 0, 4711), ("application-level", 3, 4711), ("cpr", 0, 4711), ("cpr", 3, 0)],
+)
+def test_a_checkpoint_is_there_when_its_command_has_ended(
+    tmp_path: Path, interface: str, exit_status: int, checkpoint: int
+) -> None:
+    found = Checkpoints(tmp_path, config(**COMMANDS | {"ckpt_interface": interface}), task_files.Trace(tmp_path))
+    found.started("suspend_method", 99)
+    assert not found.at_work
+    found.started("ckpt_command", 100)
+    assert (found.at_work, found.pids, found.busy("ckpt_command"), found.busy("migr_command")) == (True, {100}, True, False)
+    found.ended(99, 0, 4711)
+    assert (task_files.read_checkpoint(tmp_path), found.at_work) == (0, True), "another process says nothing"
+    found.ended(100, exit_status << 8, 4711)
+    assert (task_files.read_checkpoint(tmp_path), found.at_work) == (checkpoint, False)
+    assert f"ckpt_command ended with status {exit_status}" in (tmp_path / "trace").read_text()
+
+
+@pytest.mark.statement("CK-2")
+def test_clean_command_is_told_the_jobs_process_and_all_else() -> None:
+    step = clean_step(config(**COMMANDS), "/x $job_pid $job_id", os.getpid())
+    assert step.command.argv == ["/x", str(os.getpid()), "7"]

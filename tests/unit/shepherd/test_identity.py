@@ -1,0 +1,109 @@
+"""Who a process of the shepherd is: the job's owner, the user of a method, and what may not be (EX-14, EX-19)."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any
+
+import pytest
+
+from shepherd import identity
+from shepherd.identity import Identity, IdentityError, as_user, become, named, owner
+from tests.unit.shepherd.configuration import config
+
+ALICE = Identity("alice", 1001, 1002, (1002, 50))
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What root asks of the kernel."""
+    made: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "getegid", lambda: 0)
+    monkeypatch.setattr(os, "getgroups", lambda: [0, 4])
+    for name in ("setgroups", "setegid", "seteuid", "setresgid", "setresuid"):
+        monkeypatch.setattr(os, name, lambda *ids, name=name: made.append((name, *ids)))
+    return made
+
+
+@pytest.mark.statement("EX-19")
+def test_root_becomes_the_owner_of_the_job_for_good(calls: list[tuple[Any, ...]]) -> None:
+    become(ALICE)
+    assert calls == [("setgroups", (1002, 50)), ("setresgid", 1002, 1002, 1002), ("setresuid", 1001, 1001, 1001)]
+
+
+@pytest.mark.statement("EX-14")
+def test_processes_of_a_job_bear_its_group_id(calls: list[tuple[Any, ...]]) -> None:
+    become(ALICE, 65400)
+    assert calls[0] == ("setgroups", (1002, 50, 65400))
+
+
+def test_root_looks_with_the_owners_eyes_and_is_root_again_whatever_happens(calls: list[tuple[Any, ...]]) -> None:
+    as_alice = [("setgroups", (1002, 50)), ("setegid", 1002), ("seteuid", 1001)]
+    with pytest.raises(FileNotFoundError), as_user(ALICE):
+        assert calls == as_alice
+        raise FileNotFoundError
+    assert calls == [*as_alice, ("seteuid", 0), ("setegid", 0), ("setgroups", [0, 4])]
+
+
+@pytest.mark.statement("EX-19")
+def test_without_root_everybody_stays_who_he_is(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1001)
+    become(ALICE)
+    with as_user(ALICE):
+        pass
+    assert calls == []
+
+
+@pytest.mark.statement("EX-14", "EX-19")
+@pytest.mark.parametrize(
+    ("changes", "uid", "problem"),
+    [
+        ({"uid": None}, 0, 'user "alice" is unknown'),
+        ({"gid": None}, 0, 'user "alice" is unknown'),
+        ({}, 1002, "without root"),
+        ({"min_uid": 1002}, 0, "user id 1001 .* below min_uid 1002"),
+        ({"min_gid": 1002}, 1001, "group id 1001 .* below min_gid 1002"),
+    ],
+)
+def test_jobs_of_some_users_are_not_run(
+    changes: dict[str, Any], uid: int, problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    with pytest.raises(IdentityError, match=problem):
+        owner(config(groups=[], **changes))
+
+
+@pytest.mark.statement("EX-14", "EX-19")
+@pytest.mark.parametrize("uid", [0, 1001])
+def test_the_least_ids_that_are_allowed_are_allowed(uid: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    assert owner(config(groups=[5], min_uid=1001, min_gid=1001)) == Identity("alice", 1001, 1001, (5,))
+
+
+def test_groups_that_the_execd_did_not_find_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(os, "getgrouplist", lambda name, gid: [gid, 77] if name == "alice" else [])
+    assert owner(config()).groups == (1001, 77)
+    assert owner(config(groups=[])).groups == (), "none is not unknown"
+
+
+@pytest.mark.statement("QC-25", "EX-19")
+def test_the_user_of_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = {
+        "carol": pwd.struct_passwd(("carol", "x", 1003, 50, "", "/home/carol", "")),
+        "dave": pwd.struct_passwd(("dave", "x", 1004, 51, "", "/home/dave", "/bin/zsh")),
+    }
+    monkeypatch.setattr(identity.pwd, "getpwnam", entries.__getitem__)
+    monkeypatch.setattr(os, "getgrouplist", lambda _, gid: [gid])
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert named("carol") == Identity("carol", 1003, 50, (50,), "/home/carol", "/bin/sh")
+    dave = {"HOME": "/home/dave", "USER": "dave", "LOGNAME": "dave", "SHELL": "/bin/zsh"}
+    assert named("dave").environment == dave
+    with pytest.raises(IdentityError, match='"eve" is unknown'):
+        named("eve")
+    monkeypatch.setattr(os, "geteuid", lambda: 1003)
+    assert named("carol").uid == 1003
+    with pytest.raises(IdentityError, match="without root"):
+        named("dave")
