@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gridengine.config import KINDS
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, texts
 
@@ -161,6 +162,20 @@ def test_a_group_that_changes_beside_other_objects_is_looked_at_as_well(cell: Ce
         changes.append({"kind": kind, "name": name, "before": before, "after": {**before, **more}})
     answer = cell.admin("config_change", changes=changes)
     assert texts(answer, "warning") == ['unused setting for attribute "seq_no" and host "h3" in queue "z.q".']
+
+
+@pytest.mark.statement("CQ-28", "QF-11")
+def test_a_host_that_is_new_with_its_queue_keeps_what_is_said_of_it(cell: Cell) -> None:
+    queue = {**cell.state.kind("cluster_queue")["all.q"], "qname": "new.q", "hostlist": "h9 h8"}
+    host = {**cell.state.kind("exec_host")["h1"], "hostname": "h9", "complex_values": "slots=2"}
+    changes = [
+        {"kind": "project", "name": "p", "before": None, "after": {**KINDS["project"].template("p").attributes()}},
+        {"kind": "cluster_queue", "name": "new.q", "before": None, "after": queue},
+        {"kind": "exec_host", "name": "h9", "before": None, "after": host},
+    ]
+    assert cell.admin("config_change", changes=changes).status == 0
+    hosts = cell.state.kind("exec_host")
+    assert [hosts[name]["complex_values"] for name in ("h9", "h8")] == ["slots=2", "NONE"]
 
 
 @pytest.mark.statement("CQ-13")

@@ -308,7 +308,7 @@ def test_configurations_of_hosts(cell: Cell) -> None:
 
 @pytest.mark.statement("QF-23", "QF-24", "GC-5")
 def test_hosts_are_known_by_their_unique_names(cell: Cell) -> None:
-    aliases = {"h1.example": "h1", "h2.example": "h2"}
+    aliases = {"h1.example": "h1", "h2.example": "h2", "h9.example": "h9"}
     resolve = cell.master.world().resolve_host
     world = cell.master.world
     cell.master.world = lambda: _with(world(), lambda name: aliases.get(name) or resolve(name))
@@ -319,6 +319,10 @@ def test_hosts_are_known_by_their_unique_names(cell: Cell) -> None:
     attribute(cell, "modify", "cluster_queue", "all.q@h1.example", "slots", "3")
     assert cell.state.configs["all.q@h1"].slots == 3
     assert texts(cell.admin("config_add", kind="submit_host", name="h1.example")) == ['submithost "h1" already exists']
+    assert cell.add("exec_host", "h9.example").status == 0
+    assert cell.state.kind("exec_host")["h9"]["hostname"] == "h9"
+    removed = cell.admin("config_delete", kind="exec_host", name="h9.example")
+    assert texts(removed) == ['root@master removed "h9" from execution host list']
 
 
 def _with(world, resolve):  # type: ignore[no-untyped-def]

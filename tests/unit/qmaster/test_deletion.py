@@ -227,3 +227,24 @@ def test_a_forced_end_is_recorded_as_killed(cell: Cell) -> None:
     cell.admin("delete_jobs", targets=[str(job)], force=True)
     (record,) = cell.records(job)
     assert (record.failed, record.exit_status) == ("37", "137")
+
+
+@pytest.mark.statement("SO-46")
+def test_of_everybodys_jobs_only_ones_own_are_deleted(cell: Cell) -> None:
+    strange, own = cell.submit("bob"), cell.submit()
+    answer = cell.ask("delete_jobs", targets=[], users=["*"])
+    text = f'alice - you do not have the necessary privileges to delete the job "{strange}"'
+    assert answer.answers == [("error", text), ("info", f"alice has deleted job {own}")]
+
+
+@pytest.mark.statement("SO-46", "AJ-6")
+def test_running_tasks_are_named_in_their_order_whenever_they_began(cell: Cell) -> None:
+    job = cell.submit(tasks="1-3")
+    cell.ask("hold_jobs", targets=[f"{job}.1-2"])
+    cell.cycle()
+    cell.ask("hold_jobs", targets=[f"{job}.1-2"], release=True)
+    cell.cycle()
+    assert list(cell.state.jobs[job].tasks) == [3, 1, 2]
+    assert [text for _, text in cell.ask("delete_jobs", targets=[str(job)]).answers] == [
+        f"alice has registered the job-array task {job}.{task} for deletion" for task in (1, 2, 3)
+    ]

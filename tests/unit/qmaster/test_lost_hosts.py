@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gridengine.delivery import Inventory, Load
@@ -154,6 +156,23 @@ def test_tasks_of_an_array_are_given_up_one_by_one(lossy: Cell) -> None:
     lose(lossy, "h2")
     pending = {task.id for task in lossy.state.jobs[job].tasks.values() if task.status == "pending"}
     assert there and pending == there
+
+
+@pytest.mark.statement("EX-11", "AC-1")
+@pytest.mark.parametrize("silent", [True, False])
+def test_what_is_lost_at_once_is_recorded_in_the_order_of_tasks(tmp_path: Path, silent: bool) -> None:
+    cell = Cell(tmp_path, hosts=1, slots=20)
+    cell.configure("configuration", "global", reschedule_unknown="0:1:0")
+    jobs = [cell.submit(rerun=True, tasks="1-5") for _ in range(4)]
+    cell.cycle()
+    if silent:
+        lose(cell, "h1")
+    else:
+        cell.report("h1", Inventory([], "boot1"))
+    records = [record for _, record in cell.master.spool.accounting()]
+    assert [(record.job_number, record.task_number) for record in records] == [
+        (str(job), str(task)) for job in jobs for task in range(1, 6)
+    ]
 
 
 @pytest.mark.statement("EX-11", "SP-3")

@@ -45,9 +45,9 @@ def started(cell: Cell, job: int, host: str, **fields: Any) -> tuple[int, ...]:
     return key
 
 
-def ended(cell: Cell, key: tuple[int, ...], exit_status: int = 0, failed: int = 0, cpu: float = 1.0) -> None:
+def ended(cell: Cell, key: tuple[int, ...], exit_status: int = 0, failed: int = 0, cpu: float = 1.0, **more: float) -> None:
     host = cell.running.pop(key)
-    usage = {"cpu": cpu, "ru_wallclock": 2.0}
+    usage = {"cpu": cpu, "ru_wallclock": 2.0, **more}
     cell.report(host, Ended(key, failed, exit_status, 0, "", cell.now, cell.now, usage))
 
 
@@ -275,10 +275,11 @@ def test_what_slaves_used_is_added_to_what_the_master_used(wide: Cell) -> None:
     job = wide.submit(pe="wide", pe_range="4")
     wide.cycle()
     for _ in range(2):
-        ended(wide, started(wide, job, hosts(wide, job)[1]), cpu=3.0)
+        ended(wide, started(wide, job, hosts(wide, job)[1]), cpu=3.0, mem=4.0)
     wide.end(job)
     (record,) = wide.records(job)
-    assert float(record[36]) == 0.5 + 2 * 3.0
+    assert (float(record.cpu), float(record.mem)) == (0.5 + 2 * 3.0, 2 * 4.0), "also what the master has none of"
+    assert float(record.ru_wallclock) == 1.0, "and what they do not count is the master's"
 
 
 @pytest.mark.statement("TI-5")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.harness import Cell
@@ -123,6 +125,17 @@ def test_a_task_is_pushed_back_once(cell: Cell) -> None:
     cell.ask("delete_jobs", targets=[str(other)])
     answer = cell.admin("change_states", **{**push, "targets": [str(other)]})
     assert answer.answers == [("info", f"job {other} is already being ended")]
+
+
+@pytest.mark.statement("QM-8", "QM-5")
+def test_tasks_of_a_queue_are_pushed_back_in_their_order(tmp_path: Path) -> None:
+    cell = Cell(tmp_path, hosts=1, slots=20)
+    jobs = [cell.submit(rerun=True, tasks="1-5") for _ in range(4)]
+    cell.cycle()
+    answer = cell.admin("change_states", action="reschedule", what="queue", targets=["all.q@h1"])
+    assert [text for _, text in answer.answers] == [
+        f"root - pushed rescheduling of job-array task {job}.{task} on host h1" for job in jobs for task in range(1, 6)
+    ]
 
 
 @pytest.mark.statement("QF-14")

@@ -118,3 +118,15 @@ def test_several_at_once_get_no_slot_twice(tmp_path: Path) -> None:
     assert [cell.ar(number).end_time - cell.ar(number).start_time for number in numbers] == [50, 200, 200]
     assert "no suitable queues" in cell.refused(at=350, duration=10, pe="mpi", pe_range="2")
     assert cell.request(at=150, duration=150, pe="mpi", pe_range="2").status == 0, "what was given back is free"
+
+
+@pytest.mark.statement("AR-125")
+def test_it_may_shrink_to_just_what_its_running_jobs_use(cell: ReservingCell) -> None:
+    cell.complex("lic INT <= YES YES 0")
+    cell.configure("cluster_queue", "all.q", complex_values="lic=9")
+    number = cell.qrsub(hard=["lic=5"])
+    cell.submit(ar=number, hard=["lic=3"])
+    cell.cycle()
+    refused = alter(cell, number, hard=["lic=2"])
+    assert refused.answers == [("error", f"denied: running jobs use 3 of lic of advance_reservation {number}")]
+    assert alter(cell, number, hard=["lic=3"]).status == 0

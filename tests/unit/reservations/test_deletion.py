@@ -1,0 +1,29 @@
+"""qrdel: which reservations a target and a series mean, and what becomes of the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.gdi.requests import Answer
+from tests.unit.reservations.conftest import ReservingCell
+
+
+def said(answer: Answer) -> list[str]:
+    return [text for _, text in answer.answers]
+
+
+@pytest.mark.statement("AR-101", "AR-103")
+def test_of_everybodys_reservations_only_ones_own_are_deleted(cell: ReservingCell) -> None:
+    cell.admin("change_users", verb="add", users=["bob"], lists=["arusers"])
+    strange, own = cell.qrsub("bob", name="same"), cell.qrsub(name="same")
+    assert said(cell.qdel_ar("sa*", users=["*"])) == [
+        f'alice - you do not have the necessary privileges to delete the advance_reservation "{strange}"',
+        f"alice has deleted advance_reservation {own}",
+    ]
+    assert list(cell.state.reservations) == [strange]
+
+
+def test_a_reservation_of_no_series_goes_alone(cell: ReservingCell) -> None:
+    first, second = cell.qrsub(at=100, duration=60), cell.qrsub(at=300, duration=60)
+    assert said(cell.qdel_ar(first, series=True)) == [f"alice has deleted advance_reservation {first}"]
+    assert list(cell.state.reservations) == [second]
