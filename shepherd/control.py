@@ -157,10 +157,11 @@ class Control:
         """What is to happen at monotonic time `now`."""
         actions: list[Action] = []
         for name in [name for name, at in self._deadlines.items() if at <= now]:
-            del self._deadlines[name]
+            if self._deadlines.pop(name, None) is None:
+                continue  # what came due at the same time has ended the job
             match name:
                 case "h_rt":
-                    self.limit_enforced = self.limit_enforced or not self.why
+                    self._blame_limit()
                     actions += self._terminate(now, self._exceeded("h_rt", "s"))
                 case "s_rt":
                     actions += [*self._awaken(), Signal(signal.SIGUSR1)]
@@ -210,8 +211,12 @@ class Control:
             self._enforce("h_cpu", "s")
 
     def _enforce(self, name: str, unit: str) -> list[Action]:
-        self.limit_enforced = self.limit_enforced or not self.why
+        self._blame_limit()
         return self._kill(self._exceeded(name, unit))
+
+    def _blame_limit(self) -> None:
+        """A hard limit ends the job, unless it is being ended already."""
+        self.limit_enforced = self.limit_enforced or not self.why
 
     def _exceeded(self, name: str, unit: str) -> str:
         return f"limit {name} of {self._config.limits[name]} {unit} exceeded"

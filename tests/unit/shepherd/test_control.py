@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from shepherd.control import Action, Control, Kill, Measure, Note, Renice, RunMethod, Signal, WriteUsage
+from shepherd.methods import Method
 from tests.unit.shepherd.configuration import config
 
 DELETED = Kill("the job was to be deleted")
@@ -228,6 +229,75 @@ def test_suspension_before_the_start_is_made_good() -> None:
     found = Control(config())
     assert found.command("suspend", 0.0) == [Signal(SIGSTOP)]
     assert found.started(1.0) == [Signal(SIGSTOP)]
+
+
+@pytest.mark.statement("RL-2", "RL-3", "RL-4")
+@pytest.mark.parametrize(
+    ("changes", "earlier"),
+    [
+        ({"limits": {"h_rt": 8, "s_rt": 5}, "queue_notify_s": 3}, [5.0]),
+        ({"limits": {"h_rt": 8, "h_cpu": 9}, "pdc_interval_s": 8}, []),
+    ],
+)
+def test_what_is_due_together_with_the_end_is_not_missed_nor_done(changes: dict[str, Any], earlier: list[float]) -> None:
+    found = control(**changes)
+    for now in earlier:
+        found.due(now)
+    assert found.due(8.0) == [Kill("limit h_rt of 8 s exceeded")]
+    assert found.deadline() is None
+
+
+@pytest.mark.statement("RL-2", "RL-4")
+def test_a_limit_that_is_exceeded_while_the_job_is_ended_for_another_changes_nothing() -> None:
+    found = control(limits={"h_rt": 5, "h_cpu": 10}, terminate_method="TERM")
+    assert Signal(SIGTERM) in found.due(5.0)
+    assert found.measured(11, 0) == [Kill("limit h_rt of 5 s exceeded")]
+    assert found.limit_enforced
+
+
+@pytest.mark.statement("RL-5", "EX-6")
+def test_a_job_loses_all_processes_when_the_kernel_has_killed_one_for_its_memory() -> None:
+    found = control(limits={"h_vmem": 100})
+    assert found.measured(0, 0, oom_kills=1) == [Kill("limit h_vmem of 100 bytes exceeded")]
+    assert found.limit_enforced
+
+
+@pytest.mark.statement("RL-4")
+@pytest.mark.parametrize("name", ["h_cpu", "s_cpu", "h_vmem", "s_vmem"])
+def test_a_job_is_measured_one_interval_after_its_start(name: str) -> None:
+    found = Control(config(limits={name: 10}, pdc_interval_s=2))
+    assert found.measures
+    found.started(100.0)
+    assert found.deadline() == 102.0
+
+
+@pytest.mark.parametrize("text", ["nice=low", "nice", "size=5", "nice=", "nice=-"])
+def test_a_command_that_only_looks_like_a_nice_value_is_left_alone(text: str) -> None:
+    [action] = control().command(text, 1)
+    assert isinstance(action, Note) and text in action.text
+
+
+@pytest.mark.statement("QC-27")
+def test_a_job_whose_process_has_ended_is_not_suspended_any_more() -> None:
+    found = control()
+    found.command("suspend", 1)
+    assert found.suspended
+    found.ended()
+    assert not found.suspended
+
+
+@pytest.mark.statement("IA-9")
+def test_a_job_without_its_session_is_ended_as_if_it_were_deleted() -> None:
+    found = control(notify_s=10)
+    assert found.disconnected("nobody was connected", 1.0) == [Signal(SIGUSR2)]
+    assert found.due(11.0) == [Kill("nobody was connected")]
+
+
+@pytest.mark.statement("QC-27")
+def test_a_signal_in_place_of_a_method_has_no_command() -> None:
+    found = control(suspend_method="TSTP", resume_method="root@/m a")
+    assert found.method("suspend_method") is found.method("terminate_method") is None
+    assert found.method("resume_method") == Method("root", ["/m", "a"])
 
 
 def test_nothing_is_pending_after_the_end() -> None:
