@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,76 @@ def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
     (place / "old").touch()
     assert directories.make(str(place)) == str(place)
     assert (os.listdir(place), place.stat().st_mode & 0o777) == ([], 0o755)
+
+
+@pytest.mark.statement("QC-19")
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mask: int) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "fchown", lambda _, uid, gid: given.append((uid, gid)))
+    before = open_files()
+    os.umask(mask)
+    try:
+        made = directories.make_for(str(tmp_path / "scratch" / "7.1.all.q"), 4711, 4712)
+        second = directories.make_for(str(tmp_path / "scratch" / "8.1.all.q"), 4711, 4712)
+    finally:
+        os.umask(0o022)
+    assert [Path(each).stat().st_mode & 0o777 for each in (made, second)] == [0o755, 0o755]
+    assert given == [(4711, 4712)] * 2
+    assert open_files() == before
+
+
+@pytest.mark.statement("QC-19")
+def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[object] = []
+    for name in ("fchown", "fchmod"):
+        monkeypatch.setattr(os, name, lambda *what: given.append(what))
+    monkeypatch.setattr(os, "geteuid", lambda: ME + 1)
+    directories.make_for(str(tmp_path / "7.1.all.q"), 4711, 4712)
+    assert given == []
+
+
+@pytest.mark.statement("QC-19")
+def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    modes: list[int] = []
+    mkdir = os.mkdir
+
+    def watched(path: str, mode: int) -> None:
+        modes.append(mode)
+        mkdir(path, mode)
+
+    monkeypatch.setattr(os, "mkdir", watched)
+    place = tmp_path / "7.1.all.q"
+    place.write_text("mine")
+    made = Path(directories.make(str(place)))
+    assert re.fullmatch(r"7\.1\.all\.q\.[0-9a-f]{8}", made.name) and made.is_dir()
+    assert place.read_text() == "mine"
+    assert modes == [0o700, 0o700], "nobody puts anything into it before it is its owner's"
+
+
+@pytest.mark.statement("QC-19", "EX-4")
+def test_many_places_are_tried_but_not_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[str] = []
+
+    def taken(path: str, _: int) -> None:
+        tried.append(path)
+        raise FileExistsError(errno.EEXIST, "File exists")
+
+    monkeypatch.setattr(os, "mkdir", taken)
+    with pytest.raises(FileExistsError):
+        directories.make(str(tmp_path / "7.1.all.q"))
+    assert len(set(tried)) == len(tried) == 17
+
+
+@pytest.mark.statement("QC-19")
+def test_what_roots_methods_made_goes_too_and_nothing_stays_open(tmp_path: Path) -> None:
+    mine = tmp_path / "7.1.all.q"
+    mine.mkdir()
+    before = open_files()
+    directories.remove(str(mine), ME + 1 if ME == 0 else ME)
+    assert not mine.exists()
+    assert open_files() == before

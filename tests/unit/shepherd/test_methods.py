@@ -74,3 +74,35 @@ def test_a_safe_start() -> None:
     found = safe_start(dangerous | kept | {"PATH": "/home/alice/bin"})
     assert found.pop("PATH").startswith("/usr/local/sbin:")
     assert found == kept
+
+
+@pytest.mark.statement("EX-20")
+@pytest.mark.parametrize(
+    ("name", "value", "kept"),
+    [
+        ("LANG", "de_DE.UTF-8", True),
+        ("LANG", "/tmp/x", False),
+        ("LANGUAGE", "%l", False),
+        ("LANGUAGE", "de:en", True),
+        ("LC_MESSAGES", "/tmp/x", False),
+        ("LC_MESSAGES", "C", True),
+        ("DATA", "/tmp/x", True),
+        ("DATE", "+%d", True),
+        ("DATA", "() { :; }", False),
+        ("LANG", "() { :; }", False),
+    ],
+)
+def test_a_locale_that_is_a_file_of_the_users_is_left_out(name: str, value: str, kept: bool) -> None:
+    assert (name in safe_start({name: value})) == kept
+
+
+@pytest.mark.statement("QC-27")
+def test_the_first_and_the_last_signal_are_signals() -> None:
+    assert (parse_signal("1"), parse_signal("64")) == (1, 64)
+
+
+@pytest.mark.statement("QC-27")
+def test_a_command_with_a_user_is_no_signal() -> None:
+    assert parse_control_method("alice@/m") == Method("alice", ["/m"])
+    assert parse_control_method("/m") == Method(None, ["/m"])
+    assert parse_control_method("") is parse_control_method("none") is None

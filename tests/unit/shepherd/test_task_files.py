@@ -80,3 +80,55 @@ def test_the_end_waits_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     task_files.leave_exit(tmp_path, {"exit_status": 5})
     assert len(rounds) == 2 and '"exit_status": 5' in (tmp_path / "exit").read_text()
     task_files.leave_exit(tmp_path / "removed", {})
+
+
+def test_a_job_process_is_that_very_process(tmp_path: Path) -> None:
+    task_files.write_process(tmp_path / "job_pid", os.getpid())
+    assert task_files.running(tmp_path / "job_pid") == os.getpid()
+    task_files.write_process(tmp_path / "job_pid", 99999999)
+    assert task_files.read_process(tmp_path / "job_pid") == (99999999, 0)
+    assert task_files.running(tmp_path / "job_pid") is None, "it had ended already"
+    task_files.write_process(tmp_path / "no" / "job_pid", os.getpid())  # as on a full disk: the job goes on
+
+
+@pytest.mark.statement("CK-7")
+def test_a_checkpoint_is_noted_with_its_process(tmp_path: Path) -> None:
+    assert task_files.read_checkpoint(tmp_path) == 0
+    task_files.write_checkpoint(tmp_path, 4711)
+    assert task_files.read_checkpoint(tmp_path) == 4711
+    (tmp_path / "checkpoint").write_text("none")
+    assert task_files.read_checkpoint(tmp_path) == 0
+    task_files.write_checkpoint(tmp_path / "no", 4711)
+
+
+@pytest.mark.statement("EX-8", "EX-9")
+def test_only_the_end_of_a_task_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    task_files.write_usage(tmp_path, {"cpu": 1.5})
+    assert ((tmp_path / "usage").read_text(), synced) == ('{"cpu": 1.5}\n', [])
+    opened = len(os.listdir("/proc/self/fd"))
+    task_files.write_exit(tmp_path, {"failed": 0})
+    assert ((tmp_path / "exit").read_text(), len(synced)) == ('{"failed": 0}\n', 1)
+    assert len(os.listdir("/proc/self/fd")) == opened
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["exit", "usage"], "no half-written file stays"
+    task_files.write_usage(tmp_path / "no", {"cpu": 1.5})
+
+
+@pytest.mark.statement("EX-9")
+def test_commands_are_the_owners_to_read_and_nothing_stays_open(tmp_path: Path) -> None:
+    opened = len(os.listdir("/proc/self/fd"))
+    task_files.add_command(tmp_path, "suspend")
+    assert (tmp_path / "commands").stat().st_mode & 0o777 == 0o600
+    commands, offset = task_files.commands_after(tmp_path, 0)
+    assert (commands, offset) == (["suspend"], len("suspend\n"))
+    assert task_files.commands_after(tmp_path, offset) == ([], offset)
+    task_files.add_command(tmp_path, "resume")
+    task_files.add_command(tmp_path, "kill")
+    assert task_files.commands_after(tmp_path, offset) == (["resume", "kill"], len("suspend\nresume\nkill\n"))
+    assert len(os.listdir("/proc/self/fd")) == opened
+
+
+def test_a_stamp_says_who_wrote_it_if_nobody_else_is_named() -> None:
+    assert f" [{os.geteuid()}:{os.getpid()}]: text" in task_files.stamped("text")
+    assert " [0:0]: text" in task_files.stamped("text", 0, 0)
