@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 
 from gridengine.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
+from gridengine.task_file import ConfigError
 from shepherd import containment, process_tree, task_files
-from shepherd.config import ConfigError, read_config
+from shepherd.config import read_config
 from shepherd.usage import JobUsage
 
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy

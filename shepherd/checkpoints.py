@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gridengine.task_file import TaskConfig
 from shepherd import task_files
-from shepherd.config import TaskConfig
 from shepherd.control import CKPT_COMMANDS
 from shepherd.methods import parse_method
 from shepherd.outcome import CLEAN

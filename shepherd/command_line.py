@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shepherd.config import TaskConfig
+from gridengine.task_file import TaskConfig
 from shepherd.methods import expand, split
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+:,./-")
@@ -38,7 +38,7 @@ def job_command_line(config: TaskConfig) -> CommandLine:
     if config.login:
         return _in_login_shell(config)
     what = config.command if config.binary else config.script
-    assert what is not None  # parse_config has checked it
+    assert what is not None  # the task file was checked
     if config.starter_method is not None:
         return _through_starter(config, what)
     if config.binary:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import signal
 from dataclasses import dataclass
 
-from shepherd.config import WITH_CKPT_COMMANDS, TaskConfig, summed_limit
+from gridengine.task_file import TaskConfig
+from shepherd.config import WITH_CKPT_COMMANDS, summed_limit
 from shepherd.methods import Method, MethodError, parse_control_method, parse_method, parse_signal
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")

@@ -11,8 +11,9 @@ import time
 from pathlib import Path
 
 from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
+from gridengine.task_file import ConfigError
 from shepherd import process_tree, task_files
-from shepherd.config import ConfigError, read_config
+from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
 from shepherd.run import BLOCKED, TaskRun
 from shepherd.usage import JobUsage

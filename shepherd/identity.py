@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from shepherd.config import TaskConfig
+from gridengine.task_file import TaskConfig
 
 
 class IdentityError(Exception):

@@ -10,7 +10,7 @@ import resource
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from shepherd.config import LARGEST
+from gridengine.task_file import LARGEST
 
 _LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
 

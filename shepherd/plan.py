@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gridengine.failed import BEFORE_JOB
+from gridengine.task_file import Number, TaskConfig
 from shepherd.command_line import CommandLine, job_command_line
-from shepherd.config import WITH_CKPT_COMMANDS, Number, TaskConfig, summed_limit
+from shepherd.config import WITH_CKPT_COMMANDS, summed_limit
 from shepherd.limits import ResourceLimit, method_limits, resource_limits
 from shepherd.methods import SAFE_PATH, Method, MethodError, expand, parse_method, safe_start, split
 from shepherd.outcome import BEFORE, IN

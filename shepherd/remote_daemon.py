@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from gridengine import session
+from gridengine.task_file import TaskConfig
 from shepherd.command_line import job_command_line
-from shepherd.config import TaskConfig
 from shepherd.identity import Identity
 
 SCRIPT = "remote_command"

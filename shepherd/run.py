@@ -12,9 +12,10 @@ import time
 from pathlib import Path
 
 from gridengine.failed import EARLY, SHEPHERD_ERROR
+from gridengine.task_file import TaskConfig
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
-from shepherd.config import TaskConfig, with_tmpdir
+from shepherd.config import with_tmpdir
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity
 from shepherd.methods import MethodError

@@ -13,8 +13,8 @@ import signal
 import socket
 from pathlib import Path
 
+from gridengine.task_file import TaskConfig
 from shepherd import process_tree, task_files
-from shepherd.config import TaskConfig
 from shepherd.identity import Identity, become
 from shepherd.remote_daemon import write_script
 from shepherd.session_process import SessionProcess

@@ -18,7 +18,7 @@ from typing import Any
 
 from gridengine import session
 from gridengine.session import BrokenSession, Inbox, Outbox
-from shepherd.config import TaskConfig
+from gridengine.task_file import TaskConfig
 from shepherd.streams import Streams, set_window_size
 
 #: exit statuses: the client has everything; nobody came for too long; the client wants the task to end

@@ -7,32 +7,31 @@ Blocking file work, all of it short. Called by `tasks`. Source: docs/architectur
 from __future__ import annotations
 
 import grp
-import json
 import os
 import pwd
 import re
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
-from daemons.execd.restraints import Restraint
+from daemons.execd.remembered import Remembered, remember, remembered
+from daemons.execd.restraints import Restraint, confinement
 from daemons.execd.site import Site
 from daemons.execd.task_config import pe_hostfile, task_config
-from gridengine.delivery import Ended, Origin, Start
+from gridengine import task_file
+from gridengine.delivery import Ended, Start
 from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.reserved_usage import Allocation
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import Confinement, TaskKey, Usage
-from gridengine.topology import Core
+from gridengine.state.jobs import TaskKey, Usage
 
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
 _KEPT = "kept"
-_ORIGIN = "origin"
+_CONFIG = "config"
 
 
 class StartFault(Exception):
@@ -45,41 +44,7 @@ class StartFault(Exception):
 
 
 
-class _Identity(msgspec.Struct):
-    """What a directory's `config` says about whose it is, and what the task has of the host."""
-
-    job_id: int
-    task_id: int
-    attempt: int
-    submit_time: float = 0.0
-    slave: int = 0
-    cores: list[Core] = []
-    confinement: Confinement | None = None
-
-
-class _Given(msgspec.Struct):
-    """What a directory's `config` says about the size of the task."""
-
-    slots: int = 1
-    limits: dict[str, float | None] = {}
-    per_job_limits: list[str] = []
-
-
-class _Variables(msgspec.Struct):
-    job_owner: str
-
-
-class _Job(msgspec.Struct):
-    """What a directory's `config` says about the job: its owner by the name that the qmaster knows, and its submission."""
-
-    variables: _Variables
-    submit_time: float = 0.0
-
-
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-_decode_given = msgspec.json.Decoder(_Given).decode
-_decode_identity = msgspec.json.Decoder(_Identity).decode
-_decode_job = msgspec.json.Decoder(_Job).decode
 _decode_ended = msgspec.json.Decoder(dict[str, object]).decode
 
 
@@ -120,8 +85,8 @@ def create(
         config = task_config(start, site, configuration, account, home_of, restraint)
         _make_empty(draft)
         # the environment is in it: nobody else may read it
-        write_new(draft / "config", json.dumps(config).encode("utf-8", "surrogateescape"), 0o600)
-        write_new(draft / _ORIGIN, msgspec.json.encode(Origin.of(start)), 0o600)
+        write_new(draft / _CONFIG, task_file.encode(config), 0o600)
+        remember(draft, start, restraint.cores, confinement(restraint, config.limits))
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if directory.exists():
@@ -134,20 +99,9 @@ def create(
     return directory
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A task's directory, the submit time of its job as it was at its start, what it has of the host, and whose it is."""
-
-    directory: Path
-    submitted: float
-    cores: list[Core]
-    confinement: Confinement | None
-    origin: Origin
-
-
-def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
+def tasks_on_disk(site: Site) -> dict[TaskKey, Remembered]:
     """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
-    found: dict[TaskKey, Found] = {}
+    found: dict[TaskKey, Remembered] = {}
     for directory in sorted(site.active_jobs.iterdir()):
         if not _NAME.fullmatch(directory.name):
             if directory.name.startswith("."):
@@ -156,25 +110,11 @@ def tasks_on_disk(site: Site) -> dict[TaskKey, Found]:
         if (directory / _KEPT).exists():
             continue
         try:
-            identity = _decode_identity((directory / "config").read_bytes())
+            known = remembered(directory)
         except (OSError, msgspec.DecodeError):
             continue
-        key: TaskKey = (identity.job_id, identity.task_id, identity.attempt)
-        if identity.slave:
-            key = (*key, identity.slave)
-        found[key] = Found(
-            *(directory, identity.submit_time, identity.cores, identity.confinement),
-            _read_origin(directory),
-        )
+        found[known.key] = known
     return found
-
-
-def _read_origin(directory: Path) -> Origin:
-    """Whose the task is; empty where an earlier version started it."""
-    try:
-        return msgspec.json.decode((directory / _ORIGIN).read_bytes(), type=Origin)
-    except (OSError, msgspec.MsgspecError):
-        return Origin()
 
 
 def read_end(key: TaskKey, directory: Path) -> Ended | None:
@@ -190,15 +130,15 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
 
 
 def read_allocation(directory: Path) -> Allocation:
-    """What the task was given. Raises OSError, msgspec.MsgspecError."""
-    config = _decode_given((directory / "config").read_bytes())
+    """What the task was given. Raises OSError, ConfigError."""
+    config = task_file.decode((directory / _CONFIG).read_bytes())
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
 
 
 def holder_in(directory: Path) -> tuple[str, float]:
     """Owner and time of submission (epoch s) of the job whose task this is. Raises OSError, msgspec.DecodeError."""
-    job = _decode_job((directory / "config").read_bytes())
-    return job.variables.job_owner, job.submit_time
+    known = remembered(directory)
+    return known.origin.owner, known.submitted
 
 
 def running_seconds(directory: Path, since_boot_s: float) -> float:

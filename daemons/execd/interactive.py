@@ -5,40 +5,43 @@ Pure. Called by `task_config`. Source: sge_submit(1) qrsh, qlogin, qsh, -pty; sg
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from daemons.execd.environment import Account
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
+from gridengine.task_file import TaskConfig
 
-#: seconds that a job without a client goes on, unless execd_params SESSION_GRACE says otherwise
-_GRACE_S = 60.0
 _NO_FILE = "/dev/null"
 #: attributes of sge_conf(5) that say what lets the client in (IA-5)
 _DAEMONS = {"qrsh": "rsh_daemon", "qrlogin": "rlogin_daemon", "qlogin": "qlogin_daemon"}
 _BUILTIN = "builtin"
-Value = str | int | float | bool | None | list[str]
 
 
-def interactive_config(start: Start, configuration: HostConfiguration, account: Account) -> dict[str, Value]:
-    """Keys of `config` that an interactive job has besides, or other than, a batch job."""
+def interactive_config(config: TaskConfig, start: Start, configuration: HostConfiguration, account: Account) -> TaskConfig:
+    """`config`, that of a batch job, as an interactive one has it."""
     job = start.job
-    result: dict[str, Value] = dict.fromkeys(("stdin", "stdout", "pe_stdout", "pe_stderr"), _NO_FILE)
-    if not job.stderr:
-        result["stderr"] = _NO_FILE  # the methods' alone; what -e names is theirs
+    stderr = config.stderr if job.stderr else _NO_FILE  # the methods' alone; what -e names is theirs
+    config = replace(config, stdin=_NO_FILE, stdout=_NO_FILE, stderr=stderr, pe_stdout=_NO_FILE, pe_stderr=_NO_FILE)
     if job.kind == "qsh":
-        return result | _xterm(start, configuration)
+        return _xterm(config, start, configuration)
     daemon: str = getattr(configuration, _DAEMONS[job.kind])
-    if daemon.lower() != _BUILTIN:
-        result["remote_daemon"] = daemon
-    result["session"] = "pty" if _wants_terminal(start) and daemon.lower() == _BUILTIN else "pipes"
-    result["session_grace_s"] = configuration.execd_params.session_grace_s
-    if job.kind != "qrsh" or job.binary:
-        result |= {
-            "login": True,
-            "command": job.script_file if job.kind == "qrsh" else None,
-            "login_shell": account.shell or "/bin/sh",
-            "wrapper": start.environment.get("QRSH_WRAPPER"),
-        }
-    return result
+    builtin = daemon.lower() == _BUILTIN
+    config = replace(
+        config,
+        remote_daemon=None if builtin else daemon,
+        session="pty" if _wants_terminal(start) and builtin else "pipes",
+        session_grace_s=configuration.execd_params.session_grace_s,
+    )
+    if job.kind == "qrsh" and not job.binary:
+        return config
+    return replace(
+        config,
+        login=True,
+        command=job.script_file if job.kind == "qrsh" else None,
+        login_shell=account.shell or "/bin/sh",
+        wrapper=start.environment.get("QRSH_WRAPPER"),
+    )
 
 
 def _wants_terminal(start: Start) -> bool:
@@ -46,15 +49,15 @@ def _wants_terminal(start: Start) -> bool:
     return start.job.kind != "qrsh" if start.job.pty is None else start.job.pty
 
 
-def _xterm(start: Start, configuration: HostConfiguration) -> dict[str, Value]:
+def _xterm(config: TaskConfig, start: Start, configuration: HostConfiguration) -> TaskConfig:
     """A terminal window that asks the user's display; what it runs is his shell (IA-3)."""
     job = start.job
-    program = configuration.xterm
     title = f"SGE Interactive Job {job.id} on {start.granted[0].host} in Queue {start.granted[0].queue}"
-    return {
-        "binary": True,
-        "no_shell": True,
-        "command": program,
-        "args": ["-n", title, "-T", title, *job.args],
-        "starter_method": None,
-    }
+    return replace(
+        config,
+        binary=True,
+        no_shell=True,
+        command=configuration.xterm,
+        args=["-n", title, "-T", title, *job.args],
+        starter_method=None,
+    )

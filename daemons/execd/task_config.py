@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import msgspec
-
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPlaces, job_environment, method_environment
 from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
-from daemons.execd.restraints import Restraint, confinement
+from daemons.execd.restraints import Restraint
 from daemons.execd.site import Site, none_as_null
 from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
@@ -21,12 +19,8 @@ from gridengine.delivery import Start
 from gridengine.path_aliases import on_host
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
-from gridengine.topology import Core
+from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, Streams, TaskConfig
 from gridengine.units import INFINITY, parse_memory, parse_time
-
-#: Limits that execd_params adds, which queue_conf(5) lacks. Source: RL-10.
-Value = str | int | float | bool | None | list[str] | list[int] | list[Core] | dict[str, str] | dict[str, float | None]
-
 
 _UNRESTRAINED = Restraint()
 
@@ -38,8 +32,8 @@ def task_config(
     account: Account,
     home_of: Callable[[str], str | None],
     restraint: Restraint = _UNRESTRAINED,
-) -> dict[str, Value]:
-    """The whole content of `config`, ready for JSON. `home_of(user)`: a home directory, None when unknown."""
+) -> TaskConfig:
+    """The whole content of `config`. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
     cwd = on_host(job.cwd, job.path_aliases, site.host) or account.home
     files = standard_files(job, start.key[1], site.host, account.home, cwd, home_of)
@@ -49,43 +43,40 @@ def task_config(
     bounds = limits(start, configuration)
     if site.process_share is not None and "s_maxproc" not in bounds:
         bounds.setdefault("h_maxproc", site.process_share)
-    result: dict[str, Value] = {
-        "job_id": job.id,
-        "task_id": start.key[1],
-        "attempt": start.key[2],
-        "submit_time": start.submit_time,
-        "job_name": job.name,
-        "owner": account.name,
-        "uid": account.uid,
-        "gid": gid_of(start, configuration, account),
-        "group_name": account.group,
-        "queue": start.granted[0].queue,
-        "host": site.host,
-        "cell": site.cell,
-        "root": site.root,
-        "cwd": cwd,
-        "environment": job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
-        "method_environment": method_environment(start, site, configuration, places) | _binding_variable(restraint),
-        "tmpdir": places.tmpdir,
-        "limits": bounds,
-        "per_job_limits": list(start.per_job_limits),
-        "slots": sum(grant.slots for grant in start.granted if grant.host == site.host),
-        "nice": int(queue.get("priority", "0")),
-        "notify_s": parse_time(queue["notify"]) if job.notify else None,
-        "queue_notify_s": parse_time(queue["notify"]),
-        "variables": _variables(start, site, places, files) | staging_variables(staged),
-    }
-    return (
-        result
-        | _program(start, configuration, places, site.host)
-        | _files(files)
-        | _methods(start, configuration)
-        | _checkpointing(start)
-        | _rules(configuration)
-        | _restrained(restraint, bounds)
-        | (interactive_config(start, configuration, account) if job.kind != "batch" else {})
-        | (slave_config(start, start.slave, account) if start.slave is not None else {})
+    config = TaskConfig(
+        job_id=job.id,
+        task_id=start.key[1],
+        attempt=start.key[2],
+        job_name=job.name,
+        owner=account.name,
+        uid=account.uid,
+        gid=gid_of(start, configuration, account),
+        group_name=account.group,
+        queue=start.granted[0].queue,
+        host=site.host,
+        cell=site.cell,
+        root=site.root,
+        cwd=cwd,
+        environment=job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
+        method_environment=method_environment(start, site, configuration, places) | _binding_variable(restraint),
+        tmpdir=places.tmpdir,
+        limits=bounds,
+        per_job_limits=list(start.per_job_limits),
+        slots=sum(grant.slots for grant in start.granted if grant.host == site.host),
+        nice=int(queue.get("priority", "0")),
+        notify_s=parse_time(queue["notify"]) if job.notify else None,
+        queue_notify_s=parse_time(queue["notify"]),
+        variables=_variables(start, site, places, files) | staging_variables(staged),
+        **vars(_program(start, configuration, places, site.host)),
+        **vars(_streams(files)),
+        **vars(_methods(start, configuration)),
+        **vars(_checkpointing(start)),
+        **vars(_rules(configuration)),
+        **vars(_confines(restraint, bounds)),
     )
+    if job.kind != "batch":
+        config = interactive_config(config, start, configuration, account)
+    return config if start.slave is None else slave_config(config, start, start.slave, account)
 
 
 def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> int:
@@ -142,99 +133,95 @@ def _finite(value: float) -> float | None:
     return None if value == INFINITY else value
 
 
-def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> dict[str, Value]:
+def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> Program:
     """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
     mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.shell_start_mode
     if job.kind != "batch":
         mode = ""  # it says how scripts are started, and there is none (QC-24)
-    return {
-        "binary": job.binary,
-        "script": None if job.binary else places.script,
-        "command": on_host(job.script_file, job.path_aliases, host) if job.binary else None,
-        "args": list(job.args),
-        "no_shell": job.no_shell,
-        "shell": places.shell,
-        "shell_start_mode": (none_as_null(mode) or "posix_compliant").lower(),
-        "login_shells": list(configuration.login_shells),
-        "starter_method": none_as_null(start.queue.get("starter_method", "")),
-    }
+    return Program(
+        binary=job.binary,
+        script=None if job.binary else places.script,
+        command=on_host(job.script_file, job.path_aliases, host) if job.binary else None,
+        args=list(job.args),
+        no_shell=job.no_shell,
+        shell=places.shell,
+        shell_start_mode=(none_as_null(mode) or "posix_compliant").lower(),
+        login_shells=list(configuration.login_shells),
+        starter_method=none_as_null(start.queue.get("starter_method", "")),
+    )
 
 
-def _files(files: StandardFiles) -> dict[str, Value]:
-    return {
-        "stdin": files.stdin,
-        "stdout": files.stdout,
-        "stderr": files.stderr,
-        "merge": files.stderr is None,
-        "default_stdout": files.default_stdout,
-        "default_stderr": files.default_stderr,
-        "pe_stdout": files.stdout,
-        "pe_stderr": files.stderr,
-        "default_pe_stdout": files.default_pe_stdout,
-        "default_pe_stderr": files.default_pe_stderr,
-    }
+def _streams(files: StandardFiles) -> Streams:
+    return Streams(
+        stdin=files.stdin,
+        stdout=files.stdout,
+        stderr=files.stderr,
+        merge=files.stderr is None,
+        default_stdout=files.default_stdout,
+        default_stderr=files.default_stderr,
+        pe_stdout=files.stdout,
+        pe_stderr=files.stderr,
+        default_pe_stdout=files.default_pe_stdout,
+        default_pe_stderr=files.default_pe_stderr,
+    )
 
 
-def _methods(start: Start, configuration: HostConfiguration) -> dict[str, Value]:
+def _methods(start: Start, configuration: HostConfiguration) -> Methods:
     """Methods; prolog and epilog of the queue override those of host and cluster. Source: QC-25, QC-27, PE-10."""
     queue = start.queue
-    return {
-        "prolog": none_as_null(queue.get("prolog", "")) or configuration.prolog,
-        "epilog": none_as_null(queue.get("epilog", "")) or configuration.epilog,
-        "pe_start": none_as_null(start.pe.get("start_proc_args", "")),
-        "pe_stop": none_as_null(start.pe.get("stop_proc_args", "")),
-        "suspend_method": none_as_null(queue.get("suspend_method", "")),
-        "resume_method": none_as_null(queue.get("resume_method", "")),
-        "terminate_method": none_as_null(queue.get("terminate_method", "")),
-    }
+    return Methods(
+        prolog=none_as_null(queue.get("prolog", "")) or configuration.prolog,
+        epilog=none_as_null(queue.get("epilog", "")) or configuration.epilog,
+        pe_start=none_as_null(start.pe.get("start_proc_args", "")),
+        pe_stop=none_as_null(start.pe.get("stop_proc_args", "")),
+        suspend_method=none_as_null(queue.get("suspend_method", "")),
+        resume_method=none_as_null(queue.get("resume_method", "")),
+        terminate_method=none_as_null(queue.get("terminate_method", "")),
+    )
 
 
-def _checkpointing(start: Start) -> dict[str, Value]:
+def _checkpointing(start: Start) -> Checkpointing:
     """What a checkpointing job is told of its environment; nothing for others. Source: checkpoint(5) (CK-2 to CK-7)."""
     if not start.checkpoint:
-        return {}
-    commands = ("ckpt_command", "migr_command", "restart_command", "clean_command")
-    return {
-        **{name: none_as_null(start.checkpoint[name]) for name in commands},
-        "ckpt_interface": start.checkpoint["interface"],
-        "ckpt_signal": none_as_null(start.checkpoint["signal"]),
-        "ckpt_when": start.checkpoint["when"],
-        "ckpt_interval_s": float(start.checkpoint["interval"]),
-        "ckpt_pid": start.checkpoint_pid,
-    }
+        return Checkpointing()
+    return Checkpointing(
+        ckpt_interface=start.checkpoint["interface"],
+        ckpt_command=none_as_null(start.checkpoint["ckpt_command"]),
+        migr_command=none_as_null(start.checkpoint["migr_command"]),
+        restart_command=none_as_null(start.checkpoint["restart_command"]),
+        clean_command=none_as_null(start.checkpoint["clean_command"]),
+        ckpt_signal=none_as_null(start.checkpoint["signal"]),
+        ckpt_when=start.checkpoint["when"],
+        ckpt_interval_s=float(start.checkpoint["interval"]),
+        ckpt_pid=start.checkpoint_pid,
+    )
 
 
-def _rules(configuration: HostConfiguration) -> dict[str, Value]:
+def _rules(configuration: HostConfiguration) -> Rules:
     """What the cluster demands of all jobs. Source: sge_conf(5) (EX-2, EX-6, EX-14, RL-9)."""
-    result: dict[str, Value] = {
-        "gid_range": configuration.gid_range,
-        "min_uid": configuration.min_uid,
-        "min_gid": configuration.min_gid,
-        "forbid_reschedule": configuration.qmaster_params.forbid_reschedule,
-        "forbid_apperror": configuration.qmaster_params.forbid_apperror,
-    }
-    parameters = configuration.execd_params
-    for key, text in (("notify_kill", parameters.notify_kill), ("notify_susp", parameters.notify_susp)):
-        if text is not None:
-            result[key] = text
-    result["method_timeout_s"] = parameters.method_timeout_s
-    if configuration.pdc_interval_s is not None:
-        result["pdc_interval_s"] = configuration.pdc_interval_s
-    return result
+    parameters, interval_s = configuration.execd_params, configuration.pdc_interval_s
+    return Rules(
+        gid_range=configuration.gid_range,
+        min_uid=configuration.min_uid,
+        min_gid=configuration.min_gid,
+        forbid_reschedule=configuration.qmaster_params.forbid_reschedule,
+        forbid_apperror=configuration.qmaster_params.forbid_apperror,
+        notify_kill=Rules.notify_kill if parameters.notify_kill is None else parameters.notify_kill,
+        notify_susp=Rules.notify_susp if parameters.notify_susp is None else parameters.notify_susp,
+        method_timeout_s=parameters.method_timeout_s,
+        pdc_interval_s=Rules.pdc_interval_s if interval_s is None else interval_s,
+    )
 
 
-def _restrained(restraint: Restraint, limits: dict[str, float | None]) -> dict[str, Value]:
-    """Cores and cgroups. The shepherd does not need `cores` and `confinement`: the execd reads them again itself."""
+def _confines(restraint: Restraint, limits: dict[str, float | None]) -> Confines:
     cgroups = restraint.cgroups or HostCgroups()
-    return {
-        "cgroups": list(cgroups.parents),
-        "memory_by_cgroup": cgroups.limit_memory and limits.get("h_vmem") is not None,
-        "processes_by_cgroup": cgroups.limit_processes,
-        "processors": list(restraint.processors) if restraint.kind == "set" else [],
-        "cores": list(restraint.cores),
-        "confinement": msgspec.to_builtins(confinement(restraint, limits)),
-    }
+    return Confines(
+        cgroups=list(cgroups.parents),
+        memory_by_cgroup=cgroups.limit_memory and limits.get("h_vmem") is not None,
+        processes_by_cgroup=cgroups.limit_processes,
+        processors=list(restraint.processors) if restraint.kind == "set" else [],
+    )
 
 
 def _binding_variable(restraint: Restraint) -> dict[str, str]:

@@ -72,7 +72,7 @@ class Tasks:
         self._tries, self._restraints = tries, restraints
         self.configuration: HostConfiguration | None = None
         found = active_jobs.tasks_on_disk(site)
-        self.directories: dict[TaskKey, Path] = {key: task.directory for key, task in found.items()}
+        self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in found}
         self._submitted = {key: task.submitted for key, task in found.items()}
         self._confinements = {key: task.confinement for key, task in found.items()}
         self._scripts = JobScripts(site.job_scripts)

@@ -53,6 +53,6 @@ def test_a_wrong_line_is_named(line: str) -> None:
 def test_the_shepherd_gets_the_paths_of_its_host() -> None:
     aliases = [("/work", "g1", "/local"), ("/bin", "g2", "/nowhere"), ("/bin", "*", "/usr/bin")]
     made = config({"cwd": "/work/a", "path_aliases": aliases, "binary": True, "script_file": "/bin/true"})
-    assert (made["cwd"], made["command"]) == ("/local/a", "/usr/bin/true")
-    assert made["stdout"] == "/local/a" and made["environment"]["PWD"] == "/local/a"  # type: ignore[index,call-overload]
-    assert config({"script_file": "/bin/true", "path_aliases": aliases})["cwd"] == "/home/alice"
+    assert (made.cwd, made.command) == ("/local/a", "/usr/bin/true")
+    assert made.stdout == "/local/a" and made.environment["PWD"] == "/local/a"
+    assert config({"script_file": "/bin/true", "path_aliases": aliases}).cwd == "/home/alice"

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import os
 import pwd
+import shutil
 from pathlib import Path
 
 import pytest
 
-from daemons.execd.active_jobs import create, find_account, running_seconds, tasks_on_disk
+from daemons.execd.active_jobs import create, find_account, holder_in, read_allocation, running_seconds, tasks_on_disk
+from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import Site, prepare_spool
-from gridengine.delivery import Origin
-from tests.unit.execd.instructions import configuration, start
+from daemons.execd.task_config import task_config
+from gridengine.delivery import Origin, Start
+from gridengine.reserved_usage import Allocation
+from gridengine.state.jobs import Confinement, Grant
+from gridengine.task_file import decode
+from tests.unit.execd.instructions import ALICE, SITE, configuration, start
+from tests.unit.execd.test_slave_config import slave_start
+
+#: `active_jobs` as the release before `gridengine.task_file` wrote it: bound and checkpointed, a slave task, a login
+KEPT = Path(__file__).parents[2] / "data/task-files-v2"
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
@@ -34,7 +44,58 @@ def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path)
     prepare_spool(site.spool)
     own = pwd.getpwuid(os.geteuid()).pw_name
     given = start({"owner": own, "submit_time": 9.0, "first_submit_time": 5.0}, pe_name="mpi", time=7.0)
-    create(given, site, configuration(), Restraint(), find_account(own))
-    assert tasks_on_disk(site)[given.key].origin == Origin(own, 5.0, 7.0, given.granted, "mpi")
-    (site.task_directory(given.key) / "origin").unlink()
-    assert tasks_on_disk(site)[given.key].origin == Origin(), "an earlier version started it"
+    restraint = Restraint(cores=((0, 1),), topology="SCc")
+    create(given, site, configuration(), restraint, find_account(own))
+    known = tasks_on_disk(site)[given.key]
+    assert known.origin == Origin(own, 5.0, 7.0, given.granted, "mpi")
+    assert (known.submitted, known.cores, known.confinement) == (given.submit_time, [(0, 1)], Confinement("SCc"))
+    assert holder_in(site.task_directory(given.key)) == (own, given.submit_time)
+
+
+@pytest.mark.statement("EX-9", "EX-18")
+def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None:
+    """What is the execd's own in their `config`, and whose they are, as they were before an upgrade."""
+    site = Site("g1", "/opt/ge", "default", tmp_path)
+    shutil.copytree(KEPT, site.active_jobs)
+    found = tasks_on_disk(site)
+    assert set(found) == {(12, 1, 3), (12, 1, 3, 3), (13, 1, 1)}
+    bound = found[12, 1, 3]
+    assert (bound.submitted, bound.cores) == (1700000000.5, [(0, 1)])
+    assert bound.confinement == Confinement("SCTTCTT", "h_vmem by cgroup")
+    assert bound.origin == Origin("alice", 1.0, granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)], pe="mpi")
+    assert holder_in(site.task_directory((13, 1, 1))) == ("alice", 1700000001.5)
+    assert read_allocation(site.task_directory((12, 1, 3))) == Allocation(2, 2.0**31)
+    (site.task_directory((13, 1, 1)) / "origin").unlink()
+    assert tasks_on_disk(site)[13, 1, 1].origin == Origin()
+
+
+@pytest.mark.parametrize(("directory", "given"), [
+    ("12.1", start(
+        {"args": ["a b", "ü"], "notify": True, "hard": {"h_vmem": "2G"}},
+        {"prolog": "/p $host"},
+        granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)],
+        submit_time=1700000000.5,
+        environment={"A": "b\nc"},
+        pe_name="mpi",
+        pe={"start_proc_args": "/pe"},
+        checkpoint={
+            **{"interface": "application-level", "ckpt_command": "/c", "migr_command": "/m", "restart_command": "NONE"},
+            **{"clean_command": "NONE", "signal": "NONE", "when": "sx", "interval": "60", "ckpt_dir": "/tmp"},
+        },
+        checkpoint_pid=99,
+        per_job_limits=["h_vmem"],
+    )),
+    ("12.1.3", slave_start()),
+])
+def test_the_task_file_says_what_an_earlier_release_said(directory: str, given: Start) -> None:
+    settings = {"execd_params": "H_DESCRIPTORS=1K,NOTIFY_KILL=TERM", "gid_range": "65400-65500"}
+    restraint = Restraint("set", ((0, 1),), (2, 3), "SCTTCTT", HostCgroups(("/cg",), "", True))
+    made = task_config(
+        given,
+        SITE,
+        configuration(**settings, qmaster_params="FORBID_APPERROR=true"),
+        ALICE,
+        lambda user: None,
+        Restraint() if given.slave else restraint,
+    )
+    assert decode((KEPT / directory / "config").read_bytes()) == made

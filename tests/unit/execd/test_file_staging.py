@@ -8,6 +8,7 @@ import pytest
 
 from daemons.execd.task_config import task_config
 from gridengine.config.command_variables import PROCEDURE_VARIABLES
+from gridengine.task_file import TaskConfig
 from shepherd.methods import expand
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
@@ -19,7 +20,7 @@ JOB = {
 }
 
 
-def made(setting: str = "true", **job: Any) -> dict[str, Any]:
+def made(setting: str = "true", **job: Any) -> TaskConfig:
     settings = configuration(delegated_file_staging=setting)
     return task_config(start({**JOB, **job}), SITE, settings, ALICE, lambda user: None)
 
@@ -27,9 +28,9 @@ def made(setting: str = "true", **job: Any) -> dict[str, Any]:
 @pytest.mark.statement("EX-21")
 def test_staged_files_live_in_the_scratch_directory() -> None:
     config = made(transfer_files="io")
-    tmpdir, variables = config["tmpdir"], config["variables"]
-    assert (config["stdin"], config["stdout"]) == (f"{tmpdir}/stdin", f"{tmpdir}/stdout")
-    assert config["stderr"] == "/home/alice", "a path for another host is not this one's"
+    tmpdir, variables = config.tmpdir, config.variables
+    assert (config.stdin, config.stdout) == (f"{tmpdir}/stdin", f"{tmpdir}/stdout")
+    assert config.stderr == "/home/alice", "a path for another host is not this one's"
     assert [variables[f"fs_stdin_{part}"] for part in ("host", "path", "tmp_path", "file_staging")] == [
         *("far", "/in/12", f"{tmpdir}/stdin", "1")
     ]
@@ -42,17 +43,17 @@ def test_staged_files_live_in_the_scratch_directory() -> None:
 @pytest.mark.parametrize("changes", [{"setting": "false", "transfer_files": "ioe"}, {"transfer_files": ""}])
 def test_nothing_is_staged_unless_cluster_and_job_want_it(changes: dict[str, str]) -> None:
     config = made(**changes)
-    assert config["stdout"] == "/home/alice/out"
-    assert config["variables"]["fs_stdout_file_staging"] == "0"
+    assert config.stdout == "/home/alice/out"
+    assert config.variables["fs_stdout_file_staging"] == "0"
 
 
 @pytest.mark.statement("EX-21")
 def test_merged_output_has_no_file_of_its_own() -> None:
-    assert made(transfer_files="ioe", merge=True)["stderr"] is None
+    assert made(transfer_files="ioe", merge=True).stderr is None
 
 
 @pytest.mark.statement("EX-21", "QC-25")
 def test_every_variable_that_a_prolog_may_name_has_a_value() -> None:
-    variables = made()["variables"]
+    variables = made().variables
     names = sorted(PROCEDURE_VARIABLES)
     assert len(expand([f"${name}" for name in names], variables)) == len(names)

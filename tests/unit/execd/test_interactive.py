@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
-from daemons.execd.task_config import Value, task_config
+from daemons.execd.task_config import task_config
+from gridengine.task_file import TaskConfig, decode, encode
 from shepherd.command_line import job_command_line
-from shepherd.config import parse_config
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 
-def config(job: dict[str, Any], settings: dict[str, str] | None = None, **changes: Any) -> dict[str, Value]:
+def config(job: dict[str, Any], settings: dict[str, str] | None = None, **changes: Any) -> TaskConfig:
     made = task_config(start(job, **changes), SITE, configuration(**(settings or {})), ALICE, lambda user: None)
-    parse_config(json.loads(json.dumps(made)))
+    assert decode(encode(made)) == made
     return made
 
 
-def called(made: dict[str, Value]) -> list[str]:
-    return job_command_line(parse_config(made)).argv
+def called(made: TaskConfig) -> list[str]:
+    return job_command_line(made).argv
 
 
 QRSH = {"kind": "qrsh", "binary": True, "script_file": "/bin/echo", "args": ["$HOST", "a  b"]}
@@ -48,7 +47,7 @@ def test_a_wrapper_gets_the_command_instead() -> None:
 def test_a_login_is_a_login_shell_without_a_starter(kind: str) -> None:
     made = config({"kind": kind}, queue={"starter_method": "/starter", "shell_start_mode": "script_from_stdin"})
     assert called(made) == ["-bash"]
-    assert (made["stdout"], made["stderr"]) == ("/dev/null", "/dev/null")
+    assert (made.stdout, made.stderr) == ("/dev/null", "/dev/null")
 
 
 @pytest.mark.statement("SO-29")
@@ -63,17 +62,17 @@ def test_a_login_is_a_login_shell_without_a_starter(kind: str) -> None:
     ],
 )
 def test_who_gets_a_terminal(job: dict[str, Any], session: str) -> None:
-    assert config(job).get("session", "") == session
+    assert config(job).session == session
 
 
 @pytest.mark.statement("IA-6")
 def test_how_long_a_job_goes_on_without_a_client() -> None:
-    assert config(QRSH)["session_grace_s"] == 60
-    assert config(QRSH, {"execd_params": "SESSION_GRACE=00:10:00"})["session_grace_s"] == 600
+    assert config(QRSH).session_grace_s == 60
+    assert config(QRSH, {"execd_params": "SESSION_GRACE=00:10:00"}).session_grace_s == 600
 
 
 @pytest.mark.statement("IA-3")
 def test_qsh_runs_the_configured_xterm_without_a_session() -> None:
     made = config({"kind": "qsh", "args": ["-bg", "red"]}, {"xterm": "/opt/xterm"})
     assert called(made)[0] == "/opt/xterm" and called(made)[-2:] == ["-bg", "red"]
-    assert "session" not in made
+    assert made.session == ""

@@ -76,11 +76,10 @@ def test_three_ways_to_hand_the_cores_over(kind: str, column: str, processors: l
     asked = start({"binding": f"{kind} linear:2:0,1"}, granted=granted)
     restraint = restraints().give(asked, CONFIGURATION, "g1")
     made = task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, restraint)
-    environment = made["environment"]
-    assert isinstance(environment, dict)
-    assert (environment["SGE_BINDING"], made["processors"]) == ("1 2", processors)
-    assert made["cores"] == [(0, 1), (0, 2)]
-    assert made["confinement"] == {"binding": "SCccC"}
+    environment = made.environment
+    assert (environment["SGE_BINDING"], made.processors) == ("1 2", processors)
+    assert restraint.cores == ((0, 1), (0, 2))
+    assert confinement(restraint, made.limits) == Confinement(binding="SCccC")
     assert pe_hostfile(asked, restraint) == f"g1 2 all.q@g1 {column}\ng2 2 all.q@g2 {column}\n"
 
 
@@ -96,7 +95,7 @@ def test_memory_by_cgroup_or_the_reason_why_not() -> None:
     assert confinement(Restraint(), limited) is None
     asked = start({"hard": {"h_vmem": "1G"}})
     made = [task_config(asked, SITE, CONFIGURATION, ALICE, lambda user: None, each) for each in (by_cgroup, without)]
-    assert [(each["cgroups"], each["memory_by_cgroup"]) for each in made] == [(["/cg"], True), ([], False)]
+    assert [(each.cgroups, each.memory_by_cgroup) for each in made] == [(["/cg"], True), ([], False)]
 
 
 @pytest.mark.statement("EX-6")

@@ -15,8 +15,8 @@ from daemons.execd.task_config import task_config
 from gridengine.delivery import Start
 from gridengine.state.jobs import Grant
 from gridengine.state.slaves import SlaveTask
+from gridengine.task_file import TaskConfig
 from shepherd.command_line import job_command_line
-from shepherd.config import parse_config
 from shepherd.control import Control, Kill, Signal
 from shepherd.plan import Run, plan
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
@@ -31,22 +31,22 @@ def slave_start(**changes: Any) -> Start:
     return made
 
 
-def config(**changes: Any) -> dict[str, Any]:
+def config(**changes: Any) -> TaskConfig:
     return task_config(slave_start(**changes), SITE, configuration(prolog="/p", epilog="/e"), ALICE, lambda user: None)
 
 
 @pytest.mark.statement("TI-2", "RL-8", "QC-28")
 def test_limits_of_its_queue_and_no_methods() -> None:
     made = config(queue={"h_rt": "0:1:0", "priority": "5"}, pe={"start_proc_args": "/s", "stop_proc_args": "/t"})
-    assert (made["limits"]["h_rt"], made["slots"], made["nice"]) == (60, 2, 5)
-    steps = [step.name for step in plan(parse_config(made)) if isinstance(step, Run)]
+    assert (made.limits["h_rt"], made.slots, made.nice) == (60, 2, 5)
+    steps = [step.name for step in plan(made) if isinstance(step, Run)]
     assert steps == ["job"]
 
 
 @pytest.mark.statement("QC-28", "QC-27")
 def test_it_is_stopped_continued_and_ended_by_signals_whatever_methods_its_queue_has() -> None:
     queue = {"suspend_method": "/s", "resume_method": "/r", "terminate_method": "/t", "notify": "0:1:0"}
-    control = Control(parse_config(config(queue=queue)))
+    control = Control(config(queue=queue))
     assert [control.command(name, 0.0) for name in ("suspend", "resume", "terminate")] == [
         [Signal(SIGSTOP)],
         [Signal(SIGCONT)],
@@ -57,12 +57,12 @@ def test_it_is_stopped_continued_and_ended_by_signals_whatever_methods_its_queue
 @pytest.mark.statement("TI-2", "QC-19", "EN-1")
 def test_environment_scratch_directory_and_command() -> None:
     made = config()
-    environment = made["environment"]
-    assert made["tmpdir"] == environment["TMPDIR"] == "/tmp/12.1.all.q.3"
+    environment = made.environment
+    assert made.tmpdir == environment["TMPDIR"] == "/tmp/12.1.all.q.3"
     assert environment["PATH"] == "/tmp/12.1.all.q.3:/mpi"
     assert (environment["OMPI"], environment["MORE"], environment["JOB_ID"], environment["PE"]) == ("1", "2", "12", "mpi")
-    assert (made["session"], made["slave"], made["cwd"]) == ("pipes", 3, "/work")
-    assert job_command_line(parse_config(made)).argv == ["bash", "-c", "orted -mca x"]
+    assert (made.session, made.slave, made.cwd) == ("pipes", 3, "/work")
+    assert job_command_line(made).argv == ["bash", "-c", "orted -mca x"]
 
 
 @pytest.mark.statement("TI-5", "EX-9")

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from daemons.execd.remembered import Remembered
 from daemons.execd.restraints import Restraints
 from daemons.execd.site import Site, prepare_spool
 from daemons.execd.tasks import Tasks
@@ -29,8 +30,7 @@ def on_disk(site: Site, job_id: int, **end: object) -> None:
     """The directory of a task of alice's, with what its shepherd wrote if it has ended."""
     directory = site.active_jobs / f"{job_id}.1"
     directory.mkdir()
-    (directory / "config").write_text(json.dumps({"job_id": job_id, "task_id": 1, "attempt": 1}))
-    (directory / "origin").write_bytes(msgspec.json.encode(Origin("alice", 5.0)))
+    (directory / "execd").write_bytes(msgspec.json.encode(Remembered((job_id, 1, 1), origin=Origin("alice", 5.0))))
     if end:
         (directory / "exit").write_text(json.dumps(end))
 

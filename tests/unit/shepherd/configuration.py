@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shepherd.config import TaskConfig, parse_config
+from gridengine.task_file import TaskConfig, parse
 
 BASE: dict[str, Any] = {
     "job_id": 7,
@@ -23,4 +23,4 @@ BASE: dict[str, Any] = {
 
 def config(**changes: Any) -> TaskConfig:
     """The base configuration with `changes`."""
-    return parse_config(BASE | changes)
+    return parse(BASE | changes)

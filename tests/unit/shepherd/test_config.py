@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shepherd.config import LARGEST, ConfigError, TaskConfig, parse_config, read_config, summed_limit, with_tmpdir
+from gridengine.task_file import LARGEST, ConfigError, TaskConfig, parse
+from shepherd.config import read_config, summed_limit, with_tmpdir
 from tests.unit.shepherd.configuration import BASE, config
 
 
@@ -34,7 +35,7 @@ def test_defaults_and_unknown_keys() -> None:
 )
 def test_bad_configurations_are_named(data: object, problem: str) -> None:
     with pytest.raises(ConfigError) as error:
-        parse_config(data)
+        parse(data)
     assert problem in str(error.value)
 
 
@@ -83,10 +84,10 @@ def test_what_is_not_said_is_what_the_queue_has_by_default() -> None:
 )
 def test_each_key_takes_values_of_its_type_alone(name: str, good: list[object], bad: list[object]) -> None:
     for value in good:
-        assert getattr(parse_config(BASE | {name: value}), name) == value
+        assert getattr(parse(BASE | {name: value}), name) == value
     for value in bad:
         with pytest.raises(ConfigError, match=f'"{name}" is not of type'):
-            parse_config(BASE | {name: value})
+            parse(BASE | {name: value})
 
 
 @pytest.mark.statement("IA-1", "IA-2")

@@ -1,0 +1,73 @@
+"""What the execd itself has to know of a task after a restart, in a file of its own in the task's directory.
+
+Owns `execd` (docs/architecture.md 5.2): the shepherd is not told of it, and it not of what the shepherd is told. A task that
+an earlier release started has the same in its `config` and `origin`. Blocking file work. Called by `active_jobs`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from daemons.execd.job_scripts import write_new
+from gridengine.delivery import Origin, Start
+from gridengine.state.jobs import Confinement, TaskKey
+from gridengine.topology import Core
+
+_FILE = "execd"
+
+
+class Remembered(Struct, omit_defaults=True):
+    """Which task it is, the submit time of its job as it was at its start, what it has of the host, and whose it is."""
+
+    key: TaskKey
+    submitted: float = 0.0
+    cores: list[Core] = field(default_factory=list)
+    confinement: Confinement | None = None
+    origin: Origin = field(default_factory=Origin)
+
+
+class _Config(Struct):
+    """What the `config` of an earlier release says besides what the shepherd is told."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    submit_time: float = 0.0
+    slave: int = 0
+    cores: list[Core] = []
+    confinement: Confinement | None = None
+
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(Remembered).decode
+_decode_config = msgspec.json.Decoder(_Config).decode
+_decode_origin = msgspec.json.Decoder(Origin).decode
+
+
+def remember(directory: Path, start: Start, cores: tuple[Core, ...], confinement: Confinement | None) -> None:
+    """Write it down for a task that is about to start. Raises OSError."""
+    known = Remembered(start.key, start.submit_time, list(cores), confinement, Origin.of(start))
+    write_new(directory / _FILE, _encode(known), 0o600)
+
+
+def remembered(directory: Path) -> Remembered:
+    """What is known of the task in `directory`. Raises OSError or msgspec.DecodeError: the directory is no task's."""
+    try:
+        return _decode((directory / _FILE).read_bytes())
+    except FileNotFoundError:
+        return _of_earlier_release(directory)
+
+
+def _of_earlier_release(directory: Path) -> Remembered:
+    config = _decode_config((directory / "config").read_bytes())
+    key: TaskKey = (config.job_id, config.task_id, config.attempt)
+    if config.slave:
+        key = (*key, config.slave)
+    try:
+        origin = _decode_origin((directory / "origin").read_bytes())
+    except (OSError, msgspec.DecodeError):
+        origin = Origin()
+    return Remembered(key, config.submit_time, config.cores, config.confinement, origin)

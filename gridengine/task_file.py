@@ -1,0 +1,246 @@
+"""The `config` file of a task: all that its shepherd is told, as one type for who writes it and who reads it.
+
+Owns keys, types and defaults (docs/architecture.md section 5.2). The standard library alone; opens nothing. Called by
+`daemons.execd.task_config`, which fills it, and by the shepherd. A task runs through an upgrade of its cell: a key keeps
+its name, its meaning and its default as long as a release that wrote it may have tasks running. Nobody changes one; the
+classes are not frozen, because one is made for every task and that would take twice as long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+Number = int | float
+#: What the kernel takes for a limit at most; a larger one is no other limit.
+LARGEST = 2**63 - 1
+
+
+class ConfigError(ValueError):
+    """The `config` of a task cannot be used; the text says which key and why."""
+
+
+@dataclass(kw_only=True)
+class Program:
+    """What is run, and how its interpreter is found. `script`: of jobs that have one, `command`: of binaries.
+
+    `starter_method`: the command line that starts it instead.
+    """
+
+    binary: bool = False
+    shell_start_mode: str = "posix_compliant"
+    shell: str = "/bin/sh"
+    login_shells: list[str] = field(default_factory=list)
+    no_shell: bool = False
+    script: str | None = None
+    command: str | None = None
+    args: list[str] = field(default_factory=list)
+    starter_method: str | None = None
+
+
+@dataclass(kw_only=True)
+class Streams:
+    """Paths, already expanded. `stdout`/`stderr` may be directories: then `default_stdout`/`default_stderr` names the file in it.
+
+    `merge`: errors go where the output goes. `pe_…`: those of the procedures of a parallel environment.
+    """
+
+    stdout: str
+    stdin: str | None = None
+    stderr: str | None = None
+    merge: bool = False
+    default_stdout: str | None = None
+    default_stderr: str | None = None
+    pe_stdout: str | None = None
+    pe_stderr: str | None = None
+    default_pe_stdout: str | None = None
+    default_pe_stderr: str | None = None
+
+
+@dataclass(kw_only=True)
+class Methods:
+    """Each a command line, perhaps with `user@` before it, or None."""
+
+    prolog: str | None = None
+    epilog: str | None = None
+    pe_start: str | None = None
+    pe_stop: str | None = None
+    suspend_method: str | None = None
+    resume_method: str | None = None
+    terminate_method: str | None = None
+
+
+@dataclass(kw_only=True)
+class Checkpointing:
+    """`ckpt_interface`: "" for jobs that are not checkpointed; `ckpt_when`: letters of `s m x r`; `ckpt_pid`: process id in
+    the checkpoint to start from, 0 for none.
+    """
+
+    ckpt_interface: str = ""
+    ckpt_command: str | None = None
+    migr_command: str | None = None
+    restart_command: str | None = None
+    clean_command: str | None = None
+    ckpt_signal: str | None = None
+    ckpt_when: str = ""
+    ckpt_interval_s: Number = 0
+    ckpt_pid: int = 0
+
+
+@dataclass(kw_only=True)
+class Rules:
+    """What the cluster demands of all jobs. `gid_range`: as in sge_conf(5), "65400-65500".
+
+    `notify_kill`/`notify_susp`: signal names of execd_params, "none" switches the warning off (RL-9).
+    `method_timeout_s`: how long a method that is waited for may take, and after the job the client of its session.
+    """
+
+    gid_range: str | None = None
+    min_uid: int = 0
+    min_gid: int = 0
+    forbid_reschedule: bool = False
+    forbid_apperror: bool = False
+    notify_kill: str = "SIGUSR2"
+    notify_susp: str = "SIGUSR1"
+    method_timeout_s: Number | None = None
+    pdc_interval_s: Number = 1
+
+
+@dataclass(kw_only=True)
+class Confines:
+    """`cgroups`: directories in which the task makes one of its own; `memory_by_cgroup`: one of them limits h_vmem;
+    `processes_by_cgroup`: one of them limits h_maxproc, to the processes of the task instead of all of its owner's.
+    `processors`: those that the task is bound to, [] for all of them.
+    """
+
+    cgroups: list[str] = field(default_factory=list)
+    memory_by_cgroup: bool = False
+    processes_by_cgroup: bool = False
+    processors: list[int] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class Session:
+    """`session`: how an interactive job is connected with its client: `pipes`, `pty`, or "" for not at all;
+    `session_grace_s`: how long it may be without a client. `login`: run the owner's `login_shell` (with the command, if
+    there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER). `remote_daemon`: command
+    line of the daemon through which the client comes, None for the builtin way.
+    """
+
+    session: str = ""
+    session_grace_s: Number = 60
+    login: bool = False
+    login_shell: str = "/bin/sh"
+    wrapper: str | None = None
+    remote_daemon: str | None = None
+
+
+@dataclass(kw_only=True)
+class TaskConfig(Program, Streams, Methods, Checkpointing, Rules, Confines, Session):
+    """All that a shepherd knows about its task. Times in seconds, sizes in bytes.
+
+    `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for others. `limits`: names of
+    queue_conf(5) RESOURCE LIMITS and of execd_params (`h_descriptors` ...), None is INFINITY; `per_job_limits` names those
+    (as `h_vmem`) that the slots do not multiply. `slots`: on this host.
+    `environment`: complete; `method_environment`: the whole environment of methods that run as another user, but for what is
+    that user's. `variables`: for `$host`, `$job_id` ... in methods. `tmpdir`: made and removed by the shepherd.
+    `notify_s`: None unless the job asked for notification; `queue_notify_s`: the queue's, for the pause between s_rt's
+    warning and the end (RL-3).
+    """
+
+    job_id: int
+    owner: str
+    cwd: str
+    task_id: int = 1
+    attempt: int = 0
+    slave: int = 0
+    job_name: str = ""
+    uid: int | None = None
+    gid: int | None = None
+    groups: list[int] | None = None
+    group_name: str = ""
+    queue: str = ""
+    host: str = ""
+    cell: str = "default"
+    root: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    method_environment: dict[str, str] = field(default_factory=dict)
+    tmpdir: str | None = None
+    limits: dict[str, Number | None] = field(default_factory=dict)
+    per_job_limits: list[str] = field(default_factory=list)
+    slots: int = 1
+    nice: int = 0
+    umask: int = 0o022
+    notify_s: Number | None = None
+    queue_notify_s: Number = 60
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def encode(config: TaskConfig) -> bytes:
+    """The content of the file."""
+    return json.dumps(vars(config)).encode()
+
+
+def decode(data: bytes) -> TaskConfig:
+    """Read and check the content of the file. Raises ConfigError."""
+    try:
+        content = json.loads(data)
+    except ValueError as error:
+        raise ConfigError(f"config is not JSON: {error}") from error
+    return parse(content)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value == value  # no NaN
+
+
+def _are(values: Iterable[object], kind: type) -> bool:
+    return {*map(type, values)} <= {kind}
+
+
+# What each annotation above accepts. The annotations are strings (PEP 563), so this table is keyed by their text.
+_ACCEPTS: dict[str, Callable[[Any], bool]] = {
+    "str": lambda v: isinstance(v, str),
+    "str | None": lambda v: v is None or isinstance(v, str),
+    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "int | None": lambda v: v is None or (isinstance(v, int) and not isinstance(v, bool)),
+    "bool": lambda v: isinstance(v, bool),
+    "Number": _is_number,
+    "Number | None": lambda v: v is None or _is_number(v),
+    "list[str]": lambda v: isinstance(v, list) and _are(v, str),
+    "list[int]": lambda v: isinstance(v, list) and _are(v, int),
+    "list[int] | None": lambda v: v is None or (isinstance(v, list) and _are(v, int)),
+    "dict[str, str]": lambda v: isinstance(v, dict) and _are(v.values(), str),
+    "dict[str, Number | None]": lambda v: isinstance(v, dict) and all(e is None or _is_number(e) for e in v.values()),
+}
+_FIELDS = {f.name: (str(f.type), _ACCEPTS[str(f.type)]) for f in fields(TaskConfig)}
+_REQUIRED = ("job_id", "owner", "cwd", "stdout")
+SESSIONS = ("", "pipes", "pty")
+SHELL_START_MODES = ("posix_compliant", "unix_behavior", "script_from_stdin")
+
+
+def parse(data: object) -> TaskConfig:
+    """Check a decoded `config`. Unknown keys are left alone: other releases may write more. Raises ConfigError."""
+    if not isinstance(data, dict):
+        raise ConfigError("config is not a JSON object")
+    for name in _REQUIRED:
+        if name not in data:
+            raise ConfigError(f'config has no "{name}"')
+    values = {}
+    for name, (kind, accepts) in _FIELDS.items():
+        if name in data:
+            if not accepts(data[name]):
+                raise ConfigError(f'config: "{name}" is not of type {kind}')
+            values[name] = data[name]
+    limits = values.get("limits", {})
+    values["limits"] = {name: None if limit is None else min(limit, LARGEST) for name, limit in limits.items()}
+    config = TaskConfig(**values)
+    if config.shell_start_mode not in SHELL_START_MODES:
+        raise ConfigError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')
+    if config.session not in SESSIONS:
+        raise ConfigError(f'config: unknown session "{config.session}"')
+    if not config.login and (config.command if config.binary else config.script) is None:
+        raise ConfigError(f'config has no "{"command" if config.binary else "script"}"')
+    return config
