@@ -15,7 +15,7 @@ from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import ReservationChanged
-from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
 
 
@@ -38,7 +38,7 @@ def healed(
     granted = _merged(reservation.granted, lost, found)
     texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
     why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in found)}"
-    return ReservationChanged(reservation.id, {"granted": msgspec.to_builtins(granted)}, now, why)
+    return ReservationChanged(reservation.id, ReservationChanges(granted=granted), now, why)
 
 
 def _has_lost_master(reservation: AdvanceReservation, lost: list[Grant]) -> bool:

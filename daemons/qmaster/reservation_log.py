@@ -20,7 +20,7 @@ from gridengine.state.machines.reservation import (
     ReservationRemoved,
     ReservationStarted,
 )
-from gridengine.state.reservations import AdvanceReservation, typed_changes
+from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
 CREATED, START, END = "CREATED", "START TIME REACHED", "END TIME REACHED"
@@ -64,7 +64,7 @@ def _errors_set(event: ReservationErrorsSet, before: AdvanceReservation) -> Entr
 
 
 def _changed(event: ReservationChanged, before: AdvanceReservation) -> Entry:
-    one = replace(before, **typed_changes(event.changes))
+    one = replace(before, **event.changes.given())
     return Entry(CHANGED, one, event.time, event.why or "attributes were changed")
 
 

@@ -51,7 +51,7 @@ def _plain(_event: Any) -> Iterable[str]:
 
 
 def _changed(event: job.JobChanged) -> Iterable[str]:
-    return (" ".join(sorted(event.changes)),)
+    return (" ".join(sorted(event.changes.given())),)
 
 
 def _held(event: job.HoldsChanged) -> Iterable[str]:

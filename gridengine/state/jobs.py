@@ -9,12 +9,13 @@ The script and the environment are not here: they are payload (see `daemons.qmas
 from __future__ import annotations
 
 from enum import IntFlag
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
-from gridengine.gdi.job_request import JobRequest
+from gridengine.gdi.job_request import REQUEST_FIELDS, JobRequest
 from gridengine.ranges import Ranges
+from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
 TaskKey = tuple[int, ...]
@@ -227,6 +228,17 @@ class Job(JobRequest, omit_defaults=True):
     def label(self, task_id: int | None = None) -> str:
         """`12` or, for a task of an array, `12.3`: how messages name it."""
         return f"{self.id}.{task_id}" if self.is_array and task_id is not None else str(self.id)
+
+
+if TYPE_CHECKING:
+
+    class JobChanges(FieldChanges, frozen=True):
+        """What `qalter` changes of a job: what it asks for, and what that is resolved to."""
+
+else:
+    _OF_LISTS = ("predecessors", "predecessors_requested", "array_predecessors", "conditions")
+    _RESOLVED = ("name", "hard", "soft", "ar_time", *_OF_LISTS)
+    JobChanges = field_changes("JobChanges", Job, (*REQUEST_FIELDS, *_RESOLVED))
 
 
 class FinishedJob(Struct, omit_defaults=True):

@@ -6,14 +6,14 @@ its slots is decided in `daemons.qmaster.decide`. Source: qrsub(1), qrstat(1); s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
 
-import msgspec
 from msgspec import Struct, field
 
-from gridengine.gdi.reservation_request import ReservationRequest
+from gridengine.gdi.reservation_request import RESERVATION_FIELDS, ReservationRequest
 from gridengine.state.bookings import Bookings
+from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.jobs import Grant
 
 
@@ -71,6 +71,16 @@ class AdvanceReservation(ReservationRequest, omit_defaults=True):
         return self.started and not self.ending and not (self.hard_errors and self.errors)
 
 
+if TYPE_CHECKING:
+
+    class ReservationChanges(FieldChanges, frozen=True):
+        """What `qralter` or healing changes of a reservation: what it asks for, and what it has."""
+
+else:
+    _RESOLVED = ("start_time", "end_time", "hard", "immediate", "allowed", "denied", "granted", "granted_pe", "resources")
+    ReservationChanges = field_changes("ReservationChanges", AdvanceReservation, (*RESERVATION_FIELDS, *_RESOLVED))
+
+
 class JobReservation(Struct, array_like=True):
     """What a waiting task of a -R y job is to have: found by the last run of the scheduler, gone with the next (SC-7).
 
@@ -84,14 +94,6 @@ class JobReservation(Struct, array_like=True):
     granted: list[Grant]
     pe: str = ""
     resources: dict[str, str] = {}
-
-
-_KINDS = {field.name: field.type for field in msgspec.structs.fields(AdvanceReservation)}
-
-
-def typed_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes of a reservation as an event carries them (plain JSON values) as values of its fields."""
-    return {name: msgspec.convert(value, _KINDS[name]) for name, value in changes.items()}
 
 
 PerJob = Callable[[str], bool]

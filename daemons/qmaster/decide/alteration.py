@@ -28,7 +28,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.field_names import FIELD_NAMES
 from gridengine.gdi.requests import AlterJobs, Caller, Changes
 from gridengine.jsv.parameters import PARAMETER_OF
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import Job, JobChanges
 from gridengine.state.machines.job import JobChanged
 from gridengine.state.state import State
 
@@ -104,7 +104,7 @@ def _alter(
     if "holds" in said:
         change_holds(state, selected, changes.holds, caller, world, mine)
     if whole:
-        decision.events.append(JobChanged(job.id, msgspec.to_builtins(fields, str_keys=True)))
+        decision.events.append(JobChanged(job.id, JobChanges(**fields)))
         if "environment" in said:
             decision.payloads[job.id] = _payload(job, changes, world)
         _say_changes(state, job, fields, changes, said, caller, decision)

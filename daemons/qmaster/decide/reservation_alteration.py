@@ -6,8 +6,6 @@ gets others only before its start. The checks are those of a new one. Source: AR
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from daemons.qmaster.decide.refused import Refused
@@ -26,7 +24,7 @@ from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
 from gridengine.state.bookings import Bookings
 from gridengine.state.machines.reservation import ReservationChanged
-from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
 
 TIMES = frozenset(("start_time", "end_time", "duration"))
@@ -74,15 +72,15 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
 
 def _changes(
     state: State, reservation: AdvanceReservation, wish: Reserve, said: frozenset[str], world: World
-) -> dict[str, Any]:
-    """The new values of the fields that become others. Raises Refused."""
+) -> ReservationChanges:
+    """The fields that become others. Raises Refused."""
     if reservation.ending:
         raise Refused(f"denied: advance_reservation {reservation.id} is no longer available")
     changed = _changed(state, reservation, wish, said, world)
     if not PLACE.isdisjoint(said):
         _place(state, reservation, changed, world)
     before, after = msgspec.structs.asdict(reservation), msgspec.structs.asdict(changed)
-    return {name: msgspec.to_builtins(value) for name, value in after.items() if value != before[name]}
+    return ReservationChanges(**{name: value for name, value in after.items() if value != before[name]})
 
 
 def _place(state: State, reservation: AdvanceReservation, changed: AdvanceReservation, world: World) -> None:

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from gridengine.ranges import Ranges, parse_slot_ranges
-from gridengine.state.hooks import decode_hook
-from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, Tickets
+from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.state import State
@@ -23,11 +22,10 @@ class JobSubmitted(Event, frozen=True, tag=True):
 
 
 class JobChanged(Event, frozen=True, tag=True):
-    """qalter: `changes` maps field names of `Job` to new values as JSON-able values; the version goes up by one, unless
-    they are about its share and priority alone."""
+    """qalter. The version goes up by one, unless the changes are about its share and priority alone."""
 
     job_id: int
-    changes: dict[str, Any]
+    changes: JobChanges
 
 
 class HoldsChanged(Event, frozen=True, tag=True):
@@ -128,11 +126,10 @@ def _job_changed(state: State, event: JobChanged) -> None:
         state.quotas.charge(job, task, -1)
     _forget_dependencies(state, job)
     reservations.forget_job(state, job)
-    fresh = msgspec.convert(event.changes, dict[str, Any])
-    kinds = {field.name: field.type for field in msgspec.structs.fields(Job)}
-    for name, value in fresh.items():
-        setattr(job, name, msgspec.convert(value, kinds[name], dec_hook=decode_hook, str_keys=True))
-    job.version += bool(event.changes.keys() - POLICY_FIELDS)
+    given = event.changes.given()
+    for name, value in given.items():
+        setattr(job, name, value)
+    job.version += bool(given.keys() - POLICY_FIELDS)
     job.error = ""  # what the scheduler could not handle may be mended: it looks again
     index_job(state, job)
     for task in placed:

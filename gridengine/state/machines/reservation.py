@@ -14,7 +14,7 @@ from gridengine.state.bookings import Bookings
 from gridengine.state.instances import remove_instance
 from gridengine.state.jobs import Job
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
-from gridengine.state.reservations import AdvanceReservation, JobReservation, typed_changes
+from gridengine.state.reservations import AdvanceReservation, JobReservation, ReservationChanges
 from gridengine.state.state import State
 
 
@@ -23,10 +23,10 @@ class ReservationGranted(Event, frozen=True, tag=True):
 
 
 class ReservationChanged(Event, frozen=True, tag=True):
-    """`changes` maps field names of `AdvanceReservation` to new values (qralter, healing); `why` is for its log."""
+    """qralter, or healing. `why`: for its log."""
 
     ar_id: int
-    changes: dict[str, Any]
+    changes: ReservationChanges
     time: float
     why: str = ""
 
@@ -144,7 +144,7 @@ def _changed(state: State, event: ReservationChanged) -> None:
     reservation = state.reservations[event.ar_id]
     before = list(reservation.granted)
     state.reserved.take_out(reservation)
-    for name, value in typed_changes(event.changes).items():
+    for name, value in event.changes.given().items():
         setattr(reservation, name, value)
     state.reserved.add(reservation, state.per_job, state.revision)
     for grant in before:

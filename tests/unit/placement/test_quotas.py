@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from gridengine.placement.verify import explain, verify
-from gridengine.state.jobs import Grant
+from gridengine.state.jobs import Grant, JobChanges
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.instance import InstanceFlagsChanged
@@ -296,7 +296,7 @@ def test_a_job_that_changes_its_project_is_counted_there() -> None:
     quota(cluster, "set", "projects {*} to slots=1")
     job = cluster.submit(project="p1")
     cluster.cycle()
-    cluster.apply(JobChanged(job, {"project": "p2"}))
+    cluster.apply(JobChanged(job, JobChanges(project="p2")))
     assert [bucket.consumers[1] for bucket in cluster.state.quotas.used] == ["p2"]
     cluster.end(job)
     assert cluster.state.quotas.used == {}

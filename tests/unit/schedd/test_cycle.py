@@ -10,6 +10,7 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.view import View
 from gridengine.ranges import Ranges
 from gridengine.state.configured.scheduler import SchedulerConfiguration
+from gridengine.state.jobs import JobChanges
 from gridengine.state.machines.job import HoldsChanged, JobChanged
 from gridengine.state.machines.task import TaskRequeued
 from tests.builders import NOW, Cluster, started
@@ -331,7 +332,7 @@ def test_now_jobs_start_whole_or_are_given_up_and_leave_no_trace() -> None:
 def test_a_version_and_attempt_are_in_every_order() -> None:
     cluster = Cluster()
     job = cluster.submit()
-    cluster.apply(JobChanged(job, {"name": "other"}))
+    cluster.apply(JobChanged(job, JobChanges(name="other")))
     start = cluster.cycle().starts[0]
     assert (start.version, start.attempt, start.pe) == (1, 1, "")
 
@@ -341,7 +342,7 @@ def test_changed_requests_make_another_category() -> None:
     cluster = Cluster(1)
     job = cluster.submit(hard={"arch": "nosuch"})
     cluster.cycle()
-    cluster.apply(JobChanged(job, {"hard": {"arch": "lx*"}}))
+    cluster.apply(JobChanged(job, JobChanges(hard={"arch": "lx*"})))
     cluster.cycle()
     assert cluster.runs(job)
 

@@ -19,7 +19,7 @@ from daemons.schedd.priorities import normalised
 from gridengine.gdi.requests import Caller
 from gridengine.orders import JobFault, Orders, StartOrder, decode_orders
 from gridengine.placement.urgency import LARGEST, finite
-from gridengine.state.jobs import Grant, Job, Tickets
+from gridengine.state.jobs import Grant, Job, JobChanges, Tickets
 from gridengine.state.machines.job import JobChanged, JobErrorChanged, PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched
@@ -36,7 +36,7 @@ HUGE = 10**400
 def submitted(cell: Cell, **fields: object) -> Job:
     """A job that no request could have brought, as if a check were missing."""
     number = cell.submit()
-    cell.master.record(Decision(events=[JobChanged(number, dict(fields))]), DAEMON)
+    cell.master.record(Decision(events=[JobChanged(number, JobChanges(**fields))]), DAEMON)
     cell.master.flush()
     return cell.state.jobs[number]  # type: ignore[no-any-return]
 

@@ -1,0 +1,42 @@
+"""What changes of a kept thing: some of its fields, each of the type that it has there, and the others not given.
+
+Owns how such a type is made of the fields of the thing, so that they are listed once. Its JSON has the fields that are given,
+under their names. Called by the modules of the things. Why: docs/adr/0120.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Union, cast
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+
+class FieldChanges(Struct, frozen=True):
+    """Base of these types."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, **given: Any) -> None: ...
+
+    def given(self) -> dict[str, Any]:
+        """The fields that change, with their new values."""
+        found = ((name, getattr(self, name)) for name in self.__struct_fields__)
+        return {name: value for name, value in found if value is not UNSET}
+
+
+def field_changes(name: str, kept: type[Struct], names: Iterable[str]) -> type[FieldChanges]:
+    """The type of changes of these fields of a struct. A field that is not among them is refused when JSON is read."""
+    types = {field.name: field.type for field in msgspec.structs.fields(kept)}
+    fields = [(each, Union[types[each], UnsetType], UNSET) for each in names]  # noqa: UP007 - what is annotated knows no bar
+    made = msgspec.defstruct(
+        name,
+        fields,
+        bases=(FieldChanges,),
+        module=kept.__module__,
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+    return cast("type[FieldChanges]", made)
