@@ -1,0 +1,165 @@
+"""What the scheduler keeps of places: which come first, which are watched, and when they are looked at again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from daemons.schedd.categories import Category
+from gridengine.state.machines.instance import InstanceFlagsChanged
+from tests.builders import NOW, Cluster
+
+
+def place(cluster: Cluster, job: int) -> str:
+    """The instance of the job's master, "" while it waits."""
+    return next(iter(cluster.spread(job)), "")
+
+
+@pytest.mark.statement("SC-5")
+def test_of_equal_places_the_first_by_name_is_taken_however_old_it_is() -> None:
+    cluster = Cluster(1)
+    cluster.queue("b.q")
+    cluster.queue("a10.q")
+    cluster.queue("a9.q")
+    job = cluster.submit()
+    cluster.cycle()
+    assert place(cluster, job) == "a9.q@h1"
+
+
+@pytest.mark.statement("CA-8")
+@pytest.mark.parametrize("name", ["a.q", "z.q"])
+def test_one_queue_with_a_calendar_is_enough_to_keep_jobs_clear_of_its_off_time(name: str) -> None:
+    cluster = Cluster(1)
+    cluster.change("scheduler", "", max_reservation="5")
+    cluster.add("calendar", "shift", week="mon-sun=9-10=off")  # NOW is 08:00
+    cluster.queue(name, calendar="shift")
+    late = cluster.submit(hard={"h_rt": "3700"}, hard_queues=[name])
+    free = cluster.submit(hard={"h_rt": "3700"}, hard_queues=["all.q"])
+    cluster.cycle()
+    assert (place(cluster, late), place(cluster, free)) == ("", "all.q@h1")
+
+
+@pytest.mark.statement("QC-4")
+@pytest.mark.parametrize("name", ["a.q", "z.q"])
+@pytest.mark.parametrize("thresholds", ["lic=1", "np_load_avg=50,lic=1", "lic=1,np_load_avg=50"])
+def test_a_threshold_on_a_consumable_closes_its_queue_within_the_cycle(name: str, thresholds: str) -> None:
+    cluster = Cluster(1)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.values("h1", "lic=3")
+    cluster.queue(name, load_thresholds=thresholds)
+    jobs = [cluster.submit(hard={"lic": "1"}, hard_queues=[name]) for _ in range(3)]
+    cluster.cycle()
+    assert [cluster.runs(job) for job in jobs] == [True, True, False]
+
+
+@pytest.mark.statement("CX-50")
+def test_an_exclusive_host_is_kept_within_the_cycle_that_gives_it_away() -> None:
+    cluster = Cluster(1)
+    cluster.complex("ex BOOL EXCL YES YES 0 0")
+    cluster.values("h1", "ex=TRUE")
+    alone, other = cluster.submit(hard={"ex": "TRUE"}), cluster.submit()
+    cluster.cycle()
+    assert [cluster.runs(job) for job in (alone, other)] == [True, False]
+
+
+@pytest.mark.statement("CX-50")
+def test_an_exclusive_queue_is_kept_within_the_cycle_that_gives_it_away() -> None:
+    cluster = Cluster(1)
+    cluster.complex("ex BOOL EXCL YES YES 0 0")
+    cluster.queue(complex_values="ex=TRUE")
+    alone, other = cluster.submit(hard={"ex": "TRUE"}), cluster.submit()
+    cluster.cycle()
+    assert [cluster.runs(job) for job in (alone, other)] == [True, False]
+
+
+@pytest.mark.statement("CX-64")
+@pytest.mark.parametrize("fields", [{"hard_queues": ["all.q@h*"]}, {"soft": {"arch": "lx*"}}, {}])
+def test_a_job_that_came_when_all_was_full_starts_when_something_ends(fields: dict[str, Any]) -> None:
+    cluster = Cluster(1, slots=1)
+    first = cluster.submit()
+    cluster.cycle()
+    waiting = cluster.submit(**fields)
+    cluster.cycle()
+    cluster.cycle()
+    assert not cluster.runs(waiting)
+    cluster.end(first)
+    cluster.cycle()
+    assert cluster.runs(waiting)
+
+
+@pytest.mark.statement("LS-7", "SC-5")
+def test_a_formula_that_packs_does_so_for_jobs_with_places_of_their_own() -> None:
+    cluster = Cluster(3)
+    for host, slots in zip(cluster.hosts, (4, 3, 4), strict=True):
+        cluster.values(host, f"slots={slots}")
+    cluster.change("scheduler", "", load_formula="slots")
+    first = cluster.submit(hard_queues=["*@h3"])
+    jobs = [cluster.submit(hard_queues=["*@h*"], soft={"arch": "lx*"}) for _ in range(3)]
+    cluster.cycle()
+    assert place(cluster, first) == "all.q@h3"
+    assert {place(cluster, job) for job in jobs} == {"all.q@h2"}
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[Category]:
+    """The category of each look for a place."""
+    found: list[Category] = []
+    look = Category.place
+
+    def counted(category: Category, ledger: Any) -> Any:
+        found.append(category)
+        return look(category, ledger)
+
+    monkeypatch.setattr(Category, "place", counted)
+    return found
+
+
+@pytest.mark.statement("CX-64", "CX-65")
+@pytest.mark.parametrize("reserve", [True, False])
+def test_nobody_looks_again_for_a_place_before_something_could_help(looks: list[Category], reserve: bool) -> None:
+    cluster = Cluster(2, slots=1)
+    cluster.queue("closed.q", slots="2")
+    cluster.apply(InstanceFlagsChanged(["closed.q@h1", "closed.q@h2"], {"disabled": True}))
+    for _ in range(2):
+        cluster.submit(hard={"h_rt": "60"})
+    waiting = cluster.submit(hard={"h_rt": "99"}, reserve=reserve)
+    cluster.cycle()
+    assert len(looks) == 3
+    looks.clear()
+    cluster.cycle()  # the figures of both hosts are taken anew, but they are full
+    cluster.heard("h1", np_load_avg="0.200000")
+    cluster.cycle(NOW + 10)
+    assert looks == []
+    cluster.end(1)
+    cluster.cycle(NOW + 20)
+    assert len(looks) == 1 and cluster.runs(waiting)
+
+
+@pytest.mark.statement("CX-64", "QC-4")
+def test_load_that_falls_below_a_threshold_brings_waiting_jobs_back() -> None:
+    cluster = Cluster(2)
+    cluster.queue(load_thresholds="np_load_avg=1")
+    for host in cluster.hosts:
+        cluster.heard(host, np_load_avg="2.000000")
+    job = cluster.submit()
+    cluster.cycle()
+    cluster.heard("h1", np_load_avg="1.500000")
+    cluster.cycle()
+    assert not cluster.runs(job)
+    cluster.heard("h2", np_load_avg="0.500000")
+    cluster.cycle()
+    assert place(cluster, job) == "all.q@h2"
+
+
+@pytest.mark.statement("CX-64")
+def test_a_load_value_of_the_whole_cluster_brings_waiting_jobs_back() -> None:
+    cluster = Cluster(2)
+    cluster.complex("weather STRING == YES NO NONE 0")
+    cluster.heard("global", weather="rain")
+    job = cluster.submit(hard={"weather": "sun"})
+    cluster.cycle()
+    assert not cluster.runs(job)
+    cluster.heard("global", weather="sun")
+    cluster.cycle()
+    assert cluster.runs(job)
