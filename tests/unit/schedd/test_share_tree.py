@@ -167,3 +167,60 @@ def test_in_the_long_run_usage_follows_the_shares() -> None:
             cluster.end(end[1])
             used[end[2]] += end[3]
     assert used["p1"] / used["p2"] == pytest.approx(3.0, rel=0.1)
+
+
+NESTED = (
+    *((0, "Root", 0, 1, "1,4,7"), (1, "dept", 0, 60, "2,3"), (2, "p1", 1, 3, "5,6"), (3, "p2", 1, 1, "NONE")),
+    *((4, "bob", 0, 20, "8,9,10"), (5, "alice", 0, 2, "NONE"), (6, "default", 0, 1, "NONE"), (7, "default", 0, 20, "NONE")),
+    *((8, "bob", 0, 1, "NONE"), (9, "carl", 0, 1, "NONE"), (10, "p3", 0, 1, "NONE")),
+)
+"""A department with projects, a group that is called like one of its users, and a user who is called like a project."""
+
+
+def text_of(nodes: tuple[tuple[int, str, int, int, str], ...]) -> str:
+    return "\n".join(
+        f"id={number}\nname={name}\ntype={kind}\nshares={shares}\nchildnodes={below}"
+        for number, name, kind, shares, below in nodes
+    )
+
+
+@pytest.mark.statement("PR-6", "PR-14")
+def test_projects_and_users_are_found_however_deep_they_are() -> None:
+    cluster = cell(text_of(NESTED))
+    in_project, by_default = cluster.submit(project="p1"), cluster.submit(project="p1", owner="bob")
+    project = cluster.submit(project="p2", owner="bob")
+    grouped, besides = cluster.submit(owner="bob"), cluster.submit(owner="carl")
+    outside, not_in_tree = cluster.submit(), cluster.submit(project="p3")
+    found = shares(cluster, in_project, by_default, project, grouped, besides, outside, not_in_tree)
+    assert found == [300, 150, 150, 100, 100, 200, 100]
+
+
+@pytest.mark.statement("PR-6")
+def test_nodes_without_any_shares_are_equal() -> None:
+    cluster = cell(USERS.replace("shares=30", "shares=0").replace("shares=10", "shares=0"))
+    alice, bob = cluster.submit(), cluster.submit(owner="bob")
+    assert shares(cluster, alice, bob) == [500, 500]
+
+
+@pytest.mark.statement("PR-6")
+def test_without_a_compensation_factor_those_who_have_used_nothing_get_nearly_all() -> None:
+    cluster = cell(USERS, compensation_factor="0")
+    spend(cluster, "alice", "", 9000)
+    alice, bob = cluster.submit(), cluster.submit(owner="bob")
+    assert shares(cluster, alice, bob) == [0, 1000]
+    spend(cluster, "bob", "", 1000)
+    # alice has 9/10 of the usage and 3/4 of the shares: 0.75 * 0.75/0.9 to 0.25 * 0.25/0.1
+    assert shares(cluster, alice, bob) == [500, 500]
+
+
+@pytest.mark.statement("PR-6")
+def test_usage_counts_at_every_node_in_use_on_the_way_to_its_leaf() -> None:
+    cluster = cell(PROJECTS, compensation_factor="10")
+    spend(cluster, "alice", "p2", 600)
+    spend(cluster, "bob", "p2", 400)
+    spend(cluster, "carl", "p3", 1e9)
+    leaf, own = cluster.submit(project="p1", owner="bob"), cluster.submit(project="p2")
+    # p1 has used nothing: 0.75 * 10; p2 all that counts: 0.25 * 0.25
+    assert shares(cluster, leaf, own) == [991.74, 8.26]
+    spend(cluster, "bob", "p1", 3000)
+    assert shares(cluster, leaf, own) == [750, 250], "3000 to 1000: also what bob has used of p2 is of that project"

@@ -16,7 +16,10 @@ from shepherd.containment import Containment
 from shepherd.processes import Processes
 from shepherd.task_files import Trace
 
-ME = os.getpid()
+
+def me() -> int:
+    """This process, which is not always the one that has loaded the tests."""
+    return os.getpid()
 
 
 class Held(Containment):
@@ -46,7 +49,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         calls.append(("renice", sorted(pids), nice))
         return 2
 
-    tree = {100: ME, 101: 100, 200: ME, 300: ME}
+    tree = {100: me(), 101: 100, 200: me(), 300: me()}
     monkeypatch.setattr(process_tree, "signal_tree", signal_tree)
     monkeypatch.setattr(process_tree, "kill_tree", lambda root, without: calls.append(("kill", root, set(without))))
     monkeypatch.setattr(process_tree, "renice", renice)
@@ -70,7 +73,7 @@ def found(tmp_path: Path) -> Processes:
 @pytest.mark.statement("EX-6")
 def test_a_signal_is_for_the_job_and_not_for_its_methods(found: Processes, done: list[Any], tmp_path: Path) -> None:
     found.signal(signal.SIGUSR1)
-    assert done == [("signal", ME, signal.SIGUSR1, {200})]
+    assert done == [("signal", me(), signal.SIGUSR1, {200})]
     assert "signal 10 to 2 processes" in (tmp_path / "trace").read_text()
 
 
@@ -79,14 +82,14 @@ def test_while_a_method_is_waited_for_it_takes_the_jobs_place(found: Processes, 
     found.not_job, found.awaited = {200, 300}, 200
     found.signal(signal.SIGUSR1)
     found.kill()
-    assert done == [("signal", ME, signal.SIGUSR1, {300}), ("kill", ME, {300})]
+    assert done == [("signal", me(), signal.SIGUSR1, {300}), ("kill", me(), {300})]
     assert isinstance(found.containment, Held) and found.containment.kills == 0, "the cgroup is the job's"
 
 
 @pytest.mark.statement("EX-6")
 def test_a_job_is_killed_with_its_cgroup(found: Processes, done: list[Any]) -> None:
     found.kill()
-    assert done == [("kill", ME, {200})]
+    assert done == [("kill", me(), {200})]
     assert isinstance(found.containment, Held) and found.containment.kills == 1
 
 
@@ -173,7 +176,7 @@ def test_what_a_job_leaves_behind_is_ended_but_not_the_methods_that_are_spared(
     monkeypatch.setattr(found, "reap", lambda: True)
     monkeypatch.setattr(process_tree, "children", lambda _: left.pop(0))
     found.sweep({201})
-    assert done == [("kill", ME, {200})] * 2
+    assert done == [("kill", me(), {200})] * 2
     assert (len(passing), found.containment.kills) == (2, 1)
     assert found.usage.cpu_s == 5.0, "the cgroup knows also of processes that nobody waited for"
 
@@ -198,4 +201,4 @@ def test_processes_that_cannot_be_killed_are_not_waited_for_for_ever(
     found.end_all()
     assert found.not_job == set()
     assert passing == [1.0] * 10, "they are killed again each second"
-    assert done == [("kill", ME, set())] * 10
+    assert done == [("kill", me(), set())] * 10
