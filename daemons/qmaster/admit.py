@@ -10,11 +10,11 @@ from collections import Counter
 from math import isfinite
 
 from gridengine.orders import JobFault, Orders, StartOrder
-from gridengine.placement import quotas
 from gridengine.placement.access import user_sets_of
 from gridengine.placement.charges import charges
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.quotas import bookings_of
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
@@ -111,9 +111,8 @@ class _Room:
 
     def __init__(self, state: State, now: float) -> None:
         self._state = state
-        self._site, self._ledger = Site.of(state), Ledger(state)
-        if state.reservations:
-            self._ledger.timeline = Timeline(state, now)
+        self._site = Site.of(state)
+        self._ledger = Ledger(state, line=Timeline(state, now) if state.reservations else None)
         self._reserved: dict[int, Site] = {}
         self._requests: dict[tuple[int, CategoryKey], Request] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
@@ -131,8 +130,7 @@ class _Room:
         request = self._request(job, site)
         if not grants_fit(site, ledger, request, order.granted, order.pe):
             return False
-        ledger.charge(order.granted, request.charged, order.pe)
-        ledger.charge_quotas(quotas.uses(site, request, order.granted, order.pe), 1)
+        ledger.charge(bookings_of(site, request, order.granted, order.pe))
         return True
 
     def _request(self, job: Job, site: Site) -> Request:

@@ -14,6 +14,7 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.order import natural_order
 from gridengine.placement.site import Level, Site
+from gridengine.state.bookings import Holder, holders_at
 from gridengine.state.queues import InstanceConfig
 
 Rank = tuple[float, float, float, int]
@@ -25,10 +26,10 @@ class HostFigures:
     watched: a load threshold or the load formula is on a consumable, so that a grant may change load and places.
     """
 
-    __slots__ = ("name", "load", "used", "places", "level", "limited", "watched")
+    __slots__ = ("name", "holder", "load", "used", "places", "level", "limited", "watched")
 
-    def __init__(self, name: str, level: Level, watched: bool) -> None:
-        self.name = name
+    def __init__(self, holder: Holder, level: Level, watched: bool) -> None:
+        self.name, self.holder = holder.name, holder
         self.load = 0.0
         self.used = 0
         self.places: list[Place] = []
@@ -40,10 +41,10 @@ class HostFigures:
 class Place:
     """A queue instance on the board. `limited`: it has consumables besides its slots. `index`: order of names."""
 
-    __slots__ = ("name", "host", "config", "level", "limited", "index", "seq_no", "free", "open")
+    __slots__ = ("name", "holder", "host", "config", "level", "limited", "index", "seq_no", "free", "open")
 
-    def __init__(self, name: str, host: HostFigures, config: InstanceConfig, level: Level, index: int) -> None:
-        self.name = name
+    def __init__(self, holder: Holder, host: HostFigures, config: InstanceConfig, level: Level, index: int) -> None:
+        self.name, self.holder = holder.name, holder
         self.host = host
         self.config = config
         self.level = level
@@ -95,23 +96,22 @@ class Board:
             config = state.configs.get(name)
             if config is None:
                 continue
-            instance = state.instances[name]
-            host = self.hosts.get(instance.host)
+            queue = state.instances[name].queue
+            of_place, of_host, _ = holders_at(name)
+            host = self.hosts.get(of_host.name)
             if host is None:
-                host = self.hosts[instance.host] = HostFigures(
-                    instance.host, site.host(instance.host), self.formula.on_consumables
-                )
-            level = site.queue(instance.queue, config)
-            place = self.places[name] = Place(name, host, config, level, index)
+                host = self.hosts[of_host.name] = HostFigures(of_host, site.level(of_host), self.formula.on_consumables)
+            level = site.level(of_place)
+            place = self.places[name] = Place(of_place, host, config, level, index)
             host.places.append(place)
             self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"
             if config.suspend_thresholds:
                 self.thresholds.append(name)
             thresholds = (site.entry(threshold) for threshold in config.load_thresholds)
             host.watched = host.watched or any(entry is not None and entry.is_consumable for entry in thresholds)
-            key = (instance.queue, id(level))
+            key = (queue, id(level))
             if key not in groups:
-                groups[key] = Group(instance.queue, config, level, [])
+                groups[key] = Group(queue, config, level, [])
                 self.groups.append(groups[key])
             groups[key].add(place)
 
@@ -127,10 +127,10 @@ class Board:
             host = self.hosts.get(name)
             if host is None:
                 continue
-            host.used = int(ledger.of_host(name, "slots"))
+            host.used = int(ledger.of(host.holder, "slots"))
             self.refresh_load(host, ledger)
             for place in host.places:
-                place.free = place.config.slots - int(ledger.of_instance(place.name, "slots"))
+                place.free = place.config.slots - int(ledger.of(place.holder, "slots"))
                 if place.open and place.free > 0:
                     free.append(place)
         return free

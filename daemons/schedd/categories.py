@@ -19,8 +19,7 @@ from gridengine.placement.match import (
     is_reported,
     load_refusal,
     queue_refusal,
-    room_of_host,
-    room_of_instance,
+    room,
     soft_violations,
     unknown_resources,
 )
@@ -29,7 +28,7 @@ from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.urgency import resource_urgency
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant, Job
 from gridengine.units import INFINITY
 
@@ -57,7 +56,8 @@ class Category:
         self.reserves = (
             board.site.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
         )
-        self._cluster_limited = bool(site.cluster.consumables or site.cluster.exclusives)
+        cluster = site.level(CLUSTER)
+        self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
         self._claim = claim_of(site, self.request)
         self._kept_by_quotas: list[Place] = []
         self._missing: dict[tuple[int, int], list[Demand]] = {}
@@ -67,7 +67,7 @@ class Category:
     def _find_pool(self, pools: dict[PoolKey, Pool]) -> Pool:
         """A pool that other categories with the same places have already, or a new one."""
         request, board = self.request, self.board
-        key = self._suiting_kinds() if host_refusal(self.site, request, GLOBAL) is None else ()
+        key = self._suiting_kinds() if host_refusal(self.site, request, CLUSTER) is None else ()
         common = pools.get(key)
         if common is None:
             groups = [(board.groups[number], kinds) for number, kinds in key]
@@ -84,7 +84,7 @@ class Category:
         """One look at each queue and at each kind of hosts in it."""
         key: list[tuple[int, tuple[int, ...]]] = []
         for number, group in enumerate(self.board.groups):
-            if queue_refusal(self.site, self.request, group.queue, group.config) is None:
+            if queue_refusal(self.request, group.queue, group.config, group.level) is None:
                 kinds = tuple(kind for kind in range(len(group.kinds)) if self._host_kind_suits(group, kind))
                 if kinds:
                     key.append((number, kinds))
@@ -92,10 +92,9 @@ class Category:
 
     def _host_kind_suits(self, group: Group, kind: int) -> bool:
         level, places = group.kinds[kind]
-        host = places[0].host.name
-        if host_refusal(self.site, self.request, host) is not None:
+        if host_refusal(self.site, self.request, places[0].host.holder) is not None:
             return False
-        missing = unknown_resources(self.site, self.request.hard, host, group.level)
+        missing = unknown_resources(self.site, self.request.hard, level, group.level)
         if missing:
             self._missing[id(group.level), id(level)] = missing
         return True
@@ -128,7 +127,7 @@ class Category:
         """Grants for one more task of the category and its PE; no grants: it is stuck."""
         granted: list[Grant] = []
         pe = ""
-        if not self.request.hard or load_refusal(self.site, ledger, self.request, GLOBAL) is None:
+        if not self.request.hard or load_refusal(self.site, ledger, self.request, CLUSTER) is None:
             if self.request.parallel:
                 granted, pe = self._place_parallel(ledger)
             else:
@@ -138,7 +137,7 @@ class Category:
         return granted, pe
 
     def _place_serial(self, ledger: Ledger) -> list[Grant]:
-        if self._cluster_limited and not room_of_host(self.site, ledger, self.request, GLOBAL)[0]:
+        if self._cluster_limited and not room(self.site, ledger, self.request, CLUSTER)[0]:
             return []
         claim = self._claim
         if claim is not None and not claim.room(ledger, self.request, claim.everywhere):
@@ -161,13 +160,10 @@ class Category:
         request, site = self.request, self.site
         if not self._suits_now(place, ledger):
             return False
-        reserved = ledger.timeline is not None and ledger.timeline.touches(place.host.name)
-        if (place.host.limited or reserved) and not room_of_host(site, ledger, request, place.host.name)[0]:
+        reserved = ledger.line is not None and ledger.line.keeps(place.host.holder)
+        if (place.host.limited or reserved) and not room(site, ledger, request, place.host.holder)[0]:
             return False
-        if not (place.limited or reserved):
-            return True
-        instance = site.state.instances[place.name]
-        return room_of_instance(site, ledger, request, instance, place.config)[0] > 0
+        return not (place.limited or reserved) or room(site, ledger, request, place.holder)[0] > 0
 
     def _suits_now(self, place: Place, ledger: Ledger) -> bool:
         """Load, and the calendar if the scheduler looks ahead: the job must have ended before the next off time (CA-8)."""
@@ -180,11 +176,11 @@ class Category:
         """Whether the load values that a job asks for are there and suit."""
         if not self.request.hard:
             return True
-        host = place.host.name
-        if load_refusal(self.site, ledger, self.request, host):
+        host = place.host
+        if load_refusal(self.site, ledger, self.request, host.holder):
             return False
-        for demand in self._missing.get((id(place.level), id(place.host.level)), ()):
-            if not is_reported(ledger, host, demand):
+        for demand in self._missing.get((id(place.level), id(host.level)), ()):
+            if not is_reported(ledger, host.name, demand):
                 return False
         return True
 

@@ -20,7 +20,6 @@ from gridengine.orders import JobFault, Orders
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks
-from gridengine.placement.plan import Plan
 from gridengine.placement.reserved import reservation_waits
 from gridengine.placement.timeline import Timeline
 from gridengine.state.jobs import NO_TICKETS, Job
@@ -41,15 +40,18 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     the same orders."""
     orders = Orders(view.state.revision)
     view.begin()
-    ledger = Ledger(view.state, adjustments=view.board.adjustments)
-    if ledger.adjustments:
-        ledger.corrections = load_corrections(view, now)
+    adjustments = view.board.adjustments
+    ledger = Ledger(view.state, adjustments=adjustments, corrections=load_corrections(view, now) if adjustments else None)
     view.refresh(ledger)
     scheduler = view.state.scheduler
     _look_at_calendars(view, now, zone)
     pending = _collect(view, orders, now)
     wanted = scheduler.max_reservation > 0 and any(entry[4].reserves for entry in pending)
-    look_ahead = _look_ahead(view, ledger, wanted, now, zone)
+    look_ahead = None
+    if wanted or view.state.reservations:
+        line = Timeline(view.state, now)
+        ledger = ledger.looking_ahead(line, told=wanted)
+        look_ahead = LookAhead(view, ledger, line, zone) if wanted else None
     dispatch = Dispatch(view, ledger, orders, now, look_ahead)
     for _, _, _, job, category in pending:
         try:
@@ -77,17 +79,6 @@ def _look_at_calendars(view: View, now: float, zone: tzinfo) -> None:
     scheduler = view.state.scheduler
     if scheduler.max_reservation > 0 and view.board.has_calendars:
         view.board.windows = CalendarWindows(view.state, now, zone, scheduler.duration_offset_s)
-
-
-def _look_ahead(view: View, ledger: Ledger, wanted: bool, now: float, zone: tzinfo) -> LookAhead | None:
-    """The reservations of the cycle if any job may get one; the ledger then sees what is to come, as with ARs alone."""
-    if not wanted:
-        if view.state.reservations:
-            ledger.timeline = Timeline(view.state, now)
-        return None
-    plan = Plan(view.state, now)
-    ledger.timeline = plan
-    return LookAhead(view, ledger, plan, view.state.scheduler.max_reservation, zone)
 
 
 def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float, int, Job, AnyCategory]]:

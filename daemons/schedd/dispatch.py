@@ -13,15 +13,15 @@ from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
 from gridengine.orders import Orders, StartOrder
-from gridengine.placement import quotas
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, running_tasks, task_limit
+from gridengine.placement.quotas import bookings_of
 from gridengine.state.jobs import Grant, Job, Task
 
 
 class Dispatch:
     """One cycle's grants. `orders` collects the starts; the ledger and the board know what is given away, and so does
-    the plan of `look_ahead`, which is there in cycles that may reserve."""
+    the time line of `look_ahead`, which is there in cycles that may reserve."""
 
     def __init__(
         self, view: View, ledger: Ledger, orders: Orders, now: float, look_ahead: LookAhead | None = None
@@ -86,14 +86,14 @@ class Dispatch:
     def _book(self, job: Job, category: AnyCategory, granted: list[Grant], pe: str, sign: int) -> None:
         board, ledger = self.view.board, self.ledger
         self.running[job.owner] += sign
+        bookings = bookings_of(category.site, category.request, granted, pe)
         if job.ar:
-            ledger.within(job.ar).charge(granted, category.request.charged, pe, sign)
+            ledger.within(job.ar).charge(bookings, sign)
             return
-        ledger.charge(granted, category.request.charged, pe, sign)
-        under = list(quotas.uses(self.view.site, category.request, granted, pe))
-        ledger.charge_quotas(under, sign)
+        ledger.charge(bookings, sign)
         if self.look_ahead is not None:
-            self.look_ahead.plan.start(granted, category.request.charged, pe, category.request.duration, under, sign)
+            line = self.look_ahead.line
+            line.add(line.now, line.now + line.run_for(category.request.duration), bookings, sign)
         for grant in granted:
             place = board.places[grant.instance]
             place.free -= sign * grant.slots

@@ -1,8 +1,8 @@
 """Look-ahead: the earliest time and places at which a job that cannot start now will be able to.
 
 Owns which tasks get a reservation in a cycle, and when. Candidates are places that are open, or closed by nothing but their
-calendar; use is that of the plan; load values are taken as they are. Called by dispatch. Source: sge_sched_conf(5)
-max_reservation, default_duration; SC-7, SC-9, AR-52.
+calendar; use is that of the time line, to which the cycle adds what it starts and reserves; load values are taken as they
+are. Called by dispatch. Source: sge_sched_conf(5) max_reservation, default_duration; SC-7, SC-9, AR-52.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from msgspec.structs import replace
 from daemons.schedd.board import Place
 from daemons.schedd.categories import Category
 from daemons.schedd.view import View
-from gridengine.placement import quotas
 from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import load_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
-from gridengine.placement.plan import Plan
+from gridengine.placement.quotas import bookings_of
 from gridengine.placement.search import moments
 from gridengine.placement.spread import Candidates, place_parallel
-from gridengine.placement.window import WindowLedger
-from gridengine.state.bookings import GLOBAL
+from gridengine.placement.timeline import Timeline
+from gridengine.placement.use import Window
+from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant
 from gridengine.state.reservations import JobReservation
 from gridengine.state.state import State
@@ -58,40 +58,41 @@ class Reservation(NamedTuple):
 
 
 class LookAhead:
-    """The reservations of one cycle: `made`, at most `most`."""
+    """The reservations of one cycle: `made`, at most `most`. `line`: that of the ledger, with what the cycle starts."""
 
-    def __init__(self, view: View, ledger: Ledger, plan: Plan, most: int, zone: tzinfo) -> None:
-        self.view, self.ledger, self.plan, self.most, self.zone = view, ledger, plan, most, zone
-        self.windows = view.board.windows or CalendarWindows(view.state, plan.now, zone, plan.offset)
+    def __init__(self, view: View, ledger: Ledger, line: Timeline, zone: tzinfo) -> None:
+        self.view, self.ledger, self.line, self.zone = view, ledger, line, zone
+        self.most = view.state.scheduler.max_reservation
+        self.windows = view.board.windows or CalendarWindows(view.state, line.now, zone, line.offset)
         self.made: list[Reservation] = []
         self._not_before: dict[int, float] = {}
 
     def reserve(self, job_id: int, task_id: int, category: Category) -> bool:
-        """Whether a task gets a reservation; the plan holds it then."""
+        """Whether a task gets a reservation; the time line has it then."""
         if not category.reserves or len(self.made) >= self.most:
             return False
-        # within a cycle a plan only ever fills up: no earlier start for another one of the same
-        first = self._not_before.get(id(category), self.plan.now)
+        # within a cycle a time line only ever fills up: no earlier start for another one of the same
+        first = self._not_before.get(id(category), self.line.now)
         found = self._earliest(category, first)
-        self._not_before[id(category)] = found.start if found else self.plan.now + FARTHEST_S
+        self._not_before[id(category)] = found.start if found else self.line.now + FARTHEST_S
         if found is None:
             return False
         request = category.request
-        under = list(quotas.uses(self.view.site, request, found.granted, found.pe))
-        self.plan.reserve(f"job {job_id}", found.granted, request.charged, found.pe, found.start, request.duration, under)
+        bookings = bookings_of(self.view.site, request, found.granted, found.pe)
+        self.line.keep(f"job {job_id}", found.start, found.start + self.line.run_for(request.duration), bookings)
         self.made.append(Reservation(job_id, task_id, found, category))
         return True
 
     def _earliest(self, category: Category, first: float) -> Fit | None:
         """One by one, then by halves: in the long run what is in use only ends, but for what is reserved."""
         request, ledger = category.request, self.ledger
-        latest = self.plan.now + FARTHEST_S
-        if first >= latest or (request.hard and load_refusal(self.view.site, ledger, request, GLOBAL) is not None):
+        latest = self.line.now + FARTHEST_S
+        if first >= latest or (request.hard and load_refusal(self.view.site, ledger, request, CLUSTER) is not None):
             return None
         board = self.view.board
         places = [place for place in category.pool.places.values() if self._may_open(place)]
         places = sorted((place for place in places if category.load_suits(place, ledger)), key=board.rank)
-        starts = [start for start in moments(self.plan, self.zone, first, latest) if start > self.plan.now]
+        starts = [start for start in moments(self.line, self.zone, first, latest) if start > self.line.now]
         for start in starts[:EACH]:
             if found := self._fit(category, places, start):
                 return found
@@ -119,7 +120,8 @@ class LookAhead:
     def _fit(self, category: Category, places: list[Place], start: float) -> Fit | None:
         """Grants from `start` on for as long as the job may run, and the PE; None if it cannot be."""
         request, site = category.request, self.view.site
-        window = WindowLedger(self.plan, start, start + self.plan.run_for(request.duration))
+        end = start + self.line.run_for(request.duration)
+        window = Ledger(site.state, empty=True, now=Window(self.line, start, end))
         suiting = [p.name for p in places if self.windows.leave_alone(p.config, request.duration, start)]
         if request.parallel:
             granted, pe = place_parallel(site, window, request, Candidates.of(suiting))

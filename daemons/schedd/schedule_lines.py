@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator
 from daemons.schedd.look_ahead import Reservation
 from daemons.schedd.view import View
 from gridengine.orders import StartOrder
-from gridengine.placement.plan import Charged, uses
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import Amounts, Bookings, Holder, Kind, bookings_of
 from gridengine.state.jobs import Grant
 from gridengine.units import INFINITY
 
 INTERVAL = "::::::::"
+_LETTERS: dict[Kind, str] = {"pe": "P", "cluster": "G", "host": "H", "instance": "Q"}
 END_OF_TIME = 0xFFFFFFFF
 
 
@@ -31,7 +31,7 @@ def schedule_lines(view: View, now: float, starts: Iterable[StartOrder], reserva
         for task in job.tasks.values():
             if task.granted:
                 stopped = task.suspended or task.threshold_suspended or task.subordinated
-                charged: Charged = {name: (float(amount), state.per_job(name)) for name, amount in task.resources.items()}
+                charged = state.amounts(task.resources)
                 head = _head(job.id, task.id, "SUSPENDED" if stopped else "RUNNING", task.start_time, line.end_of(job, task))
                 found += _lines(view.site, head, task.granted, charged, task.pe)
     for order in starts:
@@ -51,27 +51,18 @@ def _head(job_id: int, task_id: int, word: str, start: float, end: float) -> str
     return f"{job_id}:{task_id}:{word}:{int(start)}:{over - int(start)}"
 
 
-def _lines(site: Site, head: str, granted: list[Grant], charged: Charged, pe: str) -> Iterator[str]:
-    """The PE first, then from the cluster down to the queues."""
-    amounts = list(uses(site.state, granted, charged, pe))
-    for letter in "PGHQ":
-        for where, name, amount in amounts:
-            if _letter(where) == letter and (letter == "P" or _consumed(site, where, name)):
-                yield f"{head}:{letter}:{where.partition(' ')[2] or where}:{name}:{amount:f}"
+def _lines(site: Site, head: str, granted: list[Grant], charged: Amounts, pe: str) -> Iterator[str]:
+    """The PE first, then from the cluster down to the queues; only what is a consumable there."""
+    taken = Bookings()
+    taken.book(bookings_of(granted, charged, pe))
+    for kind, letter in _LETTERS.items():
+        for holder, name, amount in taken.entries():
+            if holder.kind == kind and _consumed(site, holder, name):
+                yield f"{head}:{letter}:{holder.name}:{name}:{amount:f}"
 
 
-def _letter(where: str) -> str:
-    if where == GLOBAL:
-        return "G"
-    if "@" in where:
-        return "Q"
-    return "P" if " " in where else "H"
-
-
-def _consumed(site: Site, where: str, name: str) -> bool:
-    """Whether the object has a capacity of the consumable."""
-    queue, at, _ = where.partition("@")
-    if at:
-        config = site.state.configs.get(where)
-        return config is not None and name in site.queue(queue, config).fixed
-    return name in site.host(where).fixed
+def _consumed(site: Site, holder: Holder, name: str) -> bool:
+    """Whether the holder has a capacity of the consumable; a PE always has one, of slots."""
+    if holder.kind == "instance" and holder.name not in site.state.configs:
+        return False
+    return holder.kind == "pe" or name in site.level(holder).fixed

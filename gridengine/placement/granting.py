@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from gridengine.placement.access import user_sets_of, users_allowed
+from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import (
     host_refusal,
     instance_refusal,
@@ -24,12 +25,12 @@ from gridengine.placement.match import (
 from gridengine.placement.order import natural_order
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
-from gridengine.placement.site import Site
+from gridengine.placement.site import Level, Site
 from gridengine.placement.spread import Candidates, grants_fit, place_parallel
 from gridengine.placement.timeline import Timeline
-from gridengine.placement.window import WindowLedger
+from gridengine.placement.use import Window
 from gridengine.ranges import parse_slot_ranges
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import CLUSTER, Holder, holders_at
 from gridengine.state.jobs import Grant, Job
 from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.reservations import AdvanceReservation
@@ -114,9 +115,9 @@ class Granting:
         self.sets = sets if sets is not None else sets_of_users(site.state, users_of(site.state, reservation))
         self.without: frozenset[str] = frozenset()
         self.reasons: dict[Reason, None] = {}
-        self._queues: dict[tuple[str, int], Reason | None] = {}
+        self._queues: dict[int, Reason | None] = {}
         self._open_hosts: set[int] = set()
-        self._calendars: dict[str, str] = {}
+        self._closed: dict[int, str] = {}
         self.request = request or reservation_request(site, reservation)
         self.window(reservation.start_time, reservation.end_time)
         self.request = self._usable(self.request)
@@ -125,9 +126,10 @@ class Granting:
     def window(self, start: float, end: float) -> None:
         """Ask for another window; what is known of configurations stays."""
         self.start, self.end = start, end
-        self.ledger = WindowLedger(self.timeline, start, end)
-        self._cluster_load = load_refusal(self.site, self.ledger, self.request, GLOBAL)
-        self._calendars.clear()
+        # nobody knows the load of a time to come: `empty` leaves the values alone that never change (AR-35)
+        self.ledger = Ledger(self.state, empty=True, now=Window(self.timeline, start, end))
+        self._cluster_load = load_refusal(self.site, self.ledger, self.request, CLUSTER)
+        self._closed.clear()
         self.reasons.clear()
 
     def place(self) -> tuple[list[Grant], str]:
@@ -157,7 +159,7 @@ class Granting:
             instance = self.state.instances.get(grant.instance)
             if instance is None or self.refusal(grant.instance, instance) is not None:
                 return False
-        return self._host(GLOBAL) is None and grants_fit(self.site, self.ledger, request, granted, pe)
+        return self._host(CLUSTER) is None and grants_fit(self.site, self.ledger, request, granted, pe)
 
     def _usable(self, request: Request) -> Request:
         """A request for the PEs that all users may use, asked with lists that open them."""
@@ -175,7 +177,7 @@ class Granting:
     def _suiting(self) -> list[str]:
         """The instances that suit, whatever holds them in the window."""
         suiting = []
-        general = self._host(GLOBAL)
+        general = self._host(CLUSTER)
         for name, instance in self.state.instances.items():
             if name in self.without:
                 continue
@@ -193,22 +195,23 @@ class Granting:
             return Reason("orphaned", name)
         if name in self.state.ambiguous:
             return Reason("ambiguous", name)
-        reason = self._queue(instance, config) or self._host(instance.host)
-        request = self.request
+        place, host, _ = holders_at(name)
+        queue, request = self.site.level(place), self.request
+        reason = self._queue(instance.queue, config, queue) or self._host(host)
         if reason is None and (request.hosts or request.hard_queues is not None):
             reason = instance_refusal(self.site, request, instance, config)
         if reason is None and request.hard:
-            reason = self._loads(instance, config)
-        return reason or self._calendar(name, config)
+            reason = self._loads(name, host, queue)
+        return reason or self._calendar(name, config, queue)
 
-    def _queue(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
-        key = (instance.queue, id(self.site.queue(instance.queue, config)))
+    def _queue(self, queue: str, config: InstanceConfig, level: Level) -> Reason | None:
+        key = id(level)  # instances of a queue that are configured alike share it
         if key not in self._queues:
-            self._queues[key] = self._for_all(lambda request: queue_refusal(self.site, request, instance.queue, config))
+            self._queues[key] = self._for_all(lambda request: queue_refusal(request, queue, config, level))
         return self._queues[key]
 
-    def _host(self, host: str) -> Reason | None:
-        key = id(self.site.host(host))  # hosts that are configured alike share it
+    def _host(self, host: Holder) -> Reason | None:
+        key = id(self.site.level(host))  # hosts that are configured alike share it
         if key in self._open_hosts:
             return None
         reason = self._for_all(lambda request: host_refusal(self.site, request, host))
@@ -220,34 +223,33 @@ class Granting:
         """The first refusal that one of the users gets (AR-36)."""
         return next((reason for request in self._requests if (reason := refusal(request)) is not None), None)
 
-    def _loads(self, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
+    def _loads(self, name: str, host: Holder, queue: Level) -> Reason | None:
         site, ledger, request = self.site, self.ledger, self.request
-        reason = self._cluster_load or load_refusal(site, ledger, request, instance.host)
+        reason = self._cluster_load or load_refusal(site, ledger, request, host)
         if reason is not None:
             return reason
-        for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
-            if not is_reported(ledger, instance.host, demand):
-                return Reason("unknown", instance.name, resource=demand.name, asked=request.text)
+        for demand in unknown_resources(site, request.hard, site.level(host), queue):
+            if not is_reported(ledger, host.name, demand):
+                return Reason("unknown", name, resource=demand.name, asked=request.text)
         return None
 
-    def _calendar(self, name: str, config: InstanceConfig) -> Reason | None:
+    def _calendar(self, name: str, config: InstanceConfig, level: Level) -> Reason | None:
         """AR-37."""
-        calendar = config.text.get("calendar", "NONE")
-        if calendar.upper() == "NONE":
-            return None
-        if calendar not in self._calendars:
-            self._calendars[calendar] = closed_within(self.state, calendar, self.start, self.end, self.zone)
-        closed = self._calendars[calendar]
+        closed = self._closed.get(id(level))
+        if closed is None:
+            calendar = config.text.get("calendar", "NONE")
+            closed = closed_within(self.state, calendar, self.start, self.end, self.zone)
+            self._closed[id(level)] = closed
         return Reason("calendar", name, other="disabled" if closed == OFF else "suspended") if closed else None
 
     def _rank(self, name: str) -> tuple[int, float, tuple[str | int, ...]]:
         """By sequence number, then where least is used or reserved in the window, then by name."""
-        state, host = self.state, name.partition("@")[2]
-        used = state.bookings.hosts[host].get("slots", 0.0) if host in state.bookings.hosts else 0.0
-        for number in state.reserved.of_host.get(host, ()):
+        state, host = self.state, holders_at(name)[1]
+        used = state.bookings.of(host, "slots")
+        for number, (_, _, slots) in state.reserved.slots(host).items():
             begin, end = self.timeline.window(state.reservations[number])
             if begin < self.end and end > self.start:
-                used += state.reserved.held[number].hosts[host].get("slots", 0.0)
+                used += slots
         return state.configs[name].seq_no, used, natural_order(name)
 
 

@@ -1,7 +1,8 @@
 """The ledger: what is in use and what hosts report, as one decision sees it.
 
-Owns the sum of the state's bookings and of what the decision itself has given away so far. Must not change the
-state. Made by the scheduler for each cycle (it writes its grants here), by the qmaster for each question.
+Owns load values, what the decision has given away so far, and of which ways to count (`gridengine.placement.use`) its use is put
+together. Must not change the state. Made by the scheduler for each cycle (it books its grants here), by the qmaster for each
+question.
 """
 
 from __future__ import annotations
@@ -11,119 +12,72 @@ from copy import copy
 
 from gridengine.load_values import STATIC_LOAD
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.use import Kept, Now, Own, Use
 from gridengine.placement.values import Value, reported_value, whole
-from gridengine.state.bookings import GLOBAL, Bookings
+from gridengine.state.bookings import Booking, Bookings
 from gridengine.state.configured.objects import ComplexEntry
-from gridengine.state.jobs import Grant
-from gridengine.state.quotas import Bucket, QuotaUse
 from gridengine.state.state import State
 
-_NOTHING: dict[str, float] = {}
+_NOTHING = Bookings()
 
 
 class Ledger:
     """Use and load of one decision.
 
-    empty: as if nothing ran and no load were known but the static one (`-w e|v`). `corrections`: host -> number of
-    recently started jobs, each decayed to 0..1, that `adjustments` (load name -> amount) are added for (LS-6).
-    `timeline`: what advance reservations hold from now on, None if that does not matter. `within(id)`: the ledger of what
-    is in use inside a reservation.
+    empty: as if nothing ran and no load were known but the static one (`-w e|v`). `adjustments`: load name -> amount that is
+    added for each job of `corrections`: host -> number of recently started jobs, each decayed to 0..1 (LS-6). `now`: how use
+    is counted, if it is not what the state has booked. `line`: what reservations hold from now on, None if that does not
+    matter. `of(holder, name)`, `ahead(holder, name, duration)`: as in `Use`.
     """
 
-    __slots__ = ("state", "empty", "bookings", "own", "corrections", "adjustments", "timeline", "_within", "own_quotas")
+    __slots__ = ("state", "empty", "own", "line", "adjustments", "corrections", "of", "ahead", "_now", "_within")
 
-    def __init__(self, state: State, empty: bool = False, adjustments: dict[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        state: State,
+        empty: bool = False,
+        adjustments: dict[str, float] | None = None,
+        corrections: dict[str, float] | None = None,
+        now: Use | None = None,
+        line: Timeline | None = None,
+    ) -> None:
         self.state = state
         self.empty = empty
-        self.bookings = Bookings() if empty else state.bookings
         self.own = Bookings()
         self.adjustments = adjustments or {}
-        self.corrections: dict[str, float] = {}
-        self.timeline: Timeline | None = None
+        self.corrections = corrections if corrections is not None else {}
+        self._now = now or (Now(_NOTHING, _NOTHING) if empty else Now(state.bookings, state.quotas.used))
         self._within: dict[int, Ledger] = {}
-        self.own_quotas: dict[Bucket, dict[str, float]] = {}
+        self._count(line, told=False)
+
+    def _count(self, line: Timeline | None, told: bool) -> None:
+        self.line = line
+        now = self._now
+        use: Use
+        if line is None:
+            use = Own(now, self.own)
+        else:
+            use = Kept(Own(now, self.own), line) if told else Own(Kept(now, line), self.own)
+        self.of, self.ahead = use.of, use.ahead
+
+    def looking_ahead(self, line: Timeline | None, told: bool = False) -> Ledger:
+        """The same decision with what a time line keeps for later; None for nothing. `told`: the line has what this decision
+        gives away, too."""
+        made = copy(self)
+        made._count(line, told)
+        return made
 
     def within(self, ar_id: int) -> Ledger:
         """The ledger of an advance reservation: what its own jobs use of it; loads are those of the cluster (AR-92)."""
         found = self._within.get(ar_id)
         if found is None:
-            found = self._within[ar_id] = Ledger(self.state, self.empty)
-            if not self.empty:
-                found.bookings = self.state.reserved.used[ar_id]
+            now = None if self.empty else Now(self.state.reserved.used[ar_id], _NOTHING)
+            found = self._within[ar_id] = Ledger(self.state, self.empty, now=now)
         return found
 
-    def ahead(self, where: str, name: str, duration: float) -> float:
-        """What advance reservations need, beyond what is in use now, of a consumable of an instance, a host or the
-        cluster while a job of this duration (s) would run (AR-41, AR-42)."""
-        if self.timeline is None:
-            return 0.0
-        if "@" in where:
-            used = self.bookings.instances.get(where, _NOTHING)
-        else:
-            used = self.bookings.cluster if where == GLOBAL else self.bookings.hosts.get(where, _NOTHING)
-        return self.timeline.ahead(where, name, duration, used.get(name, 0.0))
-
-    def pe_ahead(self, pe: str, duration: float) -> int:
-        """The same for the slots of a parallel environment (AR-47)."""
-        if self.timeline is None:
-            return 0
-        return int(self.timeline.pe_ahead(pe, duration, self.bookings.pes.get(pe, 0)))
-
-    def charge(
-        self, granted: list[Grant], resources: dict[str, tuple[float, bool]], pe: str = "", sign: int = 1
-    ) -> None:
-        """Note what this decision gives away (`sign` 1) or takes back (-1).
-
-        resources: name -> (amount, booked once a job), slots not among them.
-        """
-        if pe:
-            self.own.pes[pe] = self.own.pes.get(pe, 0) + sign * sum(grant.slots for grant in granted)
-        for position, grant in enumerate(granted):
-            sums = (self.own.instances[grant.instance], self.own.hosts[grant.host], self.own.cluster)
-            for total in sums:
-                total["slots"] = total.get("slots", 0) + sign * grant.slots
-                for name, (amount, once) in resources.items():
-                    if not (once and position):
-                        total[name] = total.get(name, 0) + sign * amount * (1 if once else grant.slots)
-
-    def without_future(self) -> Ledger:
-        """The same, but for what is kept for later."""
-        found = copy(self)
-        found.timeline = None
-        return found
-
-    def quota_ahead(self, bucket: Bucket, name: str, duration: float) -> float:
-        """As `ahead`, of a rule of a resource quota set."""
-        if self.timeline is None:
-            return 0.0
-        return self.timeline.quota_ahead(bucket, name, duration, self.of_quota(bucket, name))
-
-    def charge_quotas(self, uses: Iterable[QuotaUse], sign: int) -> None:
-        """The same of resource quotas."""
-        for bucket, name, amount in uses:
-            total = self.own_quotas.setdefault(bucket, {})
-            total[name] = total.get(name, 0.0) + sign * amount
-
-    def of_quota(self, bucket: Bucket, name: str) -> float:
-        """Amount in use of a consumable under a rule of a resource quota set."""
-        used = 0.0 if self.empty else self.state.quotas.used.get(bucket, _NOTHING).get(name, 0.0)
-        return used + self.own_quotas[bucket].get(name, 0.0) if bucket in self.own_quotas else used
-
-    def of_instance(self, instance: str, name: str) -> float:
-        """Amount in use of a consumable on a queue instance."""
-        used = self.bookings.instances.get(instance, _NOTHING).get(name, 0)
-        return used + self.own.instances[instance].get(name, 0) if instance in self.own.instances else used
-
-    def of_host(self, host: str, name: str) -> float:
-        """Amount in use of a consumable on a host, or in the cluster for "global"."""
-        if host == GLOBAL:
-            return self.bookings.cluster.get(name, 0) + self.own.cluster.get(name, 0)
-        used = self.bookings.hosts.get(host, _NOTHING).get(name, 0)
-        return used + self.own.hosts[host].get(name, 0) if host in self.own.hosts else used
-
-    def of_pe(self, pe: str) -> int:
-        """Slots in use of a parallel environment (PE-2)."""
-        return self.bookings.pes.get(pe, 0) + self.own.pes.get(pe, 0)
+    def charge(self, bookings: Iterable[Booking], sign: int = 1) -> None:
+        """Note what this decision gives away (`sign` 1) or takes back (-1)."""
+        self.own.book(bookings, sign)
 
     def load(self, host: str, entry: ComplexEntry) -> tuple[Value, str] | None:
         """A load value of a host (or "global"), scaled and corrected, and its source letter l or L. None: not reported.

@@ -7,7 +7,7 @@ looks at load and `room` at what is in use. `refusal` is all of them in order. N
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.ledger import Ledger
@@ -17,15 +17,16 @@ from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Level, Site
 from gridengine.placement.values import Offer, Value, slots_in
 from gridengine.ranges import MAX_SLOTS
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, Kind, holders_at
 from gridengine.state.queues import InstanceConfig, QueueInstance
 
 OFFERS = {"g": "cluster_offers", "h": "host_offers", "q": "queue_offers"}
 EXCLUSIVES = {"g": "cluster_exclusive", "h": "host_exclusive", "q": "queue_exclusive"}
 """Codes of refusals by level."""
+_LETTERS: dict[Kind, str] = {"cluster": "g", "host": "h", "instance": "q"}
 
 
-def queue_refusal(site: Site, request: Request, queue: str, config: InstanceConfig) -> Reason | None:
+def queue_refusal(request: Request, queue: str, config: InstanceConfig, level: Level) -> Reason | None:
     """Static, of all instances of a queue that share a configuration: `-q` by queue name, access, type, resources."""
     if not _queue_requested(request, queue):
         return Reason("not_requested", queue)
@@ -40,15 +41,15 @@ def queue_refusal(site: Site, request: Request, queue: str, config: InstanceConf
         return Reason("not_interactive", queue)
     if request.checkpoint and request.checkpoint not in config.ckpt_list:
         return Reason("no_checkpoint", queue, other=request.checkpoint)
-    return level_refusal(request, site.queue(queue, config), "q", queue)
+    return level_refusal(request, level, "q", queue)
 
 
-def host_refusal(site: Site, request: Request, host: str) -> Reason | None:
-    """Static, of a host or of the cluster ("global"): access and what is configured there."""
-    level = site.host(host)
-    if level.access is not None and (reason := _access_refusal(request, level.access, "h", host)):
+def host_refusal(site: Site, request: Request, holder: Holder) -> Reason | None:
+    """Static, of a host or of the cluster: access and what is configured there."""
+    level = site.level(holder)
+    if level.access is not None and (reason := _access_refusal(request, level.access, "h", holder.name)):
         return reason
-    return level_refusal(request, level, "g" if host == GLOBAL else "h", host)
+    return level_refusal(request, level, _LETTERS[holder.kind], holder.name)
 
 
 def instance_refusal(site: Site, request: Request, instance: QueueInstance, config: InstanceConfig) -> Reason | None:
@@ -65,9 +66,9 @@ def instance_refusal(site: Site, request: Request, instance: QueueInstance, conf
     return None
 
 
-def unknown_resources(site: Site, demands: Iterable[Demand], host: str, queue: Level) -> list[Demand]:
+def unknown_resources(site: Site, demands: Iterable[Demand], host: Level, queue: Level) -> list[Demand]:
     """Demands that no level is configured for: they need a load value, of the host or of the cluster. Source: CX-28."""
-    levels = (site.cluster.fixed, site.host(host).fixed, queue.fixed, queue.attributes)
+    levels = (site.level(CLUSTER).fixed, host.fixed, queue.fixed, queue.attributes)
     return [demand for demand in demands if not any(demand.name in values for values in levels)]
 
 
@@ -78,16 +79,16 @@ def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
 
 def master_lacks(site: Site, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
     """Whether the place of a master task lacks a JOB consumable that the job asks for (CX-38)."""
-    queue = site.queue(instance.queue, site.state.configs[instance.name])
-    unknown = unknown_resources(site, request.master_only, instance.host, queue)
+    queue, host, _ = holders_at(instance.name)
+    unknown = unknown_resources(site, request.master_only, site.level(host), site.level(queue))
     return any(not is_reported(ledger, instance.host, demand) for demand in unknown)
 
 
-def load_refusal(site: Site, ledger: Ledger, request: Request, host: str) -> Reason | None:
-    """Of the load values of a host, or of the cluster ("global"). A fixed value replaces that of == (CX-29, CX-33);
-    with ordered relations both must suit, which is the stricter one (CX-31, CX-32)."""
-    fixed = site.host(host).fixed
-    letter = "g" if host == GLOBAL else "h"
+def load_refusal(site: Site, ledger: Ledger, request: Request, holder: Holder) -> Reason | None:
+    """Of the load values of a host, or of the cluster. A fixed value replaces that of == (CX-29, CX-33); with ordered
+    relations both must suit, which is the stricter one (CX-31, CX-32)."""
+    host, letter = holder.name, _LETTERS[holder.kind]
+    fixed = site.level(holder).fixed
     for demand in request.hard:
         if demand.name in fixed and (demand.entry.relop in ("==", "!=") or demand.entry.is_consumable):
             continue
@@ -113,62 +114,45 @@ def level_refusal(request: Request, level: Level, letter: str, name: str) -> Rea
     return None
 
 
-def room(
-    ledger: Ledger, request: Request, level: Level, where: str, used: Callable[[str, str], float], master: bool
-) -> tuple[int, str]:
-    """Slots that the consumables of one object leave to the job, and the name of the one that leaves least.
+def room(site: Site, ledger: Ledger, request: Request, holder: Holder, master: bool = True) -> tuple[int, str]:
+    """Slots that the consumables of one holder leave to the job, its slots included, and the name of the one that leaves least.
 
-    `used(where, name)`: what is in use there. `master`: count JOB consumables too, which only the master's place must
-    have (CX-38). Source: CX-37, CX-48, CX-49.
+    `master`: count JOB consumables too, which only the master's place must have (CX-38). Source: CX-37, CX-48, CX-49, PE-2.
     """
     slots, limiting = MAX_SLOTS, ""
+    level = site.level(holder)
     for name in level.exclusives:
         what = "slots" if name in request.exclusive else name
-        if used(where, what) + ledger.ahead(where, what, request.duration) > 0:
+        if ledger.of(holder, what) + ledger.ahead(holder, what, request.duration) > 0:
             return 0, name
     for name in level.consumables:
         amount, once = (1.0, False) if name == "slots" else request.consumed.get(name, (0.0, False))
         if (not amount and name not in request.names) or (once and not master):
             continue
-        fitting = slots_in(_left(ledger, request, level, where, used, name), amount, once)
+        fitting = slots_in(_left(ledger, request, level, holder, name), amount, once)
         if fitting < slots:
             slots, limiting = max(0, fitting), name
     return slots, limiting
 
 
-def _left(ledger: Ledger, request: Request, level: Level, where: str, used: Callable[[str, str], float], name: str) -> float:
-    """What is left of a consumable of one object: the own count, or the load value of its host or of the cluster if that
-    is stricter, also than the capacity of a queue there (CX-34, QC-35)."""
-    left = level.consumables[name] - used(where, name) - ledger.ahead(where, name, request.duration)
+def _left(ledger: Ledger, request: Request, level: Level, holder: Holder, name: str) -> float:
+    """What is left of a consumable of one holder: the own count, or the load value of its host or of the cluster if that is
+    stricter, also than the capacity of a queue there (CX-34, QC-35)."""
+    left = level.consumables[name] - ledger.of(holder, name) - ledger.ahead(holder, name, request.duration)
     if name != "slots":
-        load = ledger.load(where.partition("@")[2] or where, ledger.state.complexes[name])
+        load = ledger.load(holder.host, ledger.state.complexes[name])
         if load is not None and not isinstance(load[0], str):
             left = min(left, load[0])
     return left
 
 
-def room_of_host(site: Site, ledger: Ledger, request: Request, host: str, master: bool = True) -> tuple[int, str]:
-    """`room` of a host, or of the cluster ("global")."""
-    return room(ledger, request, site.host(host), host, ledger.of_host, master)
-
-
-def room_of_instance(
-    site: Site, ledger: Ledger, request: Request, instance: QueueInstance, config: InstanceConfig, master: bool = True
-) -> tuple[int, str]:
-    """`room` of a queue instance, its slots included."""
-    level = site.queue(instance.queue, config)
-    return room(ledger, request, level, instance.name, ledger.of_instance, master)
-
-
-def room_reason(site: Site, ledger: Ledger, request: Request, letter: str, where: str, name: str) -> Reason:
+def room_reason(site: Site, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
     """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
+    letter = _LETTERS[holder.kind]
     if name and site.entries[name].relop == "EXCL":
-        return Reason(EXCLUSIVES[letter], where, letter, name, asked=request.text)
-    queue, _, host = where.partition("@")
-    level = site.host(where) if letter != "q" else site.queue(queue, site.state.configs[where])
-    used = ledger.of_instance if letter == "q" else ledger.of_host
-    left: Value = _left(ledger, request, level, where, used, name)
-    return _offers(request, letter, where, Offer(site.entries[name], left, letter, "c"))
+        return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
+    left: Value = _left(ledger, request, site.level(holder), holder, name)
+    return _offers(request, letter, holder.name, Offer(site.entries[name], left, letter, "c"))
 
 
 def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
@@ -176,17 +160,18 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
     instance, config = site.state.instances[name], site.state.configs.get(name)
     if config is None:
         return Reason("orphaned", name)
+    queue, host, cluster = holders_at(name)
     for reason in (
-        queue_refusal(site, request, instance.queue, config),
+        queue_refusal(request, instance.queue, config, site.level(queue)),
         instance_refusal(site, request, instance, config),
-        host_refusal(site, request, GLOBAL),
-        load_refusal(site, ledger, request, GLOBAL),
-        host_refusal(site, request, instance.host),
-        load_refusal(site, ledger, request, instance.host),
+        host_refusal(site, request, cluster),
+        load_refusal(site, ledger, request, cluster),
+        host_refusal(site, request, host),
+        load_refusal(site, ledger, request, host),
     ):
         if reason is not None:
             return reason
-    for demand in unknown_resources(site, request.hard, instance.host, site.queue(instance.queue, config)):
+    for demand in unknown_resources(site, request.hard, site.level(host), site.level(queue)):
         if not is_reported(ledger, instance.host, demand):
             return Reason("unknown", name, resource=demand.name, asked=request.text)
     return None
@@ -195,11 +180,12 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
 def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why not even one slot is left for the job at an instance as long as it may run: what is in use, or kept for later."""
     reason = _lack(site, ledger, request, name)
-    if reason is None or ledger.timeline is None or _lack(site, ledger.without_future(), request, name) is not None:
+    line = ledger.line
+    if reason is None or line is None or _lack(site, ledger.looking_ahead(None), request, name) is not None:
         return reason
-    line, now = ledger.timeline, ledger.timeline.now
+    now, (_, host, cluster) = line.now, holders_at(name)
     # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
-    for begin, end, who in sorted(line.keepers(name.partition("@")[2])) or sorted(line.keepers("")):
+    for begin, end, who in sorted(line.keepers(host)) or sorted(line.keepers(cluster)):
         if begin > now:
             return Reason("kept", name, left=Kept(who, False, round(begin - now)))
         if end > now:
@@ -209,19 +195,15 @@ def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reas
 
 def _lack(site: Site, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """What is missing for one slot at an instance: of quotas, then of consumables of cluster, host and queue."""
-    instance = site.state.instances[name]
     claim = claim_of(site, request)
     if claim is not None and (reason := claim.refusal(ledger, request, claim.all_buckets(name))):
         return reason
-    for letter, where in (("g", GLOBAL), ("h", instance.host)):
-        slots, limiting = room_of_host(site, ledger, request, where)
+    for holder in reversed(holders_at(name)):
+        slots, limiting = room(site, ledger, request, holder)
         if not slots:
-            return room_reason(site, ledger, request, letter, where, limiting)
-    slots, limiting = room_of_instance(site, ledger, request, instance, site.state.configs[name])
-    if not slots:
-        if limiting == "slots" and site.state.configs[name].slots > 0:
-            return Reason("full", name)
-        return room_reason(site, ledger, request, "q", name, limiting)
+            if holder.kind == "instance" and limiting == "slots" and site.state.configs[name].slots > 0:
+                return Reason("full", name)
+            return room_reason(site, ledger, request, holder, limiting)
     return None
 
 
@@ -238,18 +220,19 @@ def suits(site: Site, ledger: Ledger, demand: Demand, instance: QueueInstance) -
     """Whether an instance, its host and the cluster satisfy a single request; consumables by what was configured."""
     if demand.name == "hostname":
         return demand.accepts(instance.host)
-    cluster, host = host_suits(site, ledger, demand, GLOBAL), host_suits(site, ledger, demand, instance.host)
-    if cluster is False or host is False:
+    queue, *above = holders_at(instance.name)
+    suiting = [_host_suits(site, ledger, demand, holder) for holder in above]
+    if False in suiting:
         return False
-    queue = site.queue(instance.queue, site.state.configs[instance.name])
-    value = queue.fixed.get(demand.name, queue.attributes.get(demand.name))
-    return demand.accepts(value) if value is not None else bool(cluster or host)
+    level = site.level(queue)
+    value = level.fixed.get(demand.name, level.attributes.get(demand.name))
+    return demand.accepts(value) if value is not None else True in suiting
 
 
-def host_suits(site: Site, ledger: Ledger, demand: Demand, host: str) -> bool | None:
-    """The same of a host alone, or of the cluster ("global"); None: it does not have the attribute."""
-    fixed = site.host(host).fixed.get(demand.name)
-    load = ledger.load(host, demand.entry)
+def _host_suits(site: Site, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
+    """The same of a host alone, or of the cluster; None: it does not have the attribute."""
+    fixed = site.level(holder).fixed.get(demand.name)
+    load = ledger.load(holder.name, demand.entry)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
         return demand.accepts(fixed)
     if load is None:

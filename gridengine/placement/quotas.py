@@ -17,9 +17,11 @@ from gridengine.placement.resources import host_available
 from gridengine.placement.site import Site
 from gridengine.placement.values import Value, slots_in, typed_value
 from gridengine.ranges import MAX_SLOTS
+from gridengine.state import bookings
+from gridengine.state.bookings import Booking
 from gridengine.state.configured.objects import ComplexEntry
 from gridengine.state.jobs import Grant
-from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, QuotaUse, is_everywhere, use_of
+from gridengine.state.quotas import Bucket, Candidates, Claimant, QuotaSet, is_everywhere
 from gridengine.syntax.rqs import Rule
 
 MISSING = 1e9
@@ -42,21 +44,24 @@ def claim_of(site: Site, request: Request, pe: str = "") -> Claim | None:
     return found
 
 
-def uses(site: Site, request: Request, granted: list[Grant], pe: str) -> Iterator[QuotaUse]:
-    """What grants of a request take of quotas."""
+def bookings_of(site: Site, request: Request, granted: list[Grant], pe: str) -> list[Booking]:
+    """All that grants of a request take: of their places, of the PE and of quotas."""
+    found = [*bookings.bookings_of(granted, request.charged, pe)]
     claim = claim_of(site, request, pe)
-    return use_of(granted, request.charged, claim.all_buckets) if claim is not None else iter(())
+    if claim is not None:
+        found += bookings.bookings_of(granted, request.charged, holders=claim.all_buckets)
+    return found
 
 
 def rule_of(site: Site, bucket: Bucket) -> Rule:
     """The rule that a bucket belongs to."""
-    rules: tuple[Rule, ...] = site.state.quota_rules[bucket.quota]
+    rules: tuple[Rule, ...] = site.state.quota_rules[bucket.name]
     return rules[bucket.number]
 
 
 def rule_name(site: Site, bucket: Bucket) -> str:
     """`set/rule`, the rule by its name or its number from 1."""
-    return f"{bucket.quota}/{rule_of(site, bucket).name or bucket.number + 1}"
+    return f"{bucket.name}/{rule_of(site, bucket).name or bucket.number + 1}"
 
 
 def limit_value(site: Site, ledger: Ledger, bucket: Bucket, entry: ComplexEntry, text: str) -> Value:
@@ -150,7 +155,7 @@ class Claim:
             if not amount or (once and not master):
                 continue
             left = float(limit_value(site, ledger, bucket, entry, text))
-            left -= ledger.of_quota(bucket, name) + ledger.quota_ahead(bucket, name, request.duration)
+            left -= ledger.of(bucket, name) + ledger.ahead(bucket, name, request.duration)
             fitting = slots_in(left, amount, once)
             if fitting < slots:
                 slots, limiting = max(0, fitting), name
@@ -161,7 +166,7 @@ class Claim:
         entry = site.entries[name]
         text = next(text for given, text in rule_of(site, bucket).limits.items() if site.entry(given) is entry)
         limit = limit_value(site, ledger, bucket, entry, text)
-        used = ledger.of_quota(bucket, name) if entry.is_consumable else None
+        used = ledger.of(bucket, name) if entry.is_consumable else None
         return Exceeded(_consumers(bucket), rule_name(site, bucket), entry, limit, used)
 
     def fits(self, ledger: Ledger, request: Request, granted: list[Grant]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.site import EXCLUSIVE, Level, Site
 from gridengine.placement.values import Offer, Value, stricter
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry
 
 
@@ -21,11 +21,9 @@ def available(site: Site, ledger: Ledger, instance: str, name: str) -> Offer | N
     entry = site.entries.get(name)
     if entry is None:
         return None
-    _, _, host = instance.partition("@")
-    best: Offer | None = None
-    for where in (GLOBAL, host):
-        best = _stricter_of(best, _at_host(site, ledger, where, entry))
-    return _stricter_of(best, _at_queue(site, ledger, instance, entry))
+    queue, host, cluster = holders_at(instance)
+    best = _stricter_of(_at_host(site, ledger, cluster, entry), _at_host(site, ledger, host, entry))
+    return _stricter_of(best, _at_queue(site, ledger, queue, entry))
 
 
 def host_available(site: Site, ledger: Ledger, host: str, name: str) -> Offer | None:
@@ -33,8 +31,8 @@ def host_available(site: Site, ledger: Ledger, host: str, name: str) -> Offer | 
     entry = site.entries.get(name)
     if entry is None:
         return None
-    cluster = _at_host(site, ledger, GLOBAL, entry)
-    return cluster if host == GLOBAL else _stricter_of(cluster, _at_host(site, ledger, host, entry))
+    of_cluster, holder = _at_host(site, ledger, CLUSTER, entry), host_holder(host)
+    return of_cluster if holder is CLUSTER else _stricter_of(of_cluster, _at_host(site, ledger, holder, entry))
 
 
 def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
@@ -43,7 +41,7 @@ def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
     Source: O (qstat -F).
     """
     _, _, host = instance.partition("@")
-    queue, _ = _queue_level(site, instance)
+    queue = site.queue(instance)
     of_host = (*_configured_names(site, host), *_reported(site, host))
     for name in dict.fromkeys((*of_host, *_queue_names(queue), *sorted(site.entries))):
         found = available(site, ledger, instance, name)
@@ -75,28 +73,23 @@ def _queue_names(queue: Level) -> list[str]:
     return ["qname", "hostname", "slots", *queue.attributes]
 
 
-def _queue_level(site: Site, instance: str) -> tuple[Level, str]:
-    queue, _, host = instance.partition("@")
-    return site.queue(queue, site.state.configs[instance]), host
-
-
-def _at_host(site: Site, ledger: Ledger, host: str, entry: ComplexEntry) -> Offer | None:
-    """The value of one level: fixed or consumable, and load, merged (CX-32 … CX-34)."""
-    letter = "g" if host == GLOBAL else "h"
-    value = site.host(host).fixed.get(entry.name)
-    fixed = _configured(entry, value, letter, ledger.of_host(host, entry.name)) if value is not None else None
-    load = ledger.load(host, entry)
+def _at_host(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
+    """The value of one level, a host or the cluster: fixed or consumable, and load, merged (CX-32 … CX-34)."""
+    letter = "h" if holder.kind == "host" else "g"
+    value = site.level(holder).fixed.get(entry.name)
+    fixed = _configured(entry, value, letter, ledger.of(holder, entry.name)) if value is not None else None
+    load = ledger.load(holder.name, entry)
     return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], letter, load[1]))
 
 
-def _at_queue(site: Site, ledger: Ledger, instance: str, entry: ComplexEntry) -> Offer | None:
-    queue, host = _queue_level(site, instance)
+def _at_queue(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
+    queue = site.level(holder)
     if entry.name == "hostname":
-        return Offer(entry, host, "q", "f")
+        return Offer(entry, holder.host, "q", "f")
     if entry.name in queue.attributes:
         return Offer(entry, queue.attributes[entry.name], "q", "f")
     value = queue.fixed.get(entry.name)
-    return _configured(entry, value, "q", ledger.of_instance(instance, entry.name)) if value is not None else None
+    return _configured(entry, value, "q", ledger.of(holder, entry.name)) if value is not None else None
 
 
 def _configured(entry: ComplexEntry, value: Value, letter: str, used: float) -> Offer:

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry, ExecHost
 from gridengine.state.queues import InstanceConfig
 from gridengine.state.quotas import Claimant
@@ -63,8 +63,16 @@ class Level:
         level.fixed = {**self.fixed, **level.consumables}
         return level
 
+    @classmethod
+    def of_slots(cls, slots: int) -> Level:
+        """Something that has slots alone."""
+        level = cls.__new__(cls)
+        level.access, level.attributes, level.exclusives, level.forced = None, {}, [], []
+        level.fixed, level.consumables = {"slots": float(slots)}, {"slots": float(slots)}
+        return level
 
-_OWN = ("_shortcuts", "_hosts", "_profiles", "_queues", "_groups", "_overlay")
+
+_OWN = ("_shortcuts", "_levels", "_profiles", "_groups", "_overlay")
 
 
 class Site:
@@ -83,9 +91,8 @@ class Site:
                 if amount and not isinstance(amount, str):
                     self.defaults[entry.name] = amount
         self.scheduler = state.scheduler
-        self._hosts: dict[str, Level] = {}
+        self._levels: dict[Holder, Level] = {}
         self._profiles: dict[tuple[str, ...], Level] = {}
-        self._queues: dict[int, tuple[InstanceConfig, Level]] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
         self.claims: dict[Claimant, Any] = {}  # what quotas have to say: `gridengine.placement.quotas`
@@ -101,7 +108,7 @@ class Site:
     def within(self, reservation: AdvanceReservation) -> Site:
         """The cluster as a reservation sees it: capacities are what it holds. Valid as long as this one."""
         made = copy(self)
-        made._hosts, made._queues = {}, {}
+        made._levels = {}
         made._overlay = _Overlay(self, reservation)
         return made
 
@@ -109,41 +116,40 @@ class Site:
         """A complex entry by name or shortcut."""
         return self.entries.get(name) or self._shortcuts.get(name)
 
-    def host(self, name: str) -> Level:
-        """The level of a host, or of the cluster for "global". Hosts that are configured alike share one object."""
-        level = self._hosts.get(name)
-        if level is None and self._overlay is not None:
-            level = self._hosts[name] = self._overlay.host(name)
-        if level is None:
-            text = self.state.kind("exec_host").get(name, {})
-            key = ("", *(value for attribute, value in text.items() if attribute != "hostname"))
-            level = self._profiles.get(key)
-            if level is None:
-                host: ExecHost | None = self.state.exec_hosts.get(name)
-                level = self._profiles[key] = Level(self, host.complex_values if host else {}, host)
-            self._hosts[name] = level
-        return level
-
-    @property
-    def cluster(self) -> Level:
-        return self.host(GLOBAL)
-
-    def queue(self, queue: str, config: InstanceConfig) -> Level:
-        """The level of the instances of a queue that are configured alike. `attributes`: the queue's own (CX-21)."""
-        found = self._queues.get(id(config))
-        if found is None and self._overlay is not None:
-            found = self._queues[id(config)] = (config, self._overlay.queue(queue, config))
+    def level(self, holder: Holder) -> Level:
+        """What is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike share one."""
+        found = self._levels.get(holder)
         if found is None:
-            text = config.text
-            key = (queue, *(value for name, value in text.items() if name != "hostlist"))
-            level = self._profiles.get(key)
-            if level is None:
-                level = self._profiles[key] = self._queue_level(queue, config)
-            # the configuration is kept as well, so that its id stays its own
-            found = self._queues[id(config)] = (config, level)
-        return found[1]
+            made = self._read(holder) if self._overlay is None else self._overlay.level(holder)
+            found = self._levels[holder] = made
+        return found
+
+    def host(self, name: str) -> Level:
+        """The level of a host, or of the cluster for "global"."""
+        return self.level(host_holder(name))
+
+    def queue(self, instance: str) -> Level:
+        """The level of a queue instance."""
+        return self.level(holders_at(instance)[0])
+
+    def _read(self, holder: Holder) -> Level:
+        if holder.kind == "instance":
+            queue = holder.name.partition("@")[0]
+            config = self.state.configs[holder.name]
+            key = (queue, *(value for name, value in config.text.items() if name != "hostlist"))
+            return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_level(queue, config))
+        if holder.kind == "pe":
+            return Level.of_slots(self.state.pes[holder.name].slots)
+        text = self.state.kind("exec_host").get(holder.name, {})
+        key = ("", *(value for attribute, value in text.items() if attribute != "hostname"))
+        return self._profiles.get(key) or self._profiles.setdefault(key, self._host_level(holder.name))
+
+    def _host_level(self, name: str) -> Level:
+        host: ExecHost | None = self.state.exec_hosts.get(name)
+        return Level(self, host.complex_values if host else {}, host)
 
     def _queue_level(self, queue: str, config: InstanceConfig) -> Level:
+        """`attributes`: the queue's own (CX-21)."""
         level = Level(self, config.complex_values, config)
         slots = self.entries.get("slots")
         if slots is not None and slots.is_consumable:
@@ -183,21 +189,12 @@ class Site:
 class _Overlay:
     """What a reservation holds of each object, in place of what the object has."""
 
-    __slots__ = ("_site", "_held", "_instance_of")
+    __slots__ = ("_site", "_held")
 
     def __init__(self, site: Site, reservation: AdvanceReservation) -> None:
-        state = site.state
-        self._site, self._held = site, state.reserved.held[reservation.id]
-        granted = (grant.instance for grant in reservation.granted if grant.instance in state.configs)
-        # each reserved instance has a configuration object of its own
-        self._instance_of = {id(state.configs[name]): name for name in granted}
+        self._site, self._held = site, site.state.reserved.held[reservation.id]
 
-    def host(self, name: str) -> Level:
-        """The level of a host or of the cluster."""
-        amounts = self._held.cluster if name == GLOBAL else self._held.hosts.get(name, {})
-        return self._site.host(name).limited(amounts)
-
-    def queue(self, queue: str, config: InstanceConfig) -> Level:
-        """The level of the reserved instance that is configured so."""
-        name = self._instance_of.get(id(config), queue)
-        return self._site.queue(queue, config).limited(self._held.instances.get(name, {}))
+    def level(self, holder: Holder) -> Level:
+        """A PE is as large for jobs of a reservation as for others."""
+        level = self._site.level(holder)
+        return level.limited(self._held.at(holder)) if holder.kind != "pe" else level

@@ -11,14 +11,14 @@ from itertools import chain
 
 from gridengine.placement.access import users_allowed
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.match import master_lacks, room_of_host, room_of_instance, use_refusal
+from gridengine.placement.match import master_lacks, room, use_refusal
 from gridengine.placement.parallel import HostRoom, allocate, largest_count, offered, smallest_count
 from gridengine.placement.quotas import Allowance, claim_of
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.ranges import MAX_SLOTS
-from gridengine.state.bookings import GLOBAL
+from gridengine.state.bookings import CLUSTER, Holder, holders_at
 from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
 
@@ -89,7 +89,7 @@ def place_parallel(
             refused.append(named if pe.name else Reason("rule_offers", other=rule, number=most))
     if best[0]:
         return best
-    if why_not is not None and ledger.timeline is not None:
+    if why_not is not None and ledger.line is not None:
         found = (use_refusal(site, ledger, request, name) for name in candidates.order())
         refused += dict.fromkeys(reason for reason in found if reason is not None and reason.code == "kept")
     if why_not is not None:
@@ -116,16 +116,16 @@ def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEn
         return [NO_PE]
     pes: list[ParallelEnvironment] = [site.state.pes[name] for name in request.pes]
     usable = [pe for pe in pes if users_allowed(request.sets, pe.user_lists, pe.xuser_lists)]
-    return sorted(usable, key=lambda pe: (ledger.of_pe(pe.name) - pe.slots, pe.name))
+    return sorted(usable, key=lambda pe: (ledger.of(Holder("pe", pe.name), "slots") - pe.slots, pe.name))
 
 
 def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
     """Slots that PE, quotas and cluster leave to the job (PE-2, RQ-2, CX-39)."""
-    left = pe.slots - ledger.of_pe(pe.name) - ledger.pe_ahead(pe.name, request.duration)
+    left = room(site, ledger, request, Holder("pe", pe.name))[0] if pe.name else MAX_SLOTS
     claim = claim_of(site, request, pe.name)
     if claim is not None:
         left = min(left, claim.room(ledger, request, claim.everywhere))
-    return min(left, room_of_host(site, ledger, request, GLOBAL, master=False)[0])
+    return min(left, room(site, ledger, request, CLUSTER, master=False)[0])
 
 
 def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant], pe: str) -> bool:
@@ -133,22 +133,17 @@ def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant
 
     States and static rules are not looked at. The caller charges what it takes before it asks for the next.
     """
-    held = ledger.of_pe(pe) + ledger.pe_ahead(pe, request.duration) if pe else 0
-    if pe and held + _slots(granted) > site.state.pes[pe].slots:
+    if pe and room(site, ledger, request, Holder("pe", pe))[0] < _slots(granted):
         return False
     claim = claim_of(site, request, pe)
     if claim is not None and not claim.fits(ledger, request, granted):
         return False
-    hosts: dict[str, int] = {}
-    for position, grant in enumerate(granted):
-        hosts[grant.host] = hosts.get(grant.host, 0) + grant.slots
-        instance, config = site.state.instances[grant.instance], site.state.configs[grant.instance]
-        if room_of_instance(site, ledger, request, instance, config, master=position == 0)[0] < grant.slots:
-            return False
-    if room_of_host(site, ledger, request, GLOBAL)[0] < _slots(granted):
-        return False
-    master = granted[0].host
-    return all(room_of_host(site, ledger, request, host, host == master)[0] >= n for host, n in hosts.items())
+    wanted: dict[Holder, int] = {}
+    for grant in granted:
+        for holder in holders_at(grant.instance):
+            wanted[holder] = wanted.get(holder, 0) + grant.slots
+    of_master = holders_at(granted[0].instance)
+    return all(room(site, ledger, request, holder, holder in of_master)[0] >= slots for holder, slots in wanted.items())
 
 
 def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
@@ -217,11 +212,11 @@ class _Rooms:
             host = name.partition("@")[2]
             if host not in seen:
                 seen.add(host)
-                room = self._known.get(host)
-                if room is None:
-                    room = self._known[host] = self.room(host)
-                if room.slots > 0:
-                    yield room
+                found = self._known.get(host)
+                if found is None:
+                    found = self._known[host] = self.room(host)
+                if found.slots > 0:
+                    yield found
 
     def allowance(self) -> Allowance | None:
         """What quotas leave that tell places apart, None without any."""
@@ -233,7 +228,7 @@ class _Rooms:
         if master:
             names = [master, *(name for name in names if name != master)]
         places = [(name, slots) for name in names if (slots := self._slots(name, name == master)) > 0]
-        most = room_of_host(self.site, self.ledger, self.request, host, master=False)[0]
+        most = room(self.site, self.ledger, self.request, Holder("host", host), master=False)[0]
         return HostRoom(host, min(most, sum(slots for _, slots in places)), places)
 
     def _slots(self, name: str, master: bool) -> int:
@@ -241,7 +236,7 @@ class _Rooms:
         instance, config = self.site.state.instances[name], self.site.state.configs[name]
         if self.pe and self.pe not in config.pe_list:
             return 0
-        slots = room_of_instance(self.site, self.ledger, self.request, instance, config, master=False)[0]
+        slots = room(self.site, self.ledger, self.request, holders_at(name)[0], master=False)[0]
         if self.claim is not None:
             slots = min(slots, self.claim.room(self.ledger, self.request, self.claim.buckets(name), master=False))
         queues = self.request.hard_queues
@@ -264,17 +259,17 @@ class _Rooms:
         Host by host, as slots are given.
         """
         site, ledger, request = self.site, self.ledger, self.request
-        if not room_of_host(site, ledger, request, GLOBAL)[0]:
+        if not room(site, ledger, request, CLUSTER)[0]:
             return
         for name in self._by_host():
-            instance, config = site.state.instances[name], site.state.configs[name]
+            instance, (place, host, _) = site.state.instances[name], holders_at(name)
             queues = request.master_queues
             if queues is not None and not queues.matches(instance.queue, instance.host, site.groups(instance.host)):
                 continue
-            if room_of_host(site, ledger, request, instance.host)[0] and (
+            if room(site, ledger, request, host)[0] and (
                 self._slots(name, True)
                 and not master_lacks(site, ledger, request, instance)
-                and room_of_instance(site, ledger, request, instance, config)[0]
+                and room(site, ledger, request, place)[0]
                 and (self.claim is None or self.claim.room(ledger, request, self.claim.buckets(name)))
             ):
                 yield name

@@ -1,22 +1,21 @@
-"""The resource time line: how much of a consumable is in use at an object at any moment from now on.
+"""The resource time line: how much of a consumable is in use of a holder at any moment from now on.
 
-Owns what running jobs, advance reservations and, if asked for, reservations of waiting jobs hold, and for how long: jobs
-until their run time limit or for ever, reservations for their window. Objects are queue instances, hosts, the cluster
-("global") and parallel environments. Must not know capacities. Called by the qmaster when it grants reservations, and
-through the ledger wherever a job is placed, so that both keep away from each other in both directions.
-Source: AR-38 … AR-43, AR-52; sge_sched_conf(5) DURATION_OFFSET, default_duration.
+Owns what running jobs, advance reservations and reservations of waiting jobs hold, and for how long: jobs until their run
+time limit or for ever, reservations for their window; and what a cycle of the scheduler adds to that. Must not know
+capacities. Called by the qmaster when it grants reservations, and through the ledger wherever a job is placed, so that both
+keep away from each other in both directions: a job gets only what no reservation needs while it would run (backfilling).
+Source: AR-38 … AR-43, AR-52; sge_sched_conf(5) DURATION_OFFSET, default_duration, max_reservation; SC-7 … SC-9.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from gridengine.placement.values import typed_value
-from gridengine.state.bookings import GLOBAL, Bookings, pe_key, pe_of
+from gridengine.state.bookings import Booking, Holder, bookings_of, holders_at
 from gridengine.state.configured.scheduler import SchedulerConfiguration
 from gridengine.state.jobs import Job, Task
-from gridengine.state.quotas import Bucket
 from gridengine.state.reservations import AdvanceReservation, JobReservation, Span
 from gridengine.state.state import State
 from gridengine.units import INFINITY
@@ -40,11 +39,14 @@ def run_time(hard: Mapping[str, str], scheduler: SchedulerConfiguration) -> floa
 
 
 class Timeline:
-    """What is in use from `now` on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
-    `planned`: also what the scheduler keeps free for waiting jobs (AR-52); its own runs plan that anew."""
+    """What is in use from `now` (epoch s) on. `tasks=False`: as if nothing ran (-w e|v). `without`: a reservation to leave out.
+
+    `planned`: also what the last run of the scheduler keeps free for waiting jobs (AR-52), but for that of `but`, a job; its
+    own runs plan that anew.
+    """
 
     def __init__(
-        self, state: State, now: float, tasks: bool = True, without: int = 0, planned: bool = False
+        self, state: State, now: float, tasks: bool = True, without: int = 0, planned: bool = False, but: int = 0
     ) -> None:
         self.state = state
         self.now = now
@@ -52,62 +54,59 @@ class Timeline:
         self._default = state.scheduler.default_duration_s
         self._tasks = tasks
         self._without = without
-        self._spans: dict[str, dict[str, list[Span]]] = {}
-        self.planned = [one for one in state.job_reservations if still_waits(state, one)] if planned else []
-        self._planned: dict[str, dict[str, list[Span]]] = {}
-        for one in self.planned:
-            held = Bookings()
-            held.book(one.granted, one.resources, one.pe, state.per_job)
-            for where, name, amount in held.amounts():
-                span = (one.start_time, one.end_time, amount)
-                self._planned.setdefault(where, {}).setdefault(name, []).append(span)
-        self._quotas: dict[Bucket, dict[str, list[Span]]] | None = None
+        self._spans: dict[Holder, dict[str, list[Span]]] = {}
+        self._added: dict[Holder, dict[str, list[Span]]] = {}
+        self._under_quotas: dict[Holder, list[tuple[float, str, float]]] | None = None
+        self._kept: dict[Holder, list[tuple[float, float, str]]] = {}
+        self._kept_names: set[tuple[Holder, str]] = set()
+        self._ends: set[float] | None = None
+        self._added_ends: set[float] = set()
         self._irregular = {number for number, one in state.reservations.items() if one.ending} | {without}
+        for one in state.job_reservations if planned else ():
+            if one.job_id != but and still_waits(state, one):
+                self.keep(*_planned(state, one))
 
-    def peak(self, where: str, name: str, start: float, end: float) -> float:
-        """The most that is in use of a consumable at an object at any moment from `start` until before `end`."""
-        return peak(self._at(where).get(name, ()), start, end)
+    # --- what is to come ---------------------------------------------------------------------------------
 
-    def pe_peak(self, pe: str, start: float, end: float) -> float:
-        """The same for the slots of a parallel environment."""
-        return self.peak(pe_key(pe), "slots", start, end)
+    def run_for(self, duration: float) -> float:
+        """Seconds that a job of this duration keeps its slots."""
+        return duration + self.offset
 
-    def above(self, where: str, name: str, capacity: float) -> list[Span]:
+    def add(self, begin: float, end: float, bookings: Iterable[Booking], sign: int = 1) -> None:
+        """Somebody has these from `begin` to `end` (epoch s), or (`sign` -1) has them no more."""
+        for holder, name, amount in bookings:
+            known = self._spans if holder in self._spans else self._added
+            known.setdefault(holder, {}).setdefault(name, []).append((begin, end, sign * amount))
+        if end < INFINITY:
+            self._added_ends.add(end)
+
+    def keep(self, who: str, begin: float, end: float, bookings: Iterable[Booking]) -> None:
+        """These are kept for a waiting job (`who`)."""
+        bookings = list(bookings)
+        self.add(begin, end, bookings)
+        self._kept_names.update((holder, name) for holder, name, _ in bookings)
+        for holder in dict.fromkeys(holder for holder, _, _ in bookings):
+            self._kept.setdefault(holder, []).append((begin, end, who))
+
+    # --- what is asked -----------------------------------------------------------------------------------
+
+    def peak(self, holder: Holder, name: str, start: float, end: float) -> float:
+        """The most that is in use of a consumable at any moment from `start` until before `end`."""
+        return peak(self._at(holder).get(name, ()), start, end)
+
+    def above(self, holder: Holder, name: str, capacity: float) -> list[Span]:
         """When more than a capacity is in use, and how much: spans of one amount each."""
-        return above(self._at(where).get(name, ()), capacity)
+        return above(self._at(holder).get(name, ()), capacity)
 
-    def ahead(self, where: str, name: str, duration: float, used: float) -> float:
-        """How much more than `used` now a job of this duration has to leave alone while it would run."""
-        if not (self.touches(where) if where != GLOBAL else self.touches_cluster(name)):
-            return 0.0  # running jobs only ever give back
-        return max(0.0, self.peak(where, name, self.now, self.now + duration + self.offset) - used)
+    def keeps(self, holder: Holder, name: str = "slots") -> bool:
+        """Whether a reservation of any kind holds anything of a consumable; wherever it holds something it holds slots."""
+        return name in self.state.reserved.spans.get(holder, _NO_SPANS) or (holder, name) in self._kept_names
 
-    def pe_ahead(self, pe: str, duration: float, used: float) -> float:
-        """The same for the slots of a parallel environment."""
-        if not self.touches(pe_key(pe)):
-            return 0.0
-        return max(0.0, self.pe_peak(pe, self.now, self.now + duration + self.offset) - used)
-
-    def quota_peak(self, bucket: Bucket, name: str, start: float, end: float) -> float:
-        """As `peak`, under a rule of a resource quota set."""
-        return peak(self._under_quotas().get(bucket, {}).get(name, ()), start, end)
-
-    def quota_ahead(self, bucket: Bucket, name: str, duration: float, used: float) -> float:
-        """As `ahead`, under a rule of a resource quota set: reservations are outside of them (RQ-8)."""
-        return 0.0
-
-    def keepers(self, host: str) -> Iterator[tuple[float, float, str]]:
-        """(begin, end, who) of what is kept for later on a host, "" for anywhere; in epoch seconds."""
-        for number in self.state.reserved.of_host.get(host, ()) if host else self.state.reservations:
+    def keepers(self, holder: Holder) -> Iterator[tuple[float, float, str]]:
+        """(begin, end, who) of what is kept for later of a holder; in epoch seconds."""
+        for number in self.state.reserved.slots(holder):
             yield *self.window(self.state.reservations[number]), f"advance reservation {number}"
-
-    def touches(self, where: str) -> bool:
-        """Whether a reservation holds anything at an instance or a host."""
-        return where in self.state.reserved.spans
-
-    def touches_cluster(self, name: str) -> bool:
-        """Whether a reservation holds anything of a consumable of the cluster."""
-        return name in self.state.reserved.spans.get(GLOBAL, _NO_SPANS)
+        yield from self._kept.get(holder, ())
 
     def window(self, reservation: AdvanceReservation) -> tuple[float, float]:
         """When a reservation holds its slots."""
@@ -120,60 +119,44 @@ class Timeline:
         end = task.start_time + (self._default if limit == INFINITY else limit) + self.offset
         return max(end, self.now + 1.0)
 
-    def ends(self) -> Iterator[float]:
-        """When running jobs with a limit and reservations end."""
-        state = self.state
-        for reservation in state.reservations.values():
-            yield self.window(reservation)[1]
-        yield from (one.end_time for one in self.planned)
-        for job in state.jobs.values():
-            if job.ar not in state.reservations:
-                yield from (self.end_of(job, task) for task in job.tasks.values() if task.granted)
+    def ends(self) -> set[float]:
+        """When anything ends that has an end: running jobs with a limit, reservations, what was added."""
+        if self._ends is None:
+            running = (self.end_of(job, task) for job, task in self._outside())
+            windows = (self.window(one)[1] for one in self.state.reservations.values())
+            self._ends = {end for end in chain(running, windows) if end < INFINITY}
+        return self._ends | self._added_ends
 
-    def holders(self, where: str, start: float, end: float) -> list[tuple[str, float]]:
-        """Who holds anything at an instance within a window, and until when (epoch s, infinite for no limit)."""
+    def occupants(self, instance: str, start: float, end: float) -> list[tuple[str, float]]:
+        """Who holds anything of a queue instance within a window, and until when (epoch s, infinite for no limit)."""
         state, found = self.state, list[tuple[str, float]]()
-        for number in sorted(state.reserved.of_instance.get(where, ())):
+        for number in sorted(state.reserved.of_instance.get(instance, ())):
             begin, over = self.window(state.reservations[number])
             if begin < end and over > start:
                 found.append((f"advance reservation {number}", over))
-        for job_id, task_id in sorted(state.tasks_in.get(where, ())):
+        for job_id, task_id in sorted(state.tasks_in.get(instance, ())):
             job = state.jobs[job_id]
             over = self.end_of(job, job.tasks[task_id])
             if job.ar not in state.reservations and over > start:
                 found.append((f"job {job.label(task_id)}", over))
-        for one in self.planned:
-            if any(grant.instance == where for grant in one.granted) and one.start_time < end and one.end_time > start:
-                found.append((f"waiting job {state.jobs[one.job_id].label(one.task_id)} (-R y)", one.end_time))
+        for begin, over, who in self._kept.get(holders_at(instance)[0], ()):
+            if begin < end and over > start:
+                found.append((f"waiting {who} (-R y)", over))
         return found
 
     # --- spans -------------------------------------------------------------------------------------------
 
-    def _at(self, where: str) -> dict[str, list[Span]]:
-        found = self._spans.get(where)
+    def _at(self, holder: Holder) -> dict[str, list[Span]]:
+        found = self._spans.get(holder)
         if found is None:
-            held = self.state.reserved.spans.get(where, _NO_SPANS)
-            found = self._spans[where] = {name: list(self._in_force(spans)) for name, spans in held.items()}
-            if where in self._planned:
-                for name, planned in self._planned[where].items():
-                    found.setdefault(name, []).extend(planned)
+            held = self.state.reserved.spans.get(holder, _NO_SPANS)
+            found = self._spans[holder] = {name: list(self._in_force(spans)) for name, spans in held.items()}
+            for name, added in self._added.pop(holder, {}).items():
+                found.setdefault(name, []).extend(added)
             if self._tasks and self.state.jobs:
-                for end, amounts in self._running(where):
-                    for name, amount in amounts:
-                        found.setdefault(name, []).append((self.now, end, amount))
+                for end, name, amount in self._running(holder):
+                    found.setdefault(name, []).append((self.now, end, amount))
         return found
-
-    def _under_quotas(self) -> dict[Bucket, dict[str, list[Span]]]:
-        """What running tasks use under resource quotas, and until when; read once."""
-        if self._quotas is None:
-            self._quotas = {}
-            book = self.state.quotas
-            for job in self.state.jobs.values() if book.sets and self._tasks else ():
-                for task in job.tasks.values():
-                    for bucket, name, amount in book.uses(job, task.granted, task.pe, task.resources):
-                        span = (self.now, self.end_of(job, task), amount)
-                        self._quotas.setdefault(bucket, {}).setdefault(name, []).append(span)
-        return self._quotas
 
     def _in_force(self, spans: dict[int, Span]) -> Iterable[Span]:
         """Without the reservation that is left out, and those that are ending as long as their jobs may linger."""
@@ -182,24 +165,40 @@ class Timeline:
         windows = {number: self.window(self.state.reservations[number]) for number in spans if number != self._without}
         return [(*window, spans[number][2]) for number, window in windows.items()]
 
-    def _running(self, where: str) -> Iterator[tuple[float, Iterator[tuple[str, float]]]]:
-        """(end, amounts) of tasks outside of reservations: those inside are covered by what the reservation holds."""
+    def _running(self, holder: Holder) -> Iterable[tuple[float, str, float]]:
+        """(end, consumable, amount) of what running tasks hold of a holder."""
+        if holder.kind != "quota":
+            return self._of_tasks(holder)
+        if self._under_quotas is None:  # one look at each task tells about all rules
+            self._under_quotas = {}
+            for job, task in self._outside() if self.state.quotas.sets else ():
+                for bucket, name, amount in self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources):
+                    self._under_quotas.setdefault(bucket, []).append((self.end_of(job, task), name, amount))
+        return self._under_quotas.get(holder, ())
+
+    def _of_tasks(self, holder: Holder) -> Iterator[tuple[float, str, float]]:
+        for job, task in self._outside(holder):
+            amounts: dict[str, float] = {}
+            for of, name, amount in self.state.bookings_of(task):
+                if of == holder:
+                    amounts[name] = amounts.get(name, 0.0) + amount
+            if amounts:
+                end = self.end_of(job, task)
+                yield from ((end, name, amount) for name, amount in amounts.items())
+
+    def _outside(self, holder: Holder | None = None) -> Iterator[tuple[Job, Task]]:
+        """Tasks outside of reservations, of those that may hold something of a holder: those inside are covered by what the
+        reservation holds."""
         state = self.state
-        pe = pe_of(where)
-        if where == GLOBAL or pe:
-            keys: Iterable[tuple[int, int]] = (
-                (job.id, task.id)
-                for job in state.jobs.values()
-                for task in job.tasks.values()
-                if task.granted and (not pe or task.pe == pe)
-            )
+        keys: Iterable[tuple[int, int]]
+        if holder is not None and holder.kind in ("instance", "host"):
+            keys = (state.tasks_in if holder.kind == "instance" else state.tasks_on).get(holder.name, ())
         else:
-            keys = (state.tasks_in if "@" in where else state.tasks_on).get(where, ())
+            keys = ((job.id, task_id) for job in state.jobs.values() for task_id in job.tasks)
         for job_id, task_id in keys:
             job = state.jobs[job_id]
-            if job.ar not in state.reservations:
-                task = job.tasks[task_id]
-                yield self.end_of(job, task), _amounts(state, task, where)
+            if job.ar not in state.reservations and job.tasks[task_id].granted:
+                yield job, job.tasks[task_id]
 
 
 def still_waits(state: State, planned: JobReservation) -> bool:
@@ -211,21 +210,12 @@ def still_waits(state: State, planned: JobReservation) -> bool:
     return task.status == "pending" if task is not None else planned.task_id in job.pending
 
 
-def _amounts(state: State, task: Task, where: str) -> Iterator[tuple[str, float]]:
-    """What a task holds of an object; a JOB consumable is held where its master runs."""
-    pe = pe_of(where)
-    slots, has_master = 0, False
-    for position, grant in enumerate(task.granted):
-        if pe or where in (GLOBAL, grant.instance, grant.host):
-            slots += grant.slots
-            has_master = has_master or not position
-    yield "slots", float(slots)
-    for name, text in () if pe else task.resources.items():
-        if state.per_job(name):
-            if has_master:
-                yield name, float(text)
-        else:
-            yield name, float(text) * slots
+def _planned(state: State, one: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:
+    """For whom it is, from when to when, and all that it keeps."""
+    job = state.jobs[one.job_id]
+    of_places = bookings_of(one.granted, state.amounts(one.resources), one.pe)
+    under_quotas = state.quotas.bookings_of(job, one.granted, one.pe, one.resources)
+    return f"job {job.label(one.task_id)}", one.start_time, one.end_time, chain(of_places, under_quotas)
 
 
 def peak(spans: Iterable[Span], start: float, end: float) -> float:

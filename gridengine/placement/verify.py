@@ -15,7 +15,6 @@ from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
 from gridengine.placement.pending import waiting_reason
-from gridengine.placement.plan import Plan, last_plan
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import CategoryKey, Request, category_key
 from gridengine.placement.reserved import place_reserved, reservation_waits, reserved_request
@@ -42,7 +41,7 @@ class Verifier:
         self._timeline = Timeline(state, now, tasks=not assume_empty) if state.reservations else None
         looks_ahead = not assume_empty and state.scheduler.max_reservation > 0
         self._windows = CalendarWindows(state, now, zone, state.scheduler.duration_offset_s) if looks_ahead else None
-        self._plan: tuple[int, Plan] | None = None
+        self._plan: tuple[int, Timeline] | None = None
         self._closed: dict[str, Reason | None] = {}
 
     def verify(self, job: Job, ended: Iterable[tuple[Job, Task]] = ()) -> tuple[list[Grant], list[Reason]]:
@@ -61,7 +60,7 @@ class Verifier:
             request = reserved_request(inside, reservation, job)
             granted, _, refusals = place_reserved(inside, reservation, ledger.within(job.ar), request)
             return granted, refusals
-        ledger.timeline = self._kept_for_others(job)
+        ledger = ledger.looking_ahead(self._kept_for_others(job))
         request = Request.of(site, job)
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
@@ -85,16 +84,15 @@ class Verifier:
         return granted, list(reasons)
 
     def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
-        held = {name: (float(amount), self.state.per_job(name)) for name, amount in task.resources.items()}
-        ledger.charge(task.granted, held, task.pe, -1)
-        ledger.charge_quotas(self.state.quotas.uses(job, task.granted, task.pe, task.resources), -1)
+        ledger.charge(self.state.bookings_of(task), -1)
+        ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)
 
     def _kept_for_others(self, job: Job) -> Timeline | None:
         """What reservations of all kinds keep from the job; with -w v those of pending jobs are not there."""
         if self.assume_empty or not self.state.job_reservations:
             return self._timeline
         if self._plan is None or self._plan[0] != job.id:
-            self._plan = job.id, last_plan(self.state, self.now, but=job.id)
+            self._plan = job.id, Timeline(self.state, self.now, planned=True, but=job.id)
         return self._plan[1]
 
     def _off_time(self, name: str, request: Request) -> Reason | None:

@@ -1,79 +1,114 @@
-"""Bookings: how much of every consumable the dispatched tasks hold, per queue instance, host and cluster.
+"""Bookings: how much of every consumable is taken of whom: of queue instances, hosts, the cluster, PEs, rules of quotas.
 
-Owns the sums alone; they always equal the sum over the dispatched tasks (statement CX-46), because only
-`gridengine.state.apply` charges and releases, with the amounts kept in the task. Capacities are configuration,
-not state: availability is computed in `gridengine.placement`.
+Owns what it is that can be used up (`Holder`), what grants take of it (`bookings_of`) and the sums (`Bookings`). Those of
+the state always equal the sum over the dispatched tasks (statement CX-46), because only `gridengine.state.apply` books and
+releases, with the amounts kept in the task. Capacities are configuration, not state: availability is computed in
+`gridengine.placement`, which counts what it gives away, and what is kept for later, by the same holders.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Literal
 
-from gridengine.state.jobs import Grant, Task
+from msgspec import Struct
+
+from gridengine.state.jobs import Grant
 
 GLOBAL = "global"
-_PE = "pe "
+_ROUNDING = 1e-9
+"""Sums of decimal fractions that are less than this are nothing."""
+_NOTHING: dict[str, float] = {}
+
+Kind = Literal["instance", "host", "cluster", "pe", "quota"]
 
 
-def pe_key(name: str) -> str:
-    """The key of a parallel environment among those of instances, hosts and the cluster: none of these has a blank."""
-    return _PE + name
+class Holder(Struct, frozen=True, cache_hash=True):
+    """Something that has consumables which can be used up, by its kind and its name. Its hash is computed once."""
+
+    kind: Kind
+    name: str
+
+    @property
+    def host(self) -> str:
+        """The host whose load values count for it; those of the cluster are reported for "global"."""
+        return self.name.partition("@")[2] if self.kind == "instance" else self.name
 
 
-def pe_of(key: str) -> str:
-    """The parallel environment of a key, "" for another object's."""
-    return key.removeprefix(_PE) if key.startswith(_PE) else ""
+CLUSTER = Holder("cluster", GLOBAL)
+
+Amounts = Mapping[str, tuple[float, bool]]
+"""Consumable -> (amount for each slot, or, if so, once for the job), slots not among them."""
+Booking = tuple[Holder, str, float]
+"""(of whom, consumable, amount)."""
 
 
-class Bookings:
-    """Sums by object: `instances[q@h]`, `hosts[h]`, `cluster`; each a dict of complex name to amount.
+def host_holder(name: str) -> Holder:
+    """A host, or the cluster for "global"."""
+    return Holder("host", name) if name != GLOBAL else CLUSTER
 
-    `slots` is booked like any per-slot consumable (CX-37). A per-job consumable (JOB) is booked once, where the
-    master task runs (CX-38).
+
+@lru_cache(maxsize=65536)
+def holders_at(instance: str) -> tuple[Holder, Holder, Holder]:
+    """A queue instance, its host and the cluster: of each of them a slot there is taken."""
+    return Holder("instance", instance), Holder("host", instance.partition("@")[2]), CLUSTER
+
+
+def bookings_of(
+    granted: Iterable[Grant], amounts: Amounts, pe: str = "", holders: Callable[[str], Iterable[Holder]] = holders_at
+) -> Iterator[Booking]:
+    """Everything that grants take. `holders(instance)`: of whom.
+
+    `slots` is taken like any per-slot consumable (CX-37), and the only one of a PE. A per-job consumable (JOB) is taken once,
+    where the master task runs (CX-38).
     """
+    total = 0
+    for position, grant in enumerate(granted):
+        slots = grant.slots
+        total += slots
+        for holder in holders(grant.instance):
+            yield holder, "slots", slots
+            for name, (amount, once) in amounts.items():
+                if not once:
+                    yield holder, name, amount * slots
+                elif not position:
+                    yield holder, name, amount
+    if pe:
+        yield Holder("pe", pe), "slots", total
 
-    def __init__(self) -> None:
-        self.instances: dict[str, dict[str, float]] = defaultdict(dict)
-        self.hosts: dict[str, dict[str, float]] = defaultdict(dict)
-        self.cluster: dict[str, float] = {}
-        self.pes: dict[str, int] = {}
+
+class Bookings(dict[Holder, dict[str, float]]):
+    """Sums: of whom -> consumable -> amount. Who has nothing taken is not there."""
+
+    __slots__ = ()
+
+    def of(self, holder: Holder, name: str) -> float:
+        """The amount of one consumable."""
+        return self.get(holder, _NOTHING).get(name, 0.0)
+
+    def at(self, holder: Holder) -> Mapping[str, float]:
+        """The amounts of all consumables."""
+        return self.get(holder, _NOTHING)
 
     def slots(self, instance: str) -> int:
         """Slots in use in a queue instance."""
-        return int(self.instances[instance].get("slots", 0)) if instance in self.instances else 0
+        return int(self.of(holders_at(instance)[0], "slots"))
 
-    def charge(self, task: Task, per_job: Callable[[str], bool], sign: int = 1) -> None:
-        """Book (`sign` 1) or release (-1) what a dispatched task holds. `per_job(name)`: consumable JOB."""
-        self.book(task.granted, task.resources, task.pe, per_job, sign)
-
-    def book(
-        self, granted: list[Grant], resources: dict[str, str], pe: str, per_job: Callable[[str], bool], sign: int = 1
-    ) -> None:
-        """The same of anything that holds slots; an advance reservation does, too."""
-        for position, grant in enumerate(granted):
-            self._add(grant, "slots", sign * grant.slots)
-            for name, text in resources.items():
-                once = per_job(name)
-                if once and position:
-                    continue
-                self._add(grant, name, sign * float(text) * (1 if once else grant.slots))
-        if pe:
-            self.pes[pe] = self.pes.get(pe, 0) + sign * sum(grant.slots for grant in granted)
-
-    def amounts(self) -> Iterator[tuple[str, str, float]]:
-        """(key of the object, consumable, amount) of all that is booked."""
-        for objects in (self.instances, self.hosts, {GLOBAL: self.cluster}):
-            for where, sums in objects.items():
-                for name, amount in sums.items():
-                    yield where, name, amount
-        for pe, slots in self.pes.items():
-            yield pe_key(pe), "slots", float(slots)
-
-    def _add(self, grant: Grant, name: str, amount: float) -> None:
-        for sums in (self.instances[grant.instance], self.hosts[grant.host], self.cluster):
-            total = sums.get(name, 0) + amount
-            if abs(total) < 1e-9:
-                sums.pop(name, None)
-            else:
+    def book(self, bookings: Iterable[Booking], sign: int = 1) -> None:
+        """Book (`sign` 1) or release (-1)."""
+        for holder, name, amount in bookings:
+            sums = self.get(holder)
+            if sums is None:
+                sums = self[holder] = {}
+            total = sums.get(name, 0.0) + sign * amount
+            if total > _ROUNDING or total < -_ROUNDING:
                 sums[name] = total
+            else:
+                sums.pop(name, None)
+                if not sums:
+                    del self[holder]
+
+    def entries(self) -> Iterator[Booking]:
+        """All that is booked."""
+        return ((holder, name, amount) for holder, sums in self.items() for name, amount in sums.items())

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
-from gridengine.state.bookings import Bookings
+from gridengine.state.bookings import Bookings, Holder
 from gridengine.state.jobs import Job, Task
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import ReservationIndex
@@ -99,7 +99,7 @@ def _sums(state: State) -> Iterator[str]:
     """What is booked is the sum over the tasks that have a place, inside reservations and outside of them."""
     books: dict[int, Bookings] = defaultdict(Bookings)
     for job, task in _tasks(state):
-        books[job.ar if job.ar in state.reservations else 0].charge(task, state.per_job)
+        books[job.ar if job.ar in state.reservations else 0].book(state.bookings_of(task))
     for number, booked in {0: state.bookings, **state.reserved.used}.items():
         where = f"reservation {number}, " if number else ""
         yield from _compared(f"bookings of {where}{{}}", _amounts(booked), _amounts(books[number]))
@@ -114,8 +114,8 @@ def _quotas(state: State) -> Iterator[str]:
     yield from _compared("use of quota {}", state.quotas.used, fresh.used)
 
 
-def _amounts(booked: Bookings) -> dict[tuple[str, str], float]:
-    return {(where, name): round(amount, 6) for where, name, amount in booked.amounts() if amount}
+def _amounts(booked: Bookings) -> dict[tuple[Holder, str], float]:
+    return {(holder, name): round(amount, 6) for holder, name, amount in booked.entries()}
 
 
 # --- reservations, instances ---------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def _reservations(state: State) -> Iterator[str]:
     for number, one in state.reservations.items():
         if one.id != number:
             yield f"reservation {one.id} is kept as {number}"
-        fresh.add(one, state.per_job, 0)
+        fresh.add(one, state.amounts(one.resources), 0)
     for job in state.jobs.values():
         if job.ar in fresh.jobs:
             fresh.jobs[job.ar].add(job.id)
@@ -136,7 +136,6 @@ def _reservations(state: State) -> Iterator[str]:
     known = state.reserved
     yield from _compared("jobs of reservation {}", known.jobs, fresh.jobs)
     yield from _compared("reservations in {}", known.of_instance, fresh.of_instance)
-    yield from _compared("reservations on host {}", known.of_host, fresh.of_host)
     yield from _compared("what is reserved of {}", known.spans, fresh.spans)
     held = {number: _amounts(book) for number, book in known.held.items()}
     yield from _compared("what reservation {} holds", held, {number: _amounts(book) for number, book in fresh.held.items()})

@@ -7,9 +7,10 @@ Source: sge_resource_quota(5); RQ-2 … RQ-4, RQ-8 … RQ-10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from gridengine.state.bookings import Booking, Bookings, Holder, bookings_of
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.syntax.rqs import SCOPES, Filter, Rule
 from gridengine.syntax.wildcard import compile_expression, is_pattern
@@ -27,17 +28,12 @@ class Claimant(NamedTuple):
     pe: str
 
 
-class Bucket(NamedTuple):
-    """What one rule counts together: the set, the place of the rule in it (from 0), and the consumers that expanded filters
-    tell apart, in the order of SCOPES, "" for all others."""
+class Bucket(Holder, frozen=True, cache_hash=True):
+    """What one rule counts together: `name` is that of its set, then the place of the rule in it (from 0), and the consumers
+    that expanded filters tell apart, in the order of SCOPES, "" for all others."""
 
-    quota: str
     number: int
     consumers: tuple[str, ...]
-
-
-QuotaUse = tuple[Bucket, str, float]
-"""(bucket, complex name, amount)."""
 
 
 class QuotaSet(NamedTuple):
@@ -54,14 +50,14 @@ Candidates = list[tuple[int, Rule]]
 class QuotaBook:
     """The enabled sets and what is in use under them.
 
-    used: bucket -> complex name -> amount, slots among them; by_user: some rule tells users apart.
+    used: what is taken of each bucket; by_user: some rule tells users apart.
     """
 
     def __init__(self, state: State) -> None:
         self._state = state
         self.sets: list[QuotaSet] = []
         self.by_user = False
-        self.used: dict[Bucket, dict[str, float]] = {}
+        self.used = Bookings()
         self._candidates: dict[Claimant, list[Candidates]] = {}
 
     def rebuild(self) -> None:
@@ -80,23 +76,14 @@ class QuotaBook:
 
     def charge(self, job: Job, task: Task, sign: int = 1) -> None:
         """Book (`sign` 1) or release (-1) what a dispatched task holds."""
-        for bucket, name, amount in self.uses(job, task.granted, task.pe, task.resources):
-            total = self.used.setdefault(bucket, {})
-            left = total.get(name, 0.0) + sign * amount
-            if abs(left) < 1e-9:
-                total.pop(name, None)
-            else:
-                total[name] = left
-            if not total:
-                del self.used[bucket]
+        self.used.book(self.bookings_of(job, task.granted, task.pe, task.resources), sign)
 
-    def uses(self, job: Job, granted: list[Grant], pe: str, resources: Mapping[str, str]) -> Iterator[QuotaUse]:
+    def bookings_of(self, job: Job, granted: list[Grant], pe: str, resources: Mapping[str, str]) -> Iterator[Booking]:
         """What grants of a job take; resources: as in `Task.resources`."""
         if not self.sets or job.ar:
             return iter(())
         who = Claimant(job.owner, job.group, job.project, pe)
-        amounts = {name: (float(text), self._state.per_job(name)) for name, text in resources.items()}
-        return use_of(granted, amounts, lambda instance: self.buckets(who, instance))
+        return bookings_of(granted, self._state.amounts(resources), holders=lambda instance: self.buckets(who, instance))
 
     def buckets(self, who: Claimant, instance: str) -> list[Bucket]:
         """Where a claimant's use of an instance is counted: at most one rule a set (RQ-2)."""
@@ -146,7 +133,7 @@ class QuotaBook:
             if admits(filters.get("queues"), queue) and admits(filters.get("hosts"), host, groups.__contains__):
                 consumers = zip(SCOPES, (who.user, who.project, who.pe, queue, host), strict=True)
                 told = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in consumers)
-                return Bucket(quotas.name, number, told)
+                return Bucket("quota", quotas.name, number, told)
         return None
 
 
@@ -173,18 +160,3 @@ def _means(item: str, name: str, in_group: Callable[[str], bool] | None) -> bool
     if item.startswith("@") and in_group is not None:
         return in_group(item)
     return item == name or (is_pattern(item) and bool(name) and compile_expression(item)(name))
-
-
-def use_of(
-    granted: Iterable[Grant], resources: Mapping[str, tuple[float, bool]], buckets: Callable[[str], Iterable[Bucket]]
-) -> Iterator[QuotaUse]:
-    """Everything that grants take of quotas.
-
-    resources: name -> (amount, booked once a job: where the master is, CX-38), slots not among them.
-    """
-    for position, grant in enumerate(granted):
-        for bucket in buckets(grant.instance):
-            yield bucket, "slots", float(grant.slots)
-            for name, (amount, once) in resources.items():
-                if not (once and position):
-                    yield bucket, name, amount * (1 if once else grant.slots)

@@ -6,13 +6,13 @@ its slots is decided in `daemons.qmaster.decide`. Source: qrsub(1), qrstat(1); s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
 
 from gridengine.gdi.reservation_request import RESERVATION_FIELDS, ReservationRequest
-from gridengine.state.bookings import Bookings
+from gridengine.state.bookings import Amounts, Bookings, Holder, bookings_of
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.jobs import Grant
 
@@ -96,46 +96,43 @@ class JobReservation(Struct, array_like=True):
     resources: dict[str, str] = {}
 
 
-PerJob = Callable[[str], bool]
 Span = tuple[float, float, float]
 """(begin, end, amount); the end is not part of it."""
+_NO_SPANS: dict[int, Span] = {}
 
 
 class ReservationIndex:
     """What follows from all reservations: who holds what where, and what their jobs use of it.
 
-    `of_instance`, `of_host`: numbers of the reservations that hold something there. `held[id]`: all that a
-    reservation holds; `used[id]`: what its running jobs are charged with. `jobs[id]`: the jobs that ask for it.
-    `granted_at[id]`: revision of the state before it was granted or moved. `spans[object][consumable][id]`: when a
-    reservation holds how much of what, objects as `Bookings.amounts` names them.
+    `of_instance`: numbers of the reservations that hold something in it. `held[id]`: all that a reservation holds;
+    `used[id]`: what its running jobs are charged with. `jobs[id]`: the jobs that ask for it. `granted_at[id]`: revision of
+    the state before it was granted or moved. `spans[holder][consumable][id]`: when a reservation holds how much.
     """
 
     def __init__(self) -> None:
         self.of_instance: dict[str, set[int]] = {}
-        self.of_host: dict[str, set[int]] = {}
         self.held: dict[int, Bookings] = {}
         self.used: dict[int, Bookings] = {}
         self.jobs: dict[int, set[int]] = {}
         self.granted_at: dict[int, int] = {}
-        self.spans: dict[str, dict[str, dict[int, Span]]] = {}
+        self.spans: dict[Holder, dict[str, dict[int, Span]]] = {}
 
     def copy(self) -> ReservationIndex:
         """An index that `add`, `note_window`, `take_out` and `forget` change without changing this one. Use is shared."""
         made = ReservationIndex()
         made.of_instance = {name: set(numbers) for name, numbers in self.of_instance.items()}
-        made.of_host = {name: set(numbers) for name, numbers in self.of_host.items()}
         made.held, made.used, made.jobs = dict(self.held), dict(self.used), dict(self.jobs)
         made.granted_at = dict(self.granted_at)
-        made.spans = {where: {name: dict(spans) for name, spans in of.items()} for where, of in self.spans.items()}
+        made.spans = {holder: {name: dict(spans) for name, spans in of.items()} for holder, of in self.spans.items()}
         return made
 
-    def add(self, reservation: AdvanceReservation, per_job: PerJob, revision: int) -> None:
-        """Note what a reservation holds."""
+    def add(self, reservation: AdvanceReservation, amounts: Amounts, revision: int) -> None:
+        """Note what a reservation holds. `amounts`: its resources as numbers."""
         number = reservation.id
-        for index, key in _places(self, reservation):
-            index.setdefault(key, set()).add(number)
+        for grant in reservation.granted:
+            self.of_instance.setdefault(grant.instance, set()).add(number)
         held = self.held[number] = Bookings()
-        held.book(reservation.granted, reservation.resources, reservation.granted_pe, per_job)
+        held.book(bookings_of(reservation.granted, amounts, reservation.granted_pe))
         self.note_window(reservation)
         self.used.setdefault(number, Bookings())
         self.jobs.setdefault(number, set())
@@ -143,23 +140,23 @@ class ReservationIndex:
 
     def note_window(self, reservation: AdvanceReservation) -> None:
         """Note when it holds what it holds: it was added, or has started."""
-        for where, name, amount in self.held[reservation.id].amounts():
+        for holder, name, amount in self.held[reservation.id].entries():
             span = (reservation.holds_from, reservation.end_time, amount)
-            self.spans.setdefault(where, {}).setdefault(name, {})[reservation.id] = span
+            self.spans.setdefault(holder, {}).setdefault(name, {})[reservation.id] = span
 
     def take_out(self, reservation: AdvanceReservation) -> None:
         """Forget what it holds: it is gone, or about to be noted anew with other grants."""
-        for index, key in _places(self, reservation):
-            numbers = index.get(key, set())
+        for grant in reservation.granted:
+            numbers = self.of_instance.get(grant.instance, set())
             numbers.discard(reservation.id)
             if not numbers:
-                index.pop(key, None)
-        for where, name, _ in self.held.pop(reservation.id).amounts():
-            del self.spans[where][name][reservation.id]
-            if not self.spans[where][name]:
-                del self.spans[where][name]
-            if not self.spans[where]:
-                del self.spans[where]
+                self.of_instance.pop(grant.instance, None)
+        for holder, name, _ in self.held.pop(reservation.id).entries():
+            del self.spans[holder][name][reservation.id]
+            if not self.spans[holder][name]:
+                del self.spans[holder][name]
+            if not self.spans[holder]:
+                del self.spans[holder]
         self.granted_at.pop(reservation.id, None)
 
     def forget(self, reservation: AdvanceReservation) -> None:
@@ -168,12 +165,11 @@ class ReservationIndex:
         self.used.pop(reservation.id, None)
         self.jobs.pop(reservation.id, None)
 
+    def slots(self, holder: Holder) -> Mapping[int, Span]:
+        """The reservations that hold anything there, each with its slots: whoever holds something holds slots."""
+        held = self.spans.get(holder)
+        return held["slots"] if held is not None else _NO_SPANS
+
     def slots_used(self, instance: str) -> int:
         """Slots of an instance that jobs in reservations use."""
         return sum(self.used[number].slots(instance) for number in self.of_instance.get(instance, ()))
-
-
-def _places(index: ReservationIndex, reservation: AdvanceReservation) -> Iterator[tuple[dict[str, set[int]], str]]:
-    for grant in reservation.granted:
-        yield index.of_instance, grant.instance
-        yield index.of_host, grant.host

@@ -6,7 +6,7 @@ Owns the primary data (spooled and mirrored as a snapshot) and the indexes deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from typing import Any
 
@@ -15,7 +15,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gridengine.config.queue_resolution import ResolvableQueue
-from gridengine.state.bookings import GLOBAL, Bookings
+from gridengine.state.bookings import GLOBAL, Amounts, Booking, Bookings, bookings_of
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.objects import (
     read_calendar,
@@ -179,6 +179,10 @@ class State:
         entry = self.complexes.get(name)
         return entry is not None and entry.per_job
 
+    def amounts(self, resources: Mapping[str, str]) -> Amounts:
+        """What `Task.resources` and `AdvanceReservation.resources` say, as numbers."""
+        return {name: (float(text), self.per_job(name)) for name, text in resources.items()}
+
     # --- jobs ------------------------------------------------------------------------------------------
 
     def task(self, job_id: int, task_id: int, attempt: int | None = None) -> Task | None:
@@ -186,6 +190,10 @@ class State:
         job = self.jobs.get(job_id)
         task = job.tasks.get(task_id) if job else None
         return task if task is not None and attempt in (None, task.attempt) else None
+
+    def bookings_of(self, task: Task) -> Iterator[Booking]:
+        """What a dispatched task takes of its places and its PE."""
+        return bookings_of(task.granted, self.amounts(task.resources), task.pe)
 
     def waits_for(self, job: Job) -> list[int]:
         """Predecessors of `-hold_jid` that have not ended, or not as they had to (DP-2, DP-3)."""

@@ -73,10 +73,8 @@ def sums(state: State) -> dict[tuple[str, str], float]:
 
 
 def booked(state: State) -> dict[tuple[str, str], float]:
-    bookings = state.bookings
-    levels = {**bookings.instances, **bookings.hosts, "global": bookings.cluster}
-    found = {(where, name): amount for where, held in levels.items() for name, amount in held.items()}
-    return found | {(pe, "pe"): float(held) for pe, held in bookings.pes.items() if held}
+    entries = state.bookings.entries()
+    return {(holder.name, name if holder.kind != "pe" else "pe"): float(amount) for holder, name, amount in entries}
 
 
 def perform(cell: Cell, what: str, value: Any, more: Any) -> None:

@@ -17,11 +17,12 @@ from gridengine.orders import Orders
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import static_refusal, use_refusal
 from gridengine.placement.obstacles import obstacle
-from gridengine.placement.quotas import limit_value, rule_name, rule_of, uses
+from gridengine.placement.quotas import bookings_of, limit_value, rule_name, rule_of
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.placement.spread import grants_fit
 from gridengine.placement.verify import verify
+from gridengine.state.bookings import Holder
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.instance import InstanceFlagsChanged
@@ -163,7 +164,7 @@ def overbooked(before: dict[tuple[str, str], float], state: State) -> list[str]:
     """Objects and consumables that hold more than their capacity and more than before."""
     site, found = Site(state), []
     after = amounts(state)
-    levels = [(name, site.queue(state.instances[name].queue, config)) for name, config in state.configs.items()]
+    levels = [(name, site.queue(name)) for name in state.configs]
     levels += [(host, site.host(host)) for host in ("global", "h1", "h2", "h3")]
     for where, level in levels:
         for name, capacity in level.consumables.items():
@@ -213,9 +214,7 @@ def test_no_order_ever_overbooks_anything(actions: list[tuple[str, Any]]) -> Non
             held = sum(
                 t.slots for j in cluster.state.jobs.values() for t in j.tasks.values() if t.granted and t.pe == pe
             )
-            assert (
-                held == cluster.state.bookings.pes.get(pe, 0) <= cluster.state.pes.get(pe).slots
-            )
+            assert held == cluster.state.bookings.of(Holder("pe", pe), "slots") <= cluster.state.pes.get(pe).slots
 
 
 def check_orders(state: State, orders: Orders) -> None:
@@ -224,8 +223,7 @@ def check_orders(state: State, orders: Orders) -> None:
     for start in orders.starts:
         request = Request.of(site, state.jobs[start.job_id])
         assert grants_fit(site, ledger, request, start.granted, start.pe)
-        ledger.charge(start.granted, request.charged, start.pe)
-        ledger.charge_quotas(uses(site, request, start.granted, start.pe), 1)
+        ledger.charge(bookings_of(site, request, start.granted, start.pe))
 
 
 def obstacle_free(cluster: Cluster, instance: str) -> bool:

@@ -10,17 +10,16 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gridengine.delivery import Load
-from gridengine.placement import match, timeline
+from gridengine.placement import timeline
 from gridengine.placement.granting import Granting
-from gridengine.placement.ledger import Ledger
-from gridengine.placement.requests import Request
-from gridengine.placement.site import Level
+from gridengine.placement.site import Level, Site
 from gridengine.placement.timeline import Timeline
+from gridengine.placement.use import Kept
+from gridengine.state.bookings import CLUSTER, Holder
 from gridengine.state.jobs import Job
 from gridengine.state.reservations import AdvanceReservation
 from tests.harness import LOAD
@@ -234,18 +233,19 @@ def test_no_moment_is_given_away_twice(tmp_path: Path, seed: int) -> None:
     assert len(world.cell.starts) > 5
 
 
-_ROOM = match.room
+_LEVEL = Site.level
 
 
-def _room_for_everybody(ledger: Ledger, request: Request, level: Level, *others: Any) -> tuple[int, str]:
+def _level_for_everybody(site: Site, holder: Holder) -> Level:
+    level = _LEVEL(site, holder)
     shared = level.limited(level.consumables)
     shared.exclusives = []
-    return _ROOM(ledger, request, shared, *others)
+    return shared
 
 
 BUGS: dict[str, tuple[object, str, object]] = {
-    "jobs ignore reservations": (Ledger, "ahead", lambda *_: 0.0),
-    "reservations ignore jobs": (Timeline, "_running", lambda self, where: iter(())),
+    "jobs ignore reservations": (Kept, "ahead", lambda *_: 0.0),
+    "reservations ignore jobs": (Timeline, "_running", lambda self, holder: ()),
     "reservations ignore what waiting jobs are promised": (timeline, "still_waits", lambda *_: False),
     "calendars are not asked": (Granting, "_calendar", lambda *_: None),
     "a clock that is set back takes away what has begun": (
@@ -253,7 +253,7 @@ BUGS: dict[str, tuple[object, str, object]] = {
         "holds_from",
         property(lambda self: self.start_time),
     ),
-    "nobody is alone": (match, "room", _room_for_everybody),
+    "nobody is alone": (Site, "level", _level_for_everybody),
 }
 
 
@@ -276,10 +276,10 @@ def test_a_restart_at_any_moment_gives_the_same_state(tmp_path: Path) -> None:
         world.cell.restart()
         after = world.cell.state
         assert after.reservations == before.reservations
-        assert {n: held.cluster for n, held in after.reserved.used.items()} == {
-            n: held.cluster for n, held in before.reserved.used.items()
+        assert {n: held.at(CLUSTER) for n, held in after.reserved.used.items()} == {
+            n: held.at(CLUSTER) for n, held in before.reserved.used.items()
         }
         assert after.reserved.jobs == before.reserved.jobs
-        assert dict(after.bookings.cluster) == dict(before.bookings.cluster)
+        assert dict(after.bookings.at(CLUSTER)) == dict(before.bookings.at(CLUSTER))
         for name in world.cell.names:
             world.cell.report(name, Load(world.cell.now, dict(LOAD), full=True, incarnation="boot1"))

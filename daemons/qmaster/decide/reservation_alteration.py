@@ -22,7 +22,7 @@ from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
-from gridengine.state.bookings import Bookings
+from gridengine.state.bookings import Bookings, bookings_of
 from gridengine.state.machines.reservation import ReservationChanged
 from gridengine.state.reservations import AdvanceReservation, ReservationChanges
 from gridengine.state.state import State
@@ -146,8 +146,7 @@ def _window(reservation: AdvanceReservation, wish: Reserve, said: frozenset[str]
 def _check_use(state: State, reservation: AdvanceReservation, changed: AdvanceReservation) -> None:
     """What its running jobs use must stay theirs. Raises Refused."""
     held = Bookings()
-    held.book(changed.granted, changed.resources, changed.granted_pe, state.per_job)
-    for instance, amounts in state.reserved.used[reservation.id].instances.items():
-        for name, amount in amounts.items():
-            if amount > held.instances[instance].get(name, 0.0) + ROUNDING:
-                raise Refused(f"denied: running jobs use {amount:g} of {name} of advance_reservation {reservation.id}")
+    held.book(bookings_of(changed.granted, state.amounts(changed.resources), changed.granted_pe))
+    for holder, name, amount in state.reserved.used[reservation.id].entries():
+        if holder.kind == "instance" and amount > held.of(holder, name) + ROUNDING:
+            raise Refused(f"denied: running jobs use {amount:g} of {name} of advance_reservation {reservation.id}")

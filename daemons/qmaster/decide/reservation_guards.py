@@ -15,11 +15,11 @@ from daemons.qmaster.memberships import membership_changes
 from gridengine.kinds import title
 from gridengine.placement.granting import Granting, as_job, reservation_request, sets_of_users, users_of
 from gridengine.placement.requests import category_key
-from gridengine.placement.site import Level, Site
+from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
-from gridengine.state.bookings import GLOBAL, pe_key
+from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at
 from gridengine.state.reservations import AdvanceReservation, Span
 from gridengine.state.state import State
 
@@ -63,7 +63,7 @@ def _concerned(
     if GLOBAL in hosts or not of_kind.keys().isdisjoint(("userset", "complex")):
         return live
     index = state.reserved
-    numbers = {number for host in hosts for number in index.of_host.get(host, ())}
+    numbers = {number for host in hosts for number in index.slots(Holder("host", host))}
     for name, holders in index.of_instance.items():
         config = after.configs.get(name)
         if config is not None and (config is not state.configs.get(name) or config.text["calendar"] in calendars):
@@ -114,7 +114,7 @@ class _Check:
         self.site = Site.of(state)
         self.timeline = Timeline(state, world.now, tasks=False)
         self._grantings: dict[tuple[object, ...], Granting] = {}
-        self._above: dict[tuple[str, str], list[Span]] = {}
+        self._above: dict[tuple[Holder, str], list[Span]] = {}
 
     def faults(self, reservation: AdvanceReservation, users: dict[str, str]) -> frozenset[str]:
         """What is wrong with its places; instances that are no longer configured go on as orphans (AR-80).
@@ -126,18 +126,19 @@ class _Check:
         granting = self._granting(reservation, users)
         granting.window(start, end)
         texts: list[str] = []
-        hosts: dict[str, None] = {GLOBAL: None}
+        hosts: dict[Holder, None] = {CLUSTER: None}
         for grant in reservation.granted:
             instance, config = state.instances.get(grant.instance), state.configs.get(grant.instance)
             if instance is None or config is None or instance.orphaned:
                 continue
-            hosts[grant.host] = None
+            place, host, _ = holders_at(grant.instance)
+            hosts[host] = None
             reason = granting.refusal(grant.instance, instance)
             if reason is not None:
                 texts.append(reason.text)
-            texts += self._overbooked(grant.instance, self.site.queue(grant.queue, config), start, end)
+            texts += self._overbooked(place, start, end)
         for host in hosts:
-            texts += self._overbooked(host, self.site.host(host), start, end)
+            texts += self._overbooked(host, start, end)
         if reservation.granted_pe:
             texts += self._pe(reservation.granted_pe, start, end)
         return frozenset(texts)
@@ -154,20 +155,20 @@ class _Check:
             self._grantings[key] = granting
         return granting
 
-    def _overbooked(self, where: str, level: Level, start: float, end: float) -> Iterator[str]:
-        for name, capacity in level.consumables.items():
-            most = self._most(where, name, capacity + ROUNDING, start, end)
+    def _overbooked(self, holder: Holder, start: float, end: float) -> Iterator[str]:
+        for name, capacity in self.site.level(holder).consumables.items():
+            most = self._most(holder, name, capacity + ROUNDING, start, end)
             if most:
-                yield f"{most:g} of {name} are reserved at {where}"
+                yield f"{most:g} of {name} are reserved at {holder.name}"
 
     def _pe(self, name: str, start: float, end: float) -> Iterator[str]:
         pe = self.state.pes.get(name)
-        most = self._most(pe_key(name), "slots", pe.slots, start, end) if pe is not None else 0.0
+        most = self._most(Holder("pe", name), "slots", pe.slots, start, end) if pe is not None else 0.0
         if most:
             yield f"{most:g} slots of it are reserved"
 
-    def _most(self, where: str, name: str, capacity: float, start: float, end: float) -> float:
+    def _most(self, holder: Holder, name: str, capacity: float, start: float, end: float) -> float:
         """The most that is reserved of what an object has, if that is more than there is; else 0."""
-        if (where, name) not in self._above:
-            self._above[where, name] = self.timeline.above(where, name, capacity)
-        return max((amount for begin, over, amount in self._above[where, name] if begin < end and over > start), default=0.0)
+        if (holder, name) not in self._above:
+            self._above[holder, name] = self.timeline.above(holder, name, capacity)
+        return max((amount for begin, over, amount in self._above[holder, name] if begin < end and over > start), default=0.0)

@@ -59,7 +59,7 @@ def report(granting: Granting, reservation: AdvanceReservation, decision: Decisi
 
 
 def _holders(granting: Granting, place: str) -> Iterator[str]:
-    for holder, until in granting.timeline.holders(place, granting.start, granting.end):
+    for holder, until in granting.timeline.occupants(place, granting.start, granting.end):
         end = "for ever: it has no run time limit" if until == INFINITY else f"until {moment_text(until, granting.zone)}"
         yield f"queue instance \"{place}\" is held by {holder} {end}"
 

@@ -51,7 +51,7 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     for each in state.quotas.sets:
         for number, rule in enumerate(each.rules):
             if all(names.admitted_by(rule.filters.get(scope)) for scope, names in wanted.items()):
-                rows += _rows(listing, Bucket(each.name, number, ("",) * len(SCOPES)), rule, wanted, resources)
+                rows += _rows(listing, Bucket("quota", each.name, number, ("",) * len(SCOPES)), rule, wanted, resources)
     return rows
 
 
@@ -94,9 +94,11 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of one rule: a consumable once for each of its buckets in which any is in use, others once."""
     state, site = listing.state, listing.site
-    used = [(b, sums) for b, sums in state.quotas.used.items() if b[:2] == plain[:2] and _shown(b, wanted)]
+    buckets = (bucket for bucket in state.quotas.used if isinstance(bucket, Bucket))
+    of_rule = (bucket for bucket in buckets if (bucket.name, bucket.number) == (plain.name, plain.number))
+    used = [(bucket, state.quotas.used[bucket]) for bucket in of_rule if _shown(bucket, wanted)]
     used.sort(key=lambda item: item[0].consumers)
-    name = f"{plain.quota}/{rule.name or plain.number + 1}"
+    name = f"{plain.name}/{rule.name or plain.number + 1}"
     for given, text in rule.limits.items():
         entry = site.entry(given)
         if entry is None or (resources is not None and entry.name not in resources):

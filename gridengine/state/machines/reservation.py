@@ -105,7 +105,7 @@ def state_of(state: State, event: Any) -> str:
 def index_reservations(state: State) -> None:
     """Build the index of a state that came from a snapshot."""
     for reservation in state.reservations.values():
-        state.reserved.add(reservation, state.per_job, state.revision)
+        state.reserved.add(reservation, state.amounts(reservation.resources), state.revision)
 
 
 def index_job(state: State, job: Job) -> None:
@@ -120,7 +120,7 @@ def forget_job(state: State, job: Job) -> None:
         state.reserved.jobs[job.ar].discard(job.id)
 
 
-def bookings_of(state: State, job: Job) -> Bookings:
+def book_of(state: State, job: Job) -> Bookings:
     """Where the places of a job are booked."""
     return state.reserved.used.get(job.ar, state.bookings) if job.ar else state.bookings
 
@@ -129,7 +129,7 @@ def note_use(state: State, job: Job, time: float) -> None:
     """A task of the job began or ended at `time`: since when its reservation has been without any."""
     reservation = state.reservations.get(job.ar)
     if reservation is not None:
-        reservation.idle_since = 0.0 if state.reserved.used[job.ar].cluster else time
+        reservation.idle_since = 0.0 if state.reserved.used[job.ar] else time
 
 
 def _granted(state: State, event: ReservationGranted) -> None:
@@ -137,7 +137,7 @@ def _granted(state: State, event: ReservationGranted) -> None:
     reservation = msgspec.structs.replace(event.reservation)
     state.reservations[reservation.id] = reservation
     state.next_ar_id = reservation.id + 1
-    state.reserved.add(reservation, state.per_job, state.revision)
+    state.reserved.add(reservation, state.amounts(reservation.resources), state.revision)
 
 
 def _changed(state: State, event: ReservationChanged) -> None:
@@ -146,7 +146,7 @@ def _changed(state: State, event: ReservationChanged) -> None:
     state.reserved.take_out(reservation)
     for name, value in event.changes.given().items():
         setattr(reservation, name, value)
-    state.reserved.add(reservation, state.per_job, state.revision)
+    state.reserved.add(reservation, state.amounts(reservation.resources), state.revision)
     for grant in before:
         drop_orphan(state, grant.instance)
 

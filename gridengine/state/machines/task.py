@@ -342,7 +342,7 @@ def abandon(state: State, job: Job, task: Task) -> None:
 
 
 def place(state: State, job: Job, task: Task) -> None:
-    reservations.bookings_of(state, job).charge(task, state.per_job)
+    reservations.book_of(state, job).book(state.bookings_of(task))
     state.quotas.charge(job, task)
     key = (job.id, task.id)
     for grant in task.granted:
@@ -353,7 +353,7 @@ def place(state: State, job: Job, task: Task) -> None:
 def unplace(state: State, job: Job, task: Task) -> None:
     if not task.granted:
         return
-    reservations.bookings_of(state, job).charge(task, state.per_job, -1)
+    reservations.book_of(state, job).book(state.bookings_of(task), -1)
     state.quotas.charge(job, task, -1)
     key = (job.id, task.id)
     for grant in task.granted:

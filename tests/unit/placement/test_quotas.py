@@ -205,7 +205,7 @@ def test_consumables_count_by_slot_or_once() -> None:
     plain = cluster.submit()
     cluster.cycle()
     assert [cluster.runs(job) for job in (first, second, third, fourth, plain)] == [True, True, False, False, True]
-    bucket = Bucket("set", 0, ("",) * 5)
+    bucket = Bucket("quota", "set", 0, ("",) * 5)
     assert cluster.state.quotas.used == {bucket: {"slots": 5, "mem": 4, "lic": 2}}
     for job in (first, second, plain):
         cluster.end(job)
@@ -276,9 +276,9 @@ def test_counts_are_right_when_rules_and_lists_change() -> None:
     jobs = [cluster.submit() for _ in range(3)]
     cluster.cycle()
     quota(cluster, "set", "users {@staff} to slots=2", "users {*} to slots=9")
-    assert list(cluster.state.quotas.used) == [Bucket("set", 1, ("alice", "", "", "", ""))]
+    assert list(cluster.state.quotas.used) == [Bucket("quota", "set", 1, ("alice", "", "", "", ""))]
     cluster.apply(ObjectSet("userset", "staff", {"name": "staff", "type": "ACL", "entries": "alice"}))
-    assert cluster.state.quotas.used == {Bucket("set", 0, ("alice", "", "", "", "")): {"slots": 3}}
+    assert cluster.state.quotas.used == {Bucket("quota", "set", 0, ("alice", "", "", "", "")): {"slots": 3}}
     late = cluster.submit()
     for job in jobs[:2]:
         cluster.cycle()

@@ -9,6 +9,7 @@ import pytest
 from daemons.qmaster.admit import admit
 from daemons.schedd.cycle import schedule
 from gridengine.orders import Orders, StartOrder
+from gridengine.state.bookings import CLUSTER
 from gridengine.state.jobs import Grant
 from tests.harness import Cell
 
@@ -81,7 +82,7 @@ def test_capacity_that_was_lowered_while_the_scheduler_thought(tmp_path: Path) -
     assert [bool(here.placed(job)) for job in jobs] == [True, False]
     here.configure("exec_host", "global", complex_values="lic=0")
     here.cycle()
-    assert not here.placed(jobs[1]) and here.state.bookings.cluster["lic"] == 1
+    assert not here.placed(jobs[1]) and here.state.bookings.at(CLUSTER)["lic"] == 1
 
 
 @pytest.mark.statement("CX-49", "CX-46")
@@ -113,7 +114,7 @@ def test_doubled_orders_do_nothing(tmp_path: Path) -> None:
     for _ in range(3):
         here.master.orders(orders)
     here.master.flush()
-    assert here.state.bookings.cluster == {"lic": 1, "slots": 1} and here.placed(job)
+    assert here.state.bookings.at(CLUSTER) == {"lic": 1, "slots": 1} and here.placed(job)
 
 
 def test_a_task_that_one_batch_starts_twice_gets_one_place(tmp_path: Path) -> None:

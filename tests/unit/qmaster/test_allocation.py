@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.placement.verify import explain
+from gridengine.state.bookings import CLUSTER, Holder
 from tests.harness import Cell
 
 
@@ -33,7 +34,7 @@ def test_it_counts_before_the_rule_of_the_environment(tmp_path: Path) -> None:
     here.configure("cluster_queue", "all.q", pe_list="smp")
     here.configure("parallel_environment", "smp", slots="8")
     assert slots(here, pe="smp", allocation_rule="$round_robin", pe_range="3") == [1, 1, 1]
-    assert here.state.bookings.pes == {"smp": 3}
+    assert here.state.bookings.at(Holder("pe", "smp")) == {"slots": 3}
     assert slots(here, pe="smp", allocation_rule="$fill_up", pe_range="6") == []
 
 
@@ -45,7 +46,7 @@ def test_the_example_of_the_specification(tmp_path: Path) -> None:
     here.add("complex", "license", **plain)
     here.configure("exec_host", "global", complex_values="license=3")
     assert slots(here, allocation_rule="2", pe_range="4", hard=["license=1/2"]) == [2, 2]
-    assert here.state.bookings.cluster["license"] == 2
+    assert here.state.bookings.at(CLUSTER)["license"] == 2
     assert slots(here, allocation_rule="2", pe_range="4", hard=["license=1/2"]) == []
     assert slots(here, allocation_rule="2", pe_range="2", hard=["license=1/2"]) == [2]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gridengine.state.bookings import Holder
 from tests.harness import Cell
 
 
@@ -197,10 +198,10 @@ def test_running_jobs_change_but_not_what_they_hold(cell: Cell) -> None:
     assert status == 1
     assert '"room" cannot change' in texts[0]
     assert cell.state.jobs[job].hard == {"room": "1G", "h_rt": "200"}
-    before = cell.state.bookings.hosts["h1"]["room"]
+    before = cell.state.bookings.at(Holder("host", "h1"))["room"]
     cell.end(job)
     assert before == 1024**3
-    assert "room" not in cell.state.bookings.hosts["h1"]
+    assert "room" not in cell.state.bookings.at(Holder("host", "h1"))
 
 
 @pytest.mark.statement("SO-41")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gridengine.gdi.requests import Answer
+from gridengine.state.bookings import CLUSTER
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -57,7 +58,7 @@ def test_names_mail_access_and_resources(cell: ReservingCell) -> None:
     assert done.status == 0
     one = cell.ar(number)
     assert (one.name, one.allowed, one.mail_options, one.mail_list) == ("new", ["alice", "bob"], "b", ["x@y"])
-    assert cell.state.reserved.held[number].cluster == {"slots": 3, "lic": 6}
+    assert cell.state.reserved.held[number].at(CLUSTER) == {"slots": 3, "lic": 6}
     assert cell.granted(number) == places
     assert alter(cell, number, hard=["lic=3"]).status == 1
     assert "running jobs use" in alter(cell, number, hard=[]).answers[0][1]

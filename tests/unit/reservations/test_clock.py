@@ -161,7 +161,7 @@ def test_what_is_over_leaves_nothing_behind(cell: ReservingCell) -> None:
             cell.end(*key[:2])
         cell.wait(10)
     index = cell.state.reserved
-    held = (index.of_instance, index.of_host, index.held, index.used, index.jobs, index.granted_at, index.spans)
+    held = (index.of_instance, index.held, index.used, index.jobs, index.granted_at, index.spans)
     assert not cell.state.reservations and not any(held), "neither the state nor its indexes grow with what was"
     assert cell.state.next_ar_id == 21
     cell.restart()

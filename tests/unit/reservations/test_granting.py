@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.delivery import Load
+from gridengine.state.bookings import CLUSTER
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 
@@ -199,7 +200,7 @@ def test_consumables_of_every_level_are_booked(cell: ReservingCell) -> None:
     cell.configure("exec_host", "global", complex_values="lic=6,tok=2")
     cell.configure("exec_host", "h1", complex_values="mem=4")
     first = cell.qrsub(pe="mpi", pe_range="4", hard=["lic=1", "tok=1"])
-    assert cell.state.reserved.held[first].cluster | {"mem": 8.0} == {"slots": 4.0, "lic": 4.0, "tok": 1.0, "mem": 8.0}
+    assert cell.state.reserved.held[first].at(CLUSTER) | {"mem": 8.0} == {"slots": 4.0, "lic": 4.0, "tok": 1.0, "mem": 8.0}
     assert cell.granted(first).get("all.q@h1", 0) <= 2, "the default of mem is booked, too"
     cell.refused(hard=["lic=3"])
     cell.qrsub(hard=["lic=2", "tok=1"])

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.placement.site import Site
+from gridengine.state.bookings import CLUSTER
 from tests.unit.reservations.conftest import ReservingCell
 
 
@@ -43,12 +44,10 @@ def test_the_cluster_inside_a_reservation_is_read_from_what_is_known_of_it(cell:
     site = Site.of(cell.state)
     inside = site.within(cell.ar(number))
     assert inside.entries is site.entries and inside.defaults is site.defaults
-    assert inside.cluster is not site.cluster
-    held = {
-        name: inside.queue("all.q", cell.state.configs[name]).consumables["slots"] for name in sorted(cell.granted(number))
-    }
+    assert inside.level(CLUSTER) is not site.level(CLUSTER)
+    held = {name: inside.queue(name).consumables["slots"] for name in sorted(cell.granted(number))}
     assert held == cell.granted(number) != {}
-    assert site.queue("all.q", cell.state.configs["all.q@h1"]).consumables["slots"] == 4
+    assert site.queue("all.q@h1").consumables["slots"] == 4
 
 
 @pytest.mark.statement("AR-84")
@@ -146,20 +145,20 @@ def test_jobs_wait_for_the_start_and_share_what_is_reserved(cell: ReservingCell)
     array = cell.submit(ar=number, tasks="1-3")
     parallel = cell.submit(ar=number, pe="mpi", pe_range="2")
     cell.cycle()
-    assert not cell.state.bookings.cluster
+    assert not cell.state.bookings.at(CLUSTER)
     cell.wait(100)
     cell.cycle()
     assert cell.placed(parallel) == [("all.q@h1", 2)], "its slots make it more urgent"
     assert [bool(cell.placed(array, task)) for task in (1, 2, 3)] == [True, True, False]
     assert cell.state.slots_used("all.q@h1") == 4
     assert cell.state.slots_reserved("all.q@h1") == 4
-    assert cell.state.bookings.cluster == {}, "nothing is debited outside"
+    assert cell.state.bookings.at(CLUSTER) == {}, "nothing is debited outside"
     cell.end(parallel)
     cell.cycle()
     assert cell.placed(array, 3) == [("all.q@h1", 1)]
     for task in (1, 2, 3):
         cell.end(array, task)
-    assert cell.state.reserved.used[number].cluster == {}
+    assert cell.state.reserved.used[number].at(CLUSTER) == {}
 
 
 @pytest.mark.statement("AR-93", "AR-94")

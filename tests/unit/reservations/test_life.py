@@ -7,6 +7,7 @@ import pytest
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.delivery import Inventory, Load
+from gridengine.state.bookings import CLUSTER
 from gridengine.state.machines.instance import InstanceFlagsChanged
 from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
@@ -134,7 +135,7 @@ def test_the_end_takes_running_and_pending_jobs_along(cell: ReservingCell) -> No
     cell.end(runs, exit_status=137)
     cell.tick()
     assert number not in cell.state.reservations
-    assert cell.state.bookings.cluster == {}
+    assert cell.state.bookings.at(CLUSTER) == {}
 
 
 @pytest.mark.statement("AR-63", "AR-105")
@@ -168,7 +169,7 @@ def test_deleting_while_a_job_is_in_transfer_leaves_no_ghost(cell: ReservingCell
     cell.end(job, exit_status=137)
     cell.tick()
     assert not cell.state.reservations and not cell.state.jobs
-    assert cell.state.reserved.used == {} and cell.state.bookings.cluster == {}
+    assert cell.state.reserved.used == {} and cell.state.bookings.at(CLUSTER) == {}
 
 
 @pytest.mark.statement("AR-64", "AR-65", "SP-3")
@@ -197,8 +198,8 @@ def test_a_snapshot_keeps_reservations(cell: ReservingCell) -> None:
     cell.master.spool.snapshot(cell.master.committed, cell.state.snapshot())
     held = cell.state.reserved.held[number]
     cell.restart()
-    assert cell.state.reserved.held[number].cluster == held.cluster
-    assert cell.state.reserved.used[number].cluster == {"slots": 1}
+    assert cell.state.reserved.held[number].at(CLUSTER) == held.at(CLUSTER)
+    assert cell.state.reserved.used[number].at(CLUSTER) == {"slots": 1}
     assert cell.state.reserved.jobs[number] == {job}
     assert cell.qrsub() == number + 1
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gridengine.state.bookings import CLUSTER
 from tests.harness import USERS
 from tests.unit.clients.shell import Shell
 from tests.unit.reservations.conftest import ReservingCell
@@ -207,7 +208,7 @@ Your advance reservation 1 has been granted
     )
     assert transcript.cell.granted(1) == places
     if "license" in options:
-        assert transcript.cell.state.reserved.held[1].cluster["license"] == 2
+        assert transcript.cell.state.reserved.held[1].at(CLUSTER)["license"] == 2
 
 
 @pytest.mark.statement("X-18")

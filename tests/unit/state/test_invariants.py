@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gridengine.ranges import Ranges
+from gridengine.state.bookings import CLUSTER
 from gridengine.state.invariants import invariants
 from gridengine.state.machines import task as task_machine
 from gridengine.state.slaves import SlaveTask
@@ -36,7 +37,7 @@ BREAKS: dict[str, Callable[[State], object]] = {
     "priorities of jobs": lambda state: state.priorities.update({7: (0.0, 0.0, 0.0, 0.0)}),
     "tasks on host": lambda state: state.tasks_on.clear(),
     "tasks in": lambda state: state.tasks_in.clear(),
-    "bookings of": lambda state: state.bookings.cluster.update(slots=2),
+    "bookings of": lambda state: state.bookings[CLUSTER].update(slots=2),
     "asks for reservation": lambda state: setattr(state.jobs[2], "ar", 3),
     "instances of queue": lambda state: state.instances_of.clear(),
     "without configuration": lambda state: state.configs.clear(),
