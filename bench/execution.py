@@ -30,6 +30,7 @@ from daemons.execd.tries import Tries
 from gridengine.config.kinds import KINDS
 from gridengine.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
+from gridengine.state.configured.execution import read_execution
 from gridengine.state.jobs import Grant, Job
 from gridengine.topology import Topology
 
@@ -54,7 +55,7 @@ class ExecHost:
         self.tasks.configuration = HostConfiguration.of({})
         user = pwd.getpwuid(os.geteuid())
         self._owner = {"owner": user.pw_name, "uid": user.pw_uid, "group": "bench", "gid": user.pw_gid}
-        self._queue = KINDS["cluster_queue"].template("all.q").attributes()
+        self._queue = read_execution(KINDS["cluster_queue"].template("all.q").attributes())
 
     def _report(self, *reports: Report) -> None:
         for report in reports:

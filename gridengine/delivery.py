@@ -12,6 +12,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from gridengine.state.configured.execution import Execution
+from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.hooks import decode_hook, encode_hook
 from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
 from gridengine.state.slaves import SlaveTask
@@ -28,10 +30,10 @@ class Start(Struct, tag="start", omit_defaults=True):
     """Run a task. `job` without its pending ranges and tasks. `script`: it has one, which is in the batch (`Batch.scripts`)
     unless the host has been given it before; False for binaries.
 
-    `queue`: all resolved attributes of the master's queue instance; `pe`: all attributes of the PE, empty for
-    serial tasks. `processors`: that attribute of the granted instances that have it (QC-12).
+    `queue`: what the master's queue instance says of running it. `pe_name`: "" for serial tasks; `pe_start`, `pe_stop`: command
+    lines of the PE. `processors`: that attribute of the granted instances that have it (QC-12).
     `per_job_limits`: those limits (as `h_vmem`) that are JOB consumables, so that slots do not multiply them (RL-5).
-    `checkpoint`: all attributes of the checkpointing environment, with `when` and `interval` (s) as they hold for the job;
+    `checkpoint`: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`;
     `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
     `slave`: what is run if it is a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
@@ -40,13 +42,15 @@ class Start(Struct, tag="start", omit_defaults=True):
     key: TaskKey
     job: Job
     granted: list[Grant]
-    queue: dict[str, str]
+    queue: Execution
     environment: dict[str, str]
     script: bool = False
-    pe: dict[str, str] = field(default_factory=dict)
     pe_name: str = ""
+    pe_start: str | None = None
+    pe_stop: str | None = None
     restarted: int = 0
-    checkpoint: dict[str, str] = field(default_factory=dict)
+    checkpoint: CheckpointInterface | None = None
+    checkpoint_interval_s: float = 0.0
     checkpoint_pid: int = 0
     slave: SlaveTask | None = None
     time: float = 0.0

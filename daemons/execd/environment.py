@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daemons.execd.site import Site, none_as_null
+from daemons.execd.site import Site
 from daemons.runtime import identity
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -154,8 +154,8 @@ def _of_the_job(start: Start, places: TaskPlaces) -> dict[str, str]:
         result |= dict.fromkeys(("SGE_STDIN_PATH", "SGE_STDOUT_PATH", "SGE_STDERR_PATH"), "/dev/null")  # O
     if job.checkpoint:
         result["SGE_CKPT_ENV"] = job.checkpoint
-    if directory := none_as_null(start.checkpoint.get("ckpt_dir", "")):
-        result["SGE_CKPT_DIR"] = directory
+    if start.checkpoint is not None and start.checkpoint.directory is not None:
+        result["SGE_CKPT_DIR"] = start.checkpoint.directory
     return result
 
 

@@ -158,8 +158,3 @@ def belong(spool: Path, cell_id: str) -> str:
         draft.write_text(f"{cell_id}\n")
         draft.rename(path)
     return ""
-
-
-def none_as_null(text: str) -> str | None:
-    """A configured command: None for an empty one and for NONE in any case."""
-    return None if text.strip().lower() in ("", "none") else text.strip()

@@ -12,15 +12,15 @@ from daemons.execd.environment import Account, TaskPlaces, job_environment, meth
 from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint
-from daemons.execd.site import Site, none_as_null
+from daemons.execd.site import Site
 from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
 from gridengine.path_aliases import on_host
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.queues import LIMITS_MEMORY, LIMITS_TIME
+from gridengine.state.configured.execution import LIMITS
 from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, Streams, TaskConfig
-from gridengine.units import INFINITY, parse_memory, parse_time
+from gridengine.units import INFINITY
 
 _UNRESTRAINED = Restraint()
 
@@ -63,9 +63,9 @@ def task_config(
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
         slots=sum(grant.slots for grant in start.granted if grant.host == site.host),
-        nice=int(queue.get("priority", "0")),
-        notify_s=parse_time(queue["notify"]) if job.notify else None,
-        queue_notify_s=parse_time(queue["notify"]),
+        nice=queue.priority,
+        notify_s=queue.notify_s if job.notify else None,
+        queue_notify_s=queue.notify_s,
         variables=_variables(start, site, places, files) | staging_variables(staged),
         **vars(_program(start, configuration, places, site.host)),
         **vars(_streams(files)),
@@ -98,7 +98,7 @@ def _tmpdir(start: Start) -> str:
     """The task's scratch directory (QC-19); each slave task has its own."""
     queue = start.granted[0].queue
     own = f"{start.key[0]}.{start.key[1]}.{queue}" + (f".{start.slave.number}" if start.slave is not None else "")
-    return f"{start.queue.get('tmpdir', '/tmp').rstrip('/')}/{own}"
+    return f"{start.queue.tmpdir.rstrip('/')}/{own}"
 
 
 def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
@@ -109,7 +109,7 @@ def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> Tas
         cwd=cwd,
         stdin=files.stdin,
         tmpdir=_tmpdir(start),
-        shell=path_for(start.job.shells, site.host) or none_as_null(start.queue.get("shell", "")) or "/bin/sh",
+        shell=path_for(start.job.shells, site.host) or start.queue.shell or "/bin/sh",
     )
 
 
@@ -120,25 +120,25 @@ def limits(start: Start, configuration: HostConfiguration) -> dict[str, float | 
     execd_params as they are (RL-10).
     """
     result: dict[str, float | None] = {}
-    for kinds, parse in ((LIMITS_TIME, parse_time), (LIMITS_MEMORY, parse_memory)):
-        for name in (f"{side}_{kind}" for kind in kinds for side in "sh"):
-            given = [text for text in (start.queue.get(name), start.job.hard.get(name)) if text]
-            result[name] = _finite(min((parse(text) for text in given), default=INFINITY))
+    for name, parse in LIMITS.items():
+        limit, asked = start.queue.limits.get(name, INFINITY), start.job.hard.get(name)
+        result[name] = _finite(min(limit, parse(asked)) if asked else limit)
     if start.time_limit:
         result["h_rt"] = min(start.time_limit, result["h_rt"] or INFINITY)
     return result | {name: _finite(limit) for name, limit in configuration.execd_params.limits.items()}
 
 
 def _finite(value: float) -> float | None:
-    return None if value == INFINITY else value
+    """A limit as its text was: whole where it can be; None for none."""
+    return None if value == INFINITY else int(value) if value == int(value) else value
 
 
 def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> Program:
     """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
-    mode = none_as_null(start.queue.get("shell_start_mode", "")) or configuration.shell_start_mode
+    mode = start.queue.shell_start_mode or configuration.shell_start_mode
     if job.kind != "batch":
-        mode = ""  # it says how scripts are started, and there is none (QC-24)
+        mode = None  # it says how scripts are started, and there is none (QC-24)
     return Program(
         binary=job.binary,
         script=None if job.binary else places.script,
@@ -146,9 +146,9 @@ def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces,
         args=list(job.args),
         no_shell=job.no_shell,
         shell=places.shell,
-        shell_start_mode=(none_as_null(mode) or "posix_compliant").lower(),
+        shell_start_mode=mode or "posix_compliant",
         login_shells=list(configuration.login_shells),
-        starter_method=none_as_null(start.queue.get("starter_method", "")),
+        starter_method=start.queue.starter_method,
     )
 
 
@@ -171,29 +171,30 @@ def _methods(start: Start, configuration: HostConfiguration) -> Methods:
     """Methods; prolog and epilog of the queue override those of host and cluster. Source: QC-25, QC-27, PE-10."""
     queue = start.queue
     return Methods(
-        prolog=none_as_null(queue.get("prolog", "")) or configuration.prolog,
-        epilog=none_as_null(queue.get("epilog", "")) or configuration.epilog,
-        pe_start=none_as_null(start.pe.get("start_proc_args", "")),
-        pe_stop=none_as_null(start.pe.get("stop_proc_args", "")),
-        suspend_method=none_as_null(queue.get("suspend_method", "")),
-        resume_method=none_as_null(queue.get("resume_method", "")),
-        terminate_method=none_as_null(queue.get("terminate_method", "")),
+        prolog=queue.prolog or configuration.prolog,
+        epilog=queue.epilog or configuration.epilog,
+        pe_start=start.pe_start,
+        pe_stop=start.pe_stop,
+        suspend_method=queue.suspend_method,
+        resume_method=queue.resume_method,
+        terminate_method=queue.terminate_method,
     )
 
 
 def _checkpointing(start: Start) -> Checkpointing:
     """What a checkpointing job is told of its environment; nothing for others. Source: checkpoint(5) (CK-2 to CK-7)."""
-    if not start.checkpoint:
+    environment = start.checkpoint
+    if environment is None:
         return Checkpointing()
     return Checkpointing(
-        ckpt_interface=start.checkpoint["interface"],
-        ckpt_command=none_as_null(start.checkpoint["ckpt_command"]),
-        migr_command=none_as_null(start.checkpoint["migr_command"]),
-        restart_command=none_as_null(start.checkpoint["restart_command"]),
-        clean_command=none_as_null(start.checkpoint["clean_command"]),
-        ckpt_signal=none_as_null(start.checkpoint["signal"]),
-        ckpt_when=start.checkpoint["when"],
-        ckpt_interval_s=float(start.checkpoint["interval"]),
+        ckpt_interface=environment.interface,
+        ckpt_command=environment.ckpt_command,
+        migr_command=environment.migr_command,
+        restart_command=environment.restart_command,
+        clean_command=environment.clean_command,
+        ckpt_signal=environment.sent_signal,
+        ckpt_when=environment.when,
+        ckpt_interval_s=start.checkpoint_interval_s,
         ckpt_pid=start.checkpoint_pid,
     )
 
@@ -241,14 +242,14 @@ def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFile
         "queue": start.granted[0].queue,
         "sge_cell": site.cell,
         "sge_root": site.root,
-        "processors": start.queue.get("processors", "UNDEFINED"),
+        "processors": start.queue.processors or "UNDEFINED",
         "stdin_path": files.stdin,
         "stdout_path": files.stdout,
         "stderr_path": files.stderr or files.stdout,
         "merge_stderr": "1" if files.stderr is None else "0",
     }
-    if start.checkpoint:
-        result |= {"ckpt_dir": start.checkpoint["ckpt_dir"], "ckpt_signal": start.checkpoint["signal"]}
+    if start.checkpoint is not None:
+        result |= {"ckpt_dir": start.checkpoint.ckpt_dir, "ckpt_signal": start.checkpoint.signal}
     if start.pe_name:
         result |= {
             "pe": start.pe_name,

@@ -81,7 +81,7 @@ def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -
 def _nice(state: State, task: Task) -> str:
     """`priority` of the queue that the task ran in, 0 when that is gone. Source: sge_accounting(5) priority (AC-1)."""
     config = state.configs.get(task.granted[0].instance) if task.granted else None
-    return config.text["priority"] if config is not None else "0"
+    return str(config.execution.priority) if config is not None else "0"
 
 
 def _number(name: str, value: float) -> str:

@@ -17,6 +17,8 @@ from gridengine.failed import LOST
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
+from gridengine.state.configured.execution import LIMITS
+from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task, TaskKey, try_of
 from gridengine.state.machines.host import TriesForgotten
@@ -71,7 +73,7 @@ def slave_effects(
             mine = [grant for grant in task.granted if grant.instance == slave.instance]
             granted = [*mine, *(grant for grant in task.granted if grant not in mine)]
             changes = {"key": key, "slave": slave, "granted": granted, "time": slave.start_time}
-            yield msgspec.structs.replace(start, **changes, script=False, checkpoint={})
+            yield msgspec.structs.replace(start, **changes, script=False, checkpoint=None)
         elif wish != slave.applied:
             yield Signal(key, wish)
 
@@ -80,45 +82,42 @@ def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str
     """The whole of a task for its host; `instance`: the one whose attributes count, if not the master's."""
     instance = instance or task.granted[0].instance
     config = state.configs[instance]
+    pe = state.pes.get(task.pe)
     slim = msgspec.structs.replace(job, tasks={}, pending=Ranges(), holds={})
     return Start(
         key=(job.id, task.id, task.attempt),
         job=slim,
         granted=task.granted,
-        queue=config.text,
+        queue=config.execution,
         environment=payload.environment,
         script=payload.script is not None,
-        pe=state.kind("parallel_environment").get(task.pe, {}),
         pe_name=task.pe,
+        pe_start=None if pe is None else pe.start_proc_args,
+        pe_stop=None if pe is None else pe.stop_proc_args,
         restarted=checkpointing.restarted(state, job, task),
-        checkpoint=_checkpointing(state, job, config.text["min_cpu_interval"]),
+        checkpoint=_checkpointing(state, job),
+        checkpoint_interval_s=checkpointing.interval_s(job, config.execution.min_cpu_interval_s) if job.checkpoint else 0.0,
         checkpoint_pid=task.checkpoint,
         time=task.start_time,
         submit_time=job.submit_time,
         time_limit=_time_limit(state, job, task),
         processors=_processors(state, task),
-        per_job_limits=[name for name in config.limits if state.per_job(name)],
+        per_job_limits=[name for name in LIMITS if state.per_job(name)],
     )
 
 
-def _checkpointing(state: State, job: Job, min_cpu_interval: str) -> dict[str, str]:
-    """The attributes of the job's checkpointing environment, with `when` and `interval` of this job."""
+def _checkpointing(state: State, job: Job) -> CheckpointInterface | None:
+    """The job's checkpointing environment, with `when` of this job."""
     environment = checkpointing.interface(state, job)
     if environment is None:
-        return {}
-    when = "".join(sorted(checkpointing.occasions(state, job)))
-    return {
-        **environment.text,
-        "interface": environment.interface,
-        "when": when,
-        "interval": str(checkpointing.interval_s(job, min_cpu_interval)),
-    }
+        return None
+    return msgspec.structs.replace(environment, when="".join(sorted(checkpointing.occasions(state, job))))
 
 
 def _processors(state: State, task: Task) -> dict[str, str]:
     """The `processors` of the granted instances, without those that leave it undefined."""
-    given = {grant.instance: state.configs[grant.instance].text["processors"] for grant in task.granted}
-    return {name: text for name, text in given.items() if text.upper() != "UNDEFINED"}
+    given = {grant.instance: state.configs[grant.instance].execution.processors for grant in task.granted}
+    return {name: text for name, text in given.items() if text}
 
 
 def _time_limit(state: State, job: Job, task: Task) -> float:

@@ -13,6 +13,8 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 from gridengine.units import INFINITY, parse_time
 
+_RUN_TIMES = ("h_rt", "s_rt")
+
 
 def end_overdue(state: State, now: float) -> Decision:
     """Ends of the tasks whose h_rt or s_rt, and DURATION_OFFSET after it, is over on a host in state `u`."""
@@ -32,6 +34,6 @@ def end_overdue(state: State, now: float) -> Decision:
 def _run_time(state: State, job: Job, task: Task) -> float:
     """The smallest of the run time limits of job and queue instance, seconds."""
     config = state.configs.get(task.granted[0].instance)
-    queue = config.text if config is not None else {}
-    given = [text for name in ("h_rt", "s_rt") for text in (job.hard.get(name), queue.get(name)) if text]
-    return min((float(parse_time(text)) for text in given), default=INFINITY)
+    limits = config.execution.limits if config is not None else {}
+    asked = [parse_time(text) for name in _RUN_TIMES if (text := job.hard.get(name))]
+    return min([*asked, *(limits[name] for name in _RUN_TIMES if name in limits)], default=INFINITY)

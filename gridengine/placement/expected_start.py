@@ -68,7 +68,8 @@ def expected_start(state: State, job: Job, now: float, zone: tzinfo) -> float:
 
 def run_time_limit(state: State, job: Job, task: Task) -> float:
     """Seconds that a task may run: what it requested, or what its queue instances allow. INFINITY: no limit."""
-    found = [state.configs[g.instance].limits["h_rt"] for g in task.granted if g.instance in state.configs]
+    configs = [state.configs[grant.instance] for grant in task.granted if grant.instance in state.configs]
+    found = [config.execution.limits.get("h_rt", INFINITY) for config in configs]
     if "h_rt" in job.hard and job.hard["h_rt"].upper() != "INFINITY":
         found.append(float(parse_time(job.hard["h_rt"])))
     return min(found, default=INFINITY)

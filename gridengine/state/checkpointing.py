@@ -44,11 +44,11 @@ def occasions(state: State, job: Job) -> frozenset[str]:
     return when | {PERIODIC} if job.checkpoint_when else when
 
 
-def interval_s(job: Job, min_cpu_interval: str) -> float:
+def interval_s(job: Job, min_cpu_interval_s: float) -> float:
     """Seconds between periodic checkpoints: that of -c, at least the queue's min_cpu_interval (CK-7, QC-11)."""
     asked = job.checkpoint_when
     own = 0.0 if not asked or _LETTERS.issuperset(asked) else float(parse_time(asked))
-    return max(own, float(parse_time(min_cpu_interval)))
+    return max(own, min_cpu_interval_s)
 
 
 def restarted(state: State, job: Job, task: Task) -> int:

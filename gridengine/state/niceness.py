@@ -40,7 +40,7 @@ def _of_queues(state: State) -> Iterator[Change]:
     for host in state.tasks_on:
         for job, task in _running_on(state, host):
             if task.nice is not None:
-                nice = int(state.configs[task.granted[0].instance].text.get("priority", "0"))
+                nice = state.configs[task.granted[0].instance].execution.priority
                 if nice != task.nice:
                     yield job.id, task.id, nice
 

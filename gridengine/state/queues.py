@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from gridengine.state.configured.execution import Execution, read_execution
 from gridengine.syntax.subordinate import SubordinateList, parse_subordinates
-from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
-
-LIMITS_TIME = ("rt", "cpu")
-LIMITS_MEMORY = ("fsize", "data", "stack", "core", "rss", "vmem")
+from gridengine.units import parse_bool
 
 
 class InstanceConfig(Struct, frozen=True):
     """Typed view of a resolved queue configuration; `text` holds every attribute as printed.
 
-    Limits: seconds or bytes, `INFINITY` (math.inf) for none. Source: queue_conf(5), statements QC-1 … QC-43.
+    Source: queue_conf(5), statements QC-1 … QC-43.
     """
 
     text: dict[str, str]
@@ -37,7 +35,7 @@ class InstanceConfig(Struct, frozen=True):
     xprojects: tuple[str, ...]
     owner_list: tuple[str, ...]
     rerun: bool
-    limits: dict[str, float]
+    execution: Execution
     subordinates: SubordinateList
 
 
@@ -86,11 +84,6 @@ def settings(value: str) -> dict[str, str]:
 
 def compile_config(text: dict[str, str]) -> InstanceConfig:
     """Typed view of resolved attribute texts. The texts were validated at the gate (`gridengine.config`)."""
-    limits = {}
-    for kinds, parse in ((LIMITS_TIME, parse_time), (LIMITS_MEMORY, parse_memory)):
-        for kind in kinds:
-            for limit in (f"s_{kind}", f"h_{kind}"):
-                limits[limit] = INFINITY if text[limit].upper() == "INFINITY" else float(parse(text[limit]))
     qtype = text["qtype"].upper().replace(",", " ").split()
     return InstanceConfig(
         text=text,
@@ -109,6 +102,6 @@ def compile_config(text: dict[str, str]) -> InstanceConfig:
         xprojects=names(text["xprojects"]),
         owner_list=names(text["owner_list"]),
         rerun=parse_bool(text["rerun"]),
-        limits=limits,
+        execution=read_execution(text),
         subordinates=parse_subordinates(text["subordinate_list"]),
     )

@@ -22,6 +22,12 @@ def is_none(text: str) -> bool:
     return text == "" or text.lower() == "none"
 
 
+def none_as_null(text: str) -> str | None:
+    """A configured command or path: None for none."""
+    stripped = text.strip()
+    return None if is_none(stripped) else stripped
+
+
 def check_object_name(text: str) -> str:
     """The name itself. Source: CQ-36."""
     if not text:

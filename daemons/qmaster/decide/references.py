@@ -21,6 +21,7 @@ from gridengine.config.queue_resolution import ResolvableQueue
 from gridengine.errors import ConfigError
 from gridengine.jsv.conversation import verifier_path
 from gridengine.kinds import KIND, title
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.queues import names
 from gridengine.state.state import State
 
@@ -56,9 +57,9 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
 
 def _verifier(proposal: Proposal, name: str, world: World) -> Iterator[str]:
     """A new job submission verifier that cannot be run on the master's host: it would let no job in. Source: O; JV-1."""
-    old = proposal.state.kind("configuration").get(name, {}).get("jsv_url", "none")
-    url = proposal.kind("configuration")[name].get("jsv_url", "none")
-    if url != old and url != "none" and not world.is_program(path := verifier_path(url)[1]):
+    old = HostConfiguration.of(proposal.state.kind("configuration").get(name, {})).jsv_url
+    url = HostConfiguration.of(proposal.kind("configuration")[name]).jsv_url
+    if url and url != old and not world.is_program(path := verifier_path(url)[1]):
         yield str(ConfigError("configuration", name, "jsv_url", f'JSV "{path}" is either not a file or not executable'))
 
 

@@ -297,12 +297,12 @@ def _requeue_in_error(state: State, job: Job, task: Task, report: Ended, reason:
 def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
     """Whether the queue's `shell` or `starter_method` was to run the job, and not what its owner chose."""
     config = state.configs.get(task.granted[0].instance)
-    queue = config.text if config is not None else {}
-    if queue.get("starter_method", "NONE").upper() != "NONE":
+    queue = config.execution if config is not None else None
+    if queue is not None and queue.starter_method is not None:
         return True
     if any(host in ("", task.host) for host, _ in job.shells):
         return False
-    return not job.no_shell if job.binary else queue.get("shell_start_mode") != "unix_behavior"
+    return not job.no_shell if job.binary else queue is None or queue.shell_start_mode != "unix_behavior"
 
 
 def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool, now: float, outcome: Outcome) -> None:

@@ -17,7 +17,7 @@ from gridengine.config.configuration import Configuration
 from gridengine.config.parameters import KNOWN_PARAMETERS, parse_parameters
 from gridengine.errors import SyntaxFault
 from gridengine.state.queues import names
-from gridengine.syntax.lists import is_none
+from gridengine.syntax.lists import none_as_null
 from gridengine.units import INFINITY, parse_bool, parse_memory, parse_time
 
 T = TypeVar("T")
@@ -117,7 +117,7 @@ class HostConfiguration(Struct, frozen=True):
     load_sensor: tuple[str, ...]
     prolog: str | None
     epilog: str | None
-    shell_start_mode: str
+    shell_start_mode: str | None
     login_shells: tuple[str, ...]
     min_uid: int
     min_gid: int
@@ -169,7 +169,7 @@ class HostConfiguration(Struct, frozen=True):
             **{name: names(text[name]) for name in _LISTS},
             **{name: parse_bool(text[name]) for name in _FLAGS},
             **{name: int(text[name] or 0) for name in _COUNTS},
-            **{name: _command(text[name]) for name in _COMMANDS},
+            **{name: none_as_null(text[name]) for name in _COMMANDS},
             **{name: text[name] for name in _WORDS},
         }
         return cls(
@@ -180,8 +180,9 @@ class HostConfiguration(Struct, frozen=True):
             enforce_user=enforce_user != "auto" and parse_bool(enforce_user),
             auto_users=enforce_user == "auto",
             auto_user_delete_time_s=int(text["auto_user_delete_time"]),
-            default_project=_command(text["auto_user_default_project"]) or "",
-            jsv_url=_command(text["jsv_url"]) or "",
+            default_project=none_as_null(text["auto_user_default_project"]) or "",
+            shell_start_mode=none_as_null(text["shell_start_mode"].lower()),
+            jsv_url=none_as_null(text["jsv_url"]) or "",
             jsv_allowed_mod=frozenset(names(text["jsv_allowed_mod"])),
             qmaster_params=QmasterParameters.of(text["qmaster_params"]),
             execd_params=ExecdParameters.of(text["execd_params"]),
@@ -201,7 +202,7 @@ _COUNTS = tuple(
     "auto_user_oticket auto_user_fshare".split()
 )
 _COMMANDS = tuple("mailer prolog epilog shepherd_cmd gid_range".split())
-_WORDS = ("xterm", "shell_start_mode", "loglevel") + tuple(
+_WORDS = ("xterm", "loglevel") + tuple(
     f"{method}_{part}" for method in ("qlogin", "rlogin", "rsh") for part in ("command", "daemon")
 )
 
@@ -241,10 +242,6 @@ def _is_true(text: str) -> bool:
         return parse_bool(text)
     except SyntaxFault:
         return False
-
-
-def _command(text: str) -> str | None:
-    return None if is_none(text.strip()) else text.strip()
 
 
 def _count(text: str) -> int:

@@ -14,10 +14,12 @@ from gridengine.state.queues import names, settings
 from gridengine.syntax import object_file
 from gridengine.syntax.calendar import Calendar, parse_calendar
 from gridengine.syntax.host_rule import HostRule
-from gridengine.syntax.lists import is_none
+from gridengine.syntax.lists import is_none, none_as_null
 from gridengine.syntax.rqs import Rule, parse_rule
 from gridengine.syntax.share_tree import Node, parse_share_tree
 from gridengine.units import parse_bool
+
+_CKPT_COMMANDS = ("ckpt_command", "migr_command", "restart_command", "clean_command")
 
 
 class ComplexEntry(Struct, frozen=True):
@@ -43,7 +45,7 @@ class ComplexEntry(Struct, frozen=True):
 
 class ParallelEnvironment(Struct, frozen=True):
     """A parallel environment. Source: sge_pe(5), PE-1. `allocation_rule`: text as configured; `qsort_args`: file, function
-    and arguments of the site's own order, () for none (PE-16)."""
+    and arguments of the site's own order, () for none (PE-16); `start_proc_args`, `stop_proc_args`: command lines (PE-10)."""
 
     name: str
     slots: int
@@ -55,6 +57,8 @@ class ParallelEnvironment(Struct, frozen=True):
     urgency_slots: str
     accounting_summary: bool
     qsort_args: tuple[str, ...] = ()
+    start_proc_args: str | None = None
+    stop_proc_args: str | None = None
 
 
 class ExecHost(Struct, frozen=True):
@@ -97,12 +101,29 @@ class Project(Struct, frozen=True):
     xacl: tuple[str, ...]
 
 
-class CheckpointInterface(Struct, frozen=True):
-    """A checkpointing environment. `interface`: in lower case; `when`: letters of `s m x r`. Source: checkpoint(5), CK-1..7."""
+class CheckpointInterface(Struct, frozen=True, omit_defaults=True):
+    """A checkpointing environment. `interface`: in lower case; `when`: letters of `s m x r`; commands: None for none;
+    `signal`, `ckpt_dir`: as written, since commands are told so. Source: checkpoint(5), CK-1..7.
+    """
 
     interface: str
-    when: str
-    text: dict[str, str]
+    when: str = ""
+    ckpt_command: str | None = None
+    migr_command: str | None = None
+    restart_command: str | None = None
+    clean_command: str | None = None
+    signal: str = "none"
+    ckpt_dir: str = "none"
+
+    @property
+    def sent_signal(self) -> str | None:
+        """What the job is sent instead of being given a command, None for nothing."""
+        return none_as_null(self.signal)
+
+    @property
+    def directory(self) -> str | None:
+        """Where checkpoints are, None where nothing is said of it."""
+        return none_as_null(self.ckpt_dir)
 
 
 def read_complex(name: str, text: dict[str, str]) -> ComplexEntry:
@@ -128,6 +149,8 @@ def read_pe(name: str, text: dict[str, str]) -> ParallelEnvironment:
         text["urgency_slots"],
         parse_bool(text["accounting_summary"]),
         () if is_none(text["qsort_args"]) else tuple(text["qsort_args"].split()),
+        none_as_null(text["start_proc_args"]),
+        none_as_null(text["stop_proc_args"]),
     )
 
 
@@ -188,7 +211,9 @@ def read_project(name: str, text: dict[str, str]) -> Project:
 def read_checkpoint(name: str, text: dict[str, str]) -> CheckpointInterface:
     """A checkpointing environment, as `read_user`."""
     text = {**_predefined("checkpoint"), **text}
-    return CheckpointInterface(text["interface"].lower(), "" if is_none(text["when"]) else text["when"], text)
+    commands = {name: none_as_null(text[name]) for name in _CKPT_COMMANDS}
+    when = none_as_null(text["when"]) or ""
+    return CheckpointInterface(text["interface"].lower(), when, **commands, signal=text["signal"], ckpt_dir=text["ckpt_dir"])
 
 
 @cache

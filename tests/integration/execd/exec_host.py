@@ -27,13 +27,7 @@ from tests.integration.cells import PATIENCE_S, ROOT, eventually
 
 HOST = "h1"
 USER = pwd.getpwuid(os.geteuid()).pw_name
-QUEUE = {
-    "tmpdir": "/tmp",
-    "shell": "/bin/sh",
-    "shell_start_mode": "posix_compliant",
-    "notify": "00:00:60",
-    "priority": "0",
-}
+QUEUE = {"tmpdir": "/tmp", "shell": "/bin/sh", "shell_start_mode": "posix_compliant", "notify_s": 60, "min_cpu_interval_s": 300}
 CONFIGURATION = {
     "load_report_time": "00:00:02",
     "login_shells": "",

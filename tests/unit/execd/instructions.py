@@ -7,22 +7,14 @@ from typing import Any
 
 from daemons.execd.environment import Account
 from daemons.execd.site import Site
+from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
+from gridengine.state.configured.execution import read_execution
+from gridengine.state.configured.objects import read_checkpoint
 from gridengine.state.jobs import Grant, Job
 
-QUEUE = {
-    "tmpdir": "/tmp",
-    "shell": "/bin/sh",
-    "shell_start_mode": "posix_compliant",
-    "notify": "00:00:60",
-    "priority": "0",
-    "prolog": "NONE",
-    "epilog": "NONE",
-    "h_rt": "INFINITY",
-    "s_rt": "INFINITY",
-    "h_vmem": "INFINITY",
-}
+QUEUE = {name: field.default for name, field in ClusterQueue.model_fields.items()}
 ALICE = Account("alice", 1001, 1001, "alice", "/home/alice", "/bin/bash")
 SITE = Site("g1", "/opt/ge", "default", Path("/spool/g1"), {"LANG": "C.UTF-8", "PATH": "/sbin"}, "/opt/ge/bin")
 
@@ -32,9 +24,10 @@ def start(
     queue: dict[str, str] | None = None,
     task_id: int = 1,
     granted: list[Grant] | None = None,
+    checkpoint: dict[str, str] | None = None,
     **changes: Any,
 ) -> Start:
-    """Start 12.1, attempt 3, of alice's job `hello` in all.q@g1."""
+    """Start 12.1, attempt 3, of alice's job `hello` in all.q@g1. `queue`, `checkpoint`: attributes as they are configured."""
     known = {
         "id": 12,
         "name": "hello",
@@ -48,8 +41,9 @@ def start(
         key=(12, task_id, 3),
         job=Job(**{**known, **(job or {})}),
         granted=granted or [Grant("all.q@g1", 1)],
-        queue={**QUEUE, **(queue or {})},
+        queue=read_execution({**QUEUE, **(queue or {})}),
         environment=changes.pop("environment", {}),
+        checkpoint=read_checkpoint("ckpt", checkpoint) if checkpoint else None,
         **changes,
     )
 

@@ -37,7 +37,7 @@ def config(**changes: Any) -> TaskConfig:
 
 @pytest.mark.statement("TI-2", "RL-8", "QC-28")
 def test_limits_of_its_queue_and_no_methods() -> None:
-    made = config(queue={"h_rt": "0:1:0", "priority": "5"}, pe={"start_proc_args": "/s", "stop_proc_args": "/t"})
+    made = config(queue={"h_rt": "0:1:0", "priority": "5"}, pe_start="/s", pe_stop="/t")
     assert (made.limits["h_rt"], made.slots, made.nice) == (60, 2, 5)
     steps = [step.name for step in plan(made) if isinstance(step, Run)]
     assert steps == ["job"]

@@ -123,8 +123,7 @@ def test_group_of_the_submission() -> None:
 @pytest.mark.statement("PE-9", "PE-10", "PE-14")
 def test_parallel() -> None:
     granted = [Grant("all.q@g1", 2), Grant("big.q@g1", 1), Grant("all.q@g3", 2)]
-    pe = {"start_proc_args": "/pe/start $pe_hostfile", "stop_proc_args": "NONE"}
-    made = config(granted=granted, pe_name="mpi", pe=pe)
+    made = config(granted=granted, pe_name="mpi", pe_start="/pe/start $pe_hostfile")
     assert (made.slots, made.pe_start, made.pe_stop) == (3, "/pe/start $pe_hostfile", None)
     variables = made.variables
     assert (variables["pe_slots"], variables["pe"]) == ("5", "mpi")

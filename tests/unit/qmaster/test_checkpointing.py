@@ -54,8 +54,10 @@ def test_what_is_refused(ckpt: Cell, fields: dict[str, str], why: str) -> None:
 def test_what_the_host_is_told(ckpt: Cell, asked: str, letters: str, seconds: float) -> None:
     ckpt.submit(checkpoint="save", checkpoint_when=asked)
     ckpt.cycle()
-    told = ckpt.starts[0].checkpoint
-    assert (told["when"], float(told["interval"]), told["migr_command"]) == (letters, seconds, "/m")
+    start = ckpt.starts[0]
+    told = start.checkpoint
+    assert told is not None
+    assert (told.when, start.checkpoint_interval_s, told.migr_command) == (letters, seconds, "/m")
 
 
 @pytest.mark.statement("CK-3", "ST-18")

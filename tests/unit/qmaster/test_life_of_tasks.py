@@ -362,13 +362,16 @@ def test_an_instance_with_a_job_is_orphaned_and_goes_with_its_last_job(cell: Cel
 
 
 def test_a_start_has_all_that_a_host_needs(cell: Cell) -> None:
+    cell.configure("parallel_environment", "mpi", start_proc_args="/pe/start $host")
+    cell.configure("cluster_queue", "all.q", shell="/bin/ksh", priority="5", h_rt="1:0:0", processors="1-3", epilog="/bye")
     job = cell.submit(binary=False, script="echo\n", script_file="s.sh", environment={"X": "1"}, pe="mpi", pe_range="6")
     cell.cycle()
     (start,) = cell.starts
     assert isinstance(start, Start)
     assert start.script, "which the batch brings along"
     assert start.environment == {"X": "1"}
-    assert start.queue["qname"] == "all.q"
-    assert start.pe["allocation_rule"] == "$fill_up"
+    assert (start.queue.shell, start.queue.priority, start.queue.processors) == ("/bin/ksh", 5, "1-3")
+    assert (start.queue.epilog, start.queue.prolog, start.queue.limits) == ("/bye", None, {"h_rt": 3600.0})
+    assert (start.pe_name, start.pe_start, start.pe_stop) == ("mpi", "/pe/start $host", None)
     assert sum(grant.slots for grant in start.granted) == 6
     assert (start.job.id, start.job.tasks) == (job, {})

@@ -101,7 +101,7 @@ def test_what_the_host_is_told(wide: Cell, job: int) -> None:
     _, other = hosts(wide, job)
     key = started(wide, job, other, args=["-s"], environment={"A": "b"}, cwd="/work", no_shell=True)
     start = wide.starts[-1]
-    assert (start.key, start.granted[0].host, start.queue["qname"], start.script) == (key, other, "all.q", False)
+    assert (start.key, start.granted[0].instance, start.script) == (key, f"all.q@{other}", False)
     assert start.slave is not None
     assert (start.slave.command, start.slave.args, start.slave.environment) == ("hostname", ["-s"], {"A": "b"})
     before = len(wide.starts)

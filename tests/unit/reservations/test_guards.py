@@ -186,7 +186,7 @@ def test_a_reserved_instance_that_is_no_longer_configured_serves_on_as_an_orphan
     cell.cycle()
     assert cell.placed(inside) == [("all.q@h1", 1)]
     assert not cell.placed(outside)
-    assert cell.starts[-1].queue["qname"] == "all.q"
+    assert cell.starts[-1].queue == cell.state.configs["all.q@h1"].execution
     cell.qdel_ar(number)
     assert cell.state.instances["all.q@h1"].orphaned, "its job is still there"
     cell.end(inside, exit_status=137)
