@@ -46,7 +46,7 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     scheduler = view.state.scheduler
     _look_at_calendars(view, now, zone)
     pending = _collect(view, orders, now)
-    wanted = scheduler.max_reservation > 0 and any(entry[4].reserves for entry in pending)
+    wanted = any(category.reserves for *_, category in pending)
     look_ahead = None
     if wanted or view.state.reservations:
         line = Timeline(view.state, now)

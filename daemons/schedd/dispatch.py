@@ -7,6 +7,7 @@ Called by `daemons.schedd.cycle`.
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
 from daemons.schedd.categories import Category
 from daemons.schedd.look_ahead import LookAhead
@@ -42,7 +43,7 @@ class Dispatch:
         if category.stuck and not (job.now or category.reserves):
             return
         allowed = task_limit(self.state, job)
-        left = allowed - running_tasks(job) if allowed else -1
+        left = allowed - running_tasks(job) if allowed else inf
         given: list[StartOrder] = []
         complete = True
         for task_id, task in ready_tasks(self.state, job, self.now):

@@ -26,7 +26,7 @@ SCOPES = ("user", "project", "department", "job")
 
 
 class Entrant(NamedTuple):
-    """A job in the policies: its running tasks, and whether it wants to run another one."""
+    """A job in the policies: its running tasks, and whether it wants to run another one. It has at least one of both."""
 
     job: Job
     running: int
@@ -105,7 +105,7 @@ def _override(state: State, entrants: Sequence[Entrant], before: list[float]) ->
     for each in entrants:
         add(each.job, each.running)
     for index, each in enumerate(entrants):
-        if each.running and not each.wants:
+        if not each.wants:
             found[index] = tickets_of(each.job, 0)
     _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.override_tickets), lambda job: tickets_of(job, 1), take)
     return found
@@ -191,7 +191,7 @@ def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) 
         found[index] = shares.tickets_of(entrants[index].job)
 
     for index, each in enumerate(entrants):
-        if each.running and not each.wants:
+        if not each.wants:
             found[index] = shares.tickets_of(each.job)
     most = state.scheduler.max_functional_jobs_to_schedule
     _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
