@@ -269,7 +269,7 @@ class Control:
 
         Deviation: 8.1.9 repeats the method until the job is gone, which may be never.
         """
-        if "end" in self._deadlines or "insist" in self._deadlines:
+        if "insist" in self._deadlines:
             return []
         self.why = self.why or why
         self._deadlines["insist"] = now + (self._config.notify_s or 0) + self._config.queue_notify_s

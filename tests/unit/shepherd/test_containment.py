@@ -67,6 +67,9 @@ def test_a_task_enters_each_of_its_cgroups(tmp_path: Path) -> None:
     cgroups = [cgroup(tmp_path / name, cgroup__procs="") for name in ("memory", "pids")]
     Containment(cgroups, None).enter()
     assert [content(each) for each in cgroups] == [{"cgroup.procs": "0"}] * 2
+    opened = len(os.listdir("/proc/self/fd"))
+    Containment(cgroups, None).enter()
+    assert len(os.listdir("/proc/self/fd")) == opened
 
 
 @pytest.mark.statement("EX-8")
@@ -138,6 +141,7 @@ def test_a_task_takes_its_cgroups_and_says_so(tmp_path: Path) -> None:
     made = [cgroup(parent / "7.1", cgroup__procs="") for parent in parents]
     held = establish(directory, [*map(str, parents), str(tmp_path / "read_only")], "5-9")
     assert (held.cgroups, held.gid) == (made, None)
+    assert (tmp_path / "read_only" / "7.1").is_dir(), "it was made; no kernel has made its files"
     again = recorded(directory)
     assert (again.cgroups, again.gid) == (made, None)
 
@@ -156,7 +160,8 @@ def test_without_a_cgroup_a_task_of_root_takes_a_group_id_and_gives_it_back(tmp_
         establish(task(tmp_path, "9.1"), [], "5000,6000")
     assert Containment([], held.gid).release(other), "what another task has claimed is not its to give back"
     assert sorted(path.name for path in (tmp_path / "addgrpids").iterdir()) == ["5000", "6000"]
-    assert held.release(directory)
+    assert (tmp_path / "addgrpids").stat().st_mode & 0o777 == 0o700
+    assert held.release(directory) and held.release(directory), "once is enough"
     assert [path.name for path in (tmp_path / "addgrpids").iterdir()] == [str(second.gid)]
 
 

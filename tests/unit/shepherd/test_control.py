@@ -300,6 +300,47 @@ def test_a_signal_in_place_of_a_method_has_no_command() -> None:
     assert found.method("resume_method") == Method("root", ["/m", "a"])
 
 
+@pytest.mark.statement("EX-6", "QC-27", "RL-3")
+@pytest.mark.parametrize(
+    ("changes", "commands", "last"),
+    [
+        ({}, [(1, "suspend"), (2, "resume"), (3, "suspend")], (3, Signal(SIGSTOP))),
+        ({"limits": {"s_rt": 5}}, [(1, "suspend"), (6, "suspend")], (6, Signal(SIGSTOP))),
+        ({}, [(1, "kill"), (2, "terminate")], (2, Kill("the job was killed on request"))),
+        ({"notify_s": 10, "queue_notify_s": 0}, [(1, "terminate"), (5, "terminate")], (11, DELETED)),
+    ],
+)
+def test_what_was_commanded_before_is_remembered(
+    changes: dict[str, Any], commands: list[tuple[float, str]], last: tuple[float, Action]
+) -> None:
+    assert play(control(**changes), *commands, until=30)[-1] == last
+
+
+@pytest.mark.statement("CK-4")
+def test_a_job_that_is_ended_to_migrate_is_resumed_and_goes_on_elsewhere_all_the_same() -> None:
+    found = control(ckpt_interface="userdefined", notify_s=10)
+    found.command("migrate", 1)
+    assert found.command("resume", 2) == [Signal(SIGCONT)]
+    assert found.migrating
+
+
+@pytest.mark.statement("RL-4")
+def test_a_limit_is_exceeded_above_it_and_by_the_kernels_count_shortly_below() -> None:
+    assert control(limits={"s_cpu": 10, "h_vmem": 100}).measured(10, 100) == []
+    found = control(limits={"h_cpu": 10})
+    found.killed_by_unknown(9.0)
+    assert found.limit_enforced
+
+
+@pytest.mark.statement("QC-29", "RL-9")
+@pytest.mark.parametrize(
+    ("changes", "command", "expected"),
+    [({"notify_kill": "dance"}, "terminate", SIGUSR2), ({"notify_susp": "dance"}, "suspend", SIGUSR1)],
+)
+def test_a_notification_that_is_no_signal_is_the_usual_one(changes: dict[str, Any], command: str, expected: int) -> None:
+    assert control(notify_s=5, **changes).command(command, 1.0) == [Signal(expected)]
+
+
 def test_nothing_is_pending_after_the_end() -> None:
     found = control(limits={"h_rt": 5}, notify_s=10)
     found.command("terminate", 1)

@@ -199,3 +199,14 @@ def test_what_roots_methods_made_goes_too_and_nothing_stays_open(tmp_path: Path)
     directories.remove(str(mine), ME + 1 if ME == 0 else ME)
     assert not mine.exists()
     assert open_files() == before
+
+
+@pytest.mark.statement("QC-19")
+def test_a_link_that_somebody_has_put_there_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "mkdir", lambda path, _: os.symlink(outside, path))
+    monkeypatch.setattr(os, "makedirs", lambda *_, **__: None)
+    with pytest.raises(OSError, match="directory|symbolic"):
+        directories.make_for(str(tmp_path / "7.1.all.q"), ME, os.getegid())
+    assert outside.stat().st_mode & 0o777 == 0o700
