@@ -210,3 +210,26 @@ def test_a_link_that_somebody_has_put_there_meanwhile_is_not_followed(tmp_path: 
     with pytest.raises(OSError, match="directory|symbolic"):
         directories.make_for(str(tmp_path / "7.1.all.q"), ME, os.getegid())
     assert outside.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.statement("QC-19")
+def test_rights_that_the_job_has_taken_away_are_given_back_to_remove_what_is_below(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top = tmp_path / "7.1.all.q"
+    (top / "a" / "b").mkdir(parents=True)
+    (top / "a" / "b" / "file").touch()
+    given: list[tuple[str, int]] = []
+    chmod = os.chmod
+
+    def watched(path: str, mode: int) -> None:
+        given.append((Path(os.readlink(path)).name, mode))
+        chmod(path, mode)
+
+    (top / "a" / "b").chmod(0)
+    monkeypatch.setattr(os, "chmod", watched)
+    directories.remove(str(top), ME)
+    names = [name for name, _ in given]
+    assert {mode for _, mode in given} == {0o700}
+    assert names.count("b") == 1 and {"7.1.all.q", "a"} <= set(names), "before it is moved"
+    assert not top.exists()
