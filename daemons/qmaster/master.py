@@ -313,7 +313,7 @@ class Master:
         """Write transactions to disk; volatile ones cost nothing. Raises SpoolError."""
         durable = [t for t in transactions if t.accounting or t.payloads or t.touched.durable]
         if durable:
-            self.spool.commit(durable)
+            self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
 
     def published(self, transactions: list[Transaction]) -> None:
         """After the write: note the revision, have the accounting file follow, tell subscribers."""

@@ -8,7 +8,7 @@ Source: statements SP-1 … SP-7; house rules on durability.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,17 @@ import apsw
 import msgspec
 from msgspec import Struct, field
 
-from daemons.qmaster import spool_file, spool_versions, story
+from daemons.qmaster import spool_file, spool_versions, story_table
 from daemons.qmaster.spool_file import SpoolError
+from daemons.qmaster.story import Line
+from daemons.qmaster.story_table import StoryTable, Untold
 from gridengine.accounting import AccountingRecord
 from gridengine.state.apply import apply, load_state
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.state import State, decode_snapshot
 from gridengine.state.touched import Touched
+from gridengine.units import INFINITY
 
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
@@ -37,8 +40,6 @@ create table if not exists accounting(id integer primary key, job_id integer, ta
 create index if not exists accounting_job on accounting(job_id, task_id);
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
-create table if not exists story(job_id integer, revision integer, number integer, time real, task_id integer, event text,
-    cause text, primary key (job_id, revision, number)) without rowid;
 """
 
 
@@ -81,7 +82,8 @@ class Spool:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
-                self._db.execute(_SCHEMA)
+                self._db.execute(_SCHEMA + story_table.SCHEMA)
+                self._stories = StoryTable(self._db)
                 self._take_over(self.recall(spool_versions.KEY))
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
@@ -107,10 +109,12 @@ class Spool:
         be read, and for an event that cannot follow on those before it."""
         self._journalled = 0
         try:
+            self._stories.begin()
             state = self._snapshot()
-            tail = "select revision, events from journal where revision > ? order by revision"
-            for revision, events in self._db.execute(tail, (state.revision,)):
-                self._replay(state, revision, events)
+            tail = "select revision, time, user, host, events from journal where revision > ? order by revision"
+            for revision, time, user, host, record in self._db.execute(tail, (state.revision,)):
+                events = self._replay(state, revision, record)
+                self._stories.note(Untold(revision, time, user, host, events))
                 self._journalled += 1
         except apsw.Error as error:
             raise SpoolError(f"cannot read spool {self.path}: {error}") from error
@@ -128,8 +132,8 @@ class Spool:
             reason = f"{type(error).__name__}: {error}"
             raise SpoolError(f"spool {self.path}, the snapshot of revision {row[0]} cannot be read ({reason})") from error
 
-    def _replay(self, state: State, revision: int, record: bytes) -> None:
-        """Apply a transaction of the journal."""
+    def _replay(self, state: State, revision: int, record: bytes) -> list[AnyEvent]:
+        """Apply a transaction of the journal; its events."""
         place = f"spool {self.path}, revision {revision} of the journal"
         try:
             events = decode_events(record)
@@ -144,13 +148,16 @@ class Spool:
                 reason = f"{type(error).__name__}: {error}"
                 raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
         state.revision = revision
+        return events
 
-    def commit(self, transactions: Iterable[Transaction]) -> None:
-        """Write transactions durably, all in one commit."""
+    def commit(self, transactions: Sequence[Transaction], keep_story_s: float = INFINITY) -> None:
+        """Write transactions durably, all in one commit. `keep_story_s`: for how long the story of a job that is gone is kept."""
         try:
             with self._db:
                 for transaction in transactions:
                     self._write(transaction)
+                if self._stories.due:
+                    self._stories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
@@ -166,12 +173,7 @@ class Spool:
         for job_id, task_id, record in t.accounting:
             row = (job_id, task_id, msgspec.json.encode(record))
             execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
-        told = [
-            (line.job, t.revision, number, line.time, line.task, line.event, line.cause)
-            for number, line in enumerate(story.lines(t.events, t.time, t.user, t.host))
-        ]
-        if told:
-            self._db.executemany("insert into story values(?,?,?,?,?,?,?)", told)
+        self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
         for change in t.history:
             execute(
                 "insert into history(revision, time, user, host, kind, name, before, after) values(?,?,?,?,?,?,?,?)",
@@ -187,6 +189,7 @@ class Spool:
         """Replace the journal up to a revision by a snapshot of the state at it."""
         try:
             with self._db:
+                self._stories.write(0.0, INFINITY)
                 row = (1, revision, zlib.compress(state, 1))
                 self._db.execute("insert or replace into snapshot values(?,?,?)", row)
                 self._db.execute("delete from journal where revision <= ?", (revision,))
@@ -218,11 +221,9 @@ class Spool:
         for row_id, record in rows:
             yield row_id, AccountingRecord(msgspec.json.decode(record, type=list[str]))
 
-    def story(self, job_id: int, most: int) -> list[story.Line]:
+    def story(self, job_id: int, most: int) -> list[Line]:
         """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
-        columns = "job_id, time, task_id, event, cause"
-        query = f"select {columns} from story where job_id=? order by revision desc, number desc limit ?"
-        return [story.Line(*row) for row in self._db.execute(query, (job_id, most))][::-1]
+        return self._stories.of(job_id, most)
 
     def last_accounting_row(self) -> int:
         """The row id of the newest accounting record, 0 when there is none."""

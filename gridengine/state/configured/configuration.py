@@ -27,7 +27,10 @@ _PREDEFINED_NICE = -999
 
 
 class QmasterParameters(Struct, frozen=True):
-    """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms."""
+    """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms.
+
+    `keep_story_s`: how long the story of a job that is gone is kept, INFINITY for ever. Deviation: KEEP_STORY is ours.
+    """
 
     disable_auto_rescheduling: bool
     enable_enforce_master_limit: bool
@@ -42,6 +45,7 @@ class QmasterParameters(Struct, frozen=True):
     max_dyn_ec: int
     jsv_timeout: float
     jsv_threshold: float
+    keep_story_s: float
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -53,6 +57,7 @@ class QmasterParameters(Struct, frozen=True):
             max_dyn_ec=given.read("max_dyn_ec", _count),
             jsv_timeout=given.read("jsv_timeout", lambda text: _decimal(text, above_zero=True)),
             jsv_threshold=given.read("jsv_threshold", _decimal),
+            keep_story_s=float(given.read("keep_story", parse_time)),
         )
 
 
