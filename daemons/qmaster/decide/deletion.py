@@ -105,7 +105,7 @@ def _delete(
         else:
             at_host.append(task)
     if not pending and not at_host:
-        what = "task" if selected.tasks is None or len(selected.tasks) == 1 else "task id range"
+        what = "task" if len(selected.tasks or ()) == 1 else "task id range"
         empty = "does not exist" if what == "task" else "comprises no tasks"
         decision.answer.error(f'job "{job.id}" {what} "{selected.tasks}" {empty}')
         return

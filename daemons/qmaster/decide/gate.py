@@ -91,7 +91,7 @@ def add_missing_hosts(proposal: Proposal) -> None:
     template = KINDS["exec_host"].template().attributes()
     listed = {name for text in proposal.kind("cluster_queue").values() for name in names(text["hostlist"])}
     for host in groups.flatten(sorted(listed)):
-        if ("exec_host", host) not in proposal.changed and not proposal.has("exec_host", host):
+        if not proposal.has("exec_host", host):
             proposal.set_attributes("exec_host", host, _host(template, host))
 
 

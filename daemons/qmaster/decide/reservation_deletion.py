@@ -64,7 +64,7 @@ def selected_reservations(state: State, target: str, users: list[str], caller: s
     """What a target means: an id of anybody's; a name or pattern only among one's own, unless users are named (AR-102)."""
     if target.isdecimal():
         one = state.reservations.get(int(target))
-        return [one] if one is not None and (not users or user_matches(one.owner, users)) else []
+        return [one] if one is not None and user_matches(one.owner, users) else []
     named = compile_expression(target) if target else lambda name: True
     owners = users or [caller]
     return [r for _, r in sorted(state.reservations.items()) if named(r.name) and user_matches(r.owner, owners)]

@@ -216,7 +216,9 @@ def test_two_queues_cannot_be_slot_wise_subordinates_of_each_other(cell: Cell) -
 @pytest.mark.statement("CQ-28", "QF-11")
 def test_hosts_that_a_queue_names_become_exec_hosts(cell: Cell) -> None:
     cell.add("host_group", "@new", hostlist="h9")
-    assert cell.add("cluster_queue", "new.q", hostlist="h8 @new").status == 0
+    cell.configure("exec_host", "h1", complex_values="slots=3")
+    assert cell.add("cluster_queue", "new.q", hostlist="h8 h1 @new").status == 0
+    assert cell.state.kind("exec_host")["h1"]["complex_values"] == "slots=3", "one that was there is left as it is"
     assert {"new.q@h8", "new.q@h9"} <= set(cell.state.instances)
     assert {"h8", "h9"} <= set(cell.state.kind("exec_host"))
 

@@ -218,3 +218,24 @@ def test_an_array_must_not_wait_for_itself_by_way_of_another(cell: Cell) -> None
     for lists in ({"hold_jid_ad": [str(second)]}, {"hold_jid": [str(third)]}, {"hold_jid_ad": [str(first)]}):
         assert change(first, **lists) == f"denied: job {first} would wait for itself"
     assert change(third, hold_jid=[str(second), str(first)]).startswith("modified")
+
+
+@pytest.mark.statement("DP-1", "DP-2")
+def test_a_job_in_two_lists_is_waited_for_once(cell: Cell) -> None:
+    first = cell.submit()
+    job = cell.submit(hold_jid=[str(first)], hold_jid_ok=[str(first)])
+    assert (cell.state.jobs[job].predecessors, cell.state.jobs[job].conditions) == ([first], {first: "ok"})
+
+
+@pytest.mark.statement("DP-5")
+def test_many_ways_to_one_job_are_gone_once(cell: Cell) -> None:
+    """Two at each of forty steps are a million million ways from the last one to the first."""
+    first = before = cell.submit(holds="u")
+    for _ in range(40):
+        pair = [cell.submit(hold_jid=[str(before)]) for _ in range(2)]
+        before = cell.submit(hold_jid=[str(job) for job in pair])
+    last = cell.submit(holds="u")
+    answer = cell.ask("alter_jobs", targets=[str(last)], changes={"hold_jid": [str(before)]})
+    assert answer.status == 0
+    answer = cell.ask("alter_jobs", targets=[str(first)], changes={"hold_jid": [str(last)]})
+    assert answer.answers == [("error", f"denied: job {first} would wait for itself")]
