@@ -105,8 +105,9 @@ def _delete(
         else:
             at_host.append(task)
     if not pending and not at_host:
-        what = "task" if len(selected.tasks or ()) == 1 else "task id range"
-        empty = "does not exist" if what == "task" else "comprises no tasks"
+        assert selected.tasks is not None, "of a whole job something remains"
+        single = len(selected.tasks) == 1
+        what, empty = ("task", "does not exist") if single else ("task id range", "comprises no tasks")
         decision.answer.error(f'job "{job.id}" {what} "{selected.tasks}" {empty}')
         return
     if pending:

@@ -30,7 +30,7 @@ def with_unique_hosts(proposal: Proposal, kind: str, attributes: Attributes, wor
     changed = dict(attributes)
     changed["hostlist"] = join_names(dict.fromkeys(map(unique, split_names(attributes["hostlist"]))))
     for attribute, text in attributes.items() if kind == "cluster_queue" else ():
-        if "[" in text and attribute not in ("qname", "hostlist"):
+        if "[" in text:
             overrides = Overrides.parse(text)
             changed[attribute] = str(
                 Overrides(overrides.default, {unique(key): value for key, value in overrides.tuples.items()})

@@ -205,3 +205,20 @@ def test_slots_and_what_they_are_for_come_together(cell: Cell) -> None:
 @pytest.mark.statement("SO-36")
 def test_a_master_queue_is_for_a_rule_of_allocation_as_for_a_pe(cell: Cell) -> None:
     assert cell.submit(master_queues=["all.q"], allocation_rule="2", pe_range="4")
+
+
+@pytest.mark.statement("AR-126")
+def test_a_rule_of_allocation_is_checked_when_it_is_said(cell: Cell) -> None:
+    text = "job rejected: the allocation rule (-alloc) is wrong: "
+    assert refused(cell, allocation_rule="$nosuch", pe_range="4").startswith(text)
+    job = cell.submit()
+    assert changed(cell, job, allocation_rule="$nosuch", pe_range="4").startswith(text)
+
+
+@pytest.mark.statement("SO-28", "SO-42")
+def test_a_pe_that_is_gone_meanwhile_keeps_nobody_from_other_changes(cell: Cell) -> None:
+    cell.add("parallel_environment", "mine", pe_name="mine", slots="9")
+    job = cell.submit(pe="min*", pe_range="2")
+    assert cell.admin("config_delete", kind="parallel_environment", name="mine").status == 0
+    assert changed(cell, job, account="x") == f"modified account of job {job}"
+    assert "does not exist" in changed(cell, job, pe="min*", pe_range="3")

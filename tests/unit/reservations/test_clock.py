@@ -62,6 +62,15 @@ def test_a_leap_day_comes_every_four_years() -> None:
     assert starts("FREQ=YEARLY;COUNT=2", "2028-02-29T12:00") == ["2028-02-29 12:00 CET", "2032-02-29 12:00 CET"]
 
 
+def test_a_series_has_up_to_366_times_within_ten_years() -> None:
+    assert len(starts("FREQ=DAILY;COUNT=366", "2027-01-15T09:00")) == 366
+    with pytest.raises(Refused, match="more than 366 times"):
+        starts("FREQ=DAILY;COUNT=367", "2027-01-15T09:00")
+    assert starts("FREQ=YEARLY;COUNT=11", "2027-01-15T09:00")[-1] == "2037-01-15 09:00 CET"
+    with pytest.raises(Refused, match="ten years"):
+        starts("FREQ=YEARLY;UNTIL=20380115T090000", "2027-01-15T09:00")
+
+
 @pytest.mark.parametrize("until", ["20270117T080000Z", "20270117T090000"])
 def test_the_end_of_a_rule_in_utc_or_in_local_time(until: str) -> None:
     assert starts(f"FREQ=DAILY;UNTIL={until}", "2027-01-15T09:00")[-1] == "2027-01-17 09:00 CET"

@@ -27,3 +27,20 @@ def test_a_reservation_of_no_series_goes_alone(cell: ReservingCell) -> None:
     first, second = cell.qrsub(at=100, duration=60), cell.qrsub(at=300, duration=60)
     assert said(cell.qdel_ar(first, series=True)) == [f"alice has deleted advance_reservation {first}"]
     assert list(cell.state.reservations) == [second]
+
+
+@pytest.mark.statement("AR-104", "AR-105")
+def test_what_waits_inside_goes_at_once_and_what_runs_is_asked_to_end(cell: ReservingCell) -> None:
+    number = cell.qrsub()
+    job = cell.submit(ar=number, tasks="1-3", task_concurrency=1)
+    cell.cycle()
+    cell.qdel_ar(number)
+    told = [(line.task, line.event, line.cause) for line in cell.master.story(job, 2)]
+    assert told == [
+        (0, "PendingTasksDeleted", "tasks 2,3, by alice@h1"),
+        (1, "TaskDeletionRequested", "by alice@h1"),
+    ]
+    runs = cell.submit(ar=(other := cell.qrsub()))
+    cell.cycle()
+    cell.qdel_ar(other)
+    assert [line.event for line in cell.master.story(runs, 2)] == ["TaskStarted", "TaskDeletionRequested"]

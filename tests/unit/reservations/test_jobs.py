@@ -116,6 +116,19 @@ def test_more_than_is_reserved_is_refused(cell: ReservingCell) -> None:
     assert not cell.placed(waits)
 
 
+@pytest.mark.statement("AR-56", "AR-86", "SO-42")
+def test_the_run_time_is_weighed_again_where_it_or_the_reservation_changes(cell: ReservingCell) -> None:
+    number = cell.qrsub(duration=100)
+    inside, outside = cell.submit(ar=number, hard=["h_rt=100"], holds="u"), cell.submit(hard=["h_rt=101"], holds="u")
+    cell.wait(50)
+    change = lambda job, **changes: cell.ask("alter_jobs", targets=[str(job)], changes=changes, verify="n").answers  # noqa: E731
+    assert change(inside, name="other") == [("info", f"modified job name of job {inside}")]
+    text = f"the job duration exceeds the end time of the advance reservation id {number}"
+    assert change(inside, hard=["h_rt=99"]) == [("error", text)]
+    text = f"the job duration is longer than duration of the advance reservation id {number}"
+    assert change(outside, ar=number) == [("error", text)]
+
+
 @pytest.mark.statement("AR-89", "SO-43")
 def test_of_a_job_that_runs_inside_it_is_not_asked_where_it_would_fit(cell: ReservingCell) -> None:
     job = cell.submit(ar=cell.qrsub())
