@@ -131,6 +131,23 @@ def test_a_load_value_is_scaled_by_any_number_whatever_its_type(cell: Cell) -> N
     assert cell.state.kind("exec_host")["h1"]["load_scaling"] == "num_proc=0.500000,load_avg=2.000000"
 
 
+@pytest.mark.statement("QF-26", "QF-33")
+def test_what_is_so_already_is_not_written_again(cell: Cell) -> None:
+    cell.admin("change_users", verb="add", users=["bob"], lists=["some"])
+    before = cell.state.revision
+    again = cell.admin("change_users", verb="add", users=["bob"], lists=["some"])
+    assert again.answers == [("error", '"bob" is already in access list "some"')]
+    assert cell.configure("cluster_queue", "all.q").status == 0
+    assert cell.state.revision == before
+
+
+@pytest.mark.statement("QF-24")
+def test_a_name_that_cannot_be_is_not_blamed_on_a_line(cell: Cell) -> None:
+    for kind in ("admin_host", "manager"):
+        answer = cell.admin("config_add", kind=kind, name="a b")
+        assert answer.status == 1 and not texts(answer)[0].startswith("line"), answer
+
+
 @pytest.mark.statement("CX-2")
 def test_a_shortcut_means_one_complex_only(cell: Cell) -> None:
     assert texts(_complex(cell, shortcut="a"))[0].endswith('"a" is already the name or shortcut of "arch"')

@@ -132,3 +132,10 @@ def test_what_others_run_is_not_set_to_zero(here: Cell) -> None:
     assert usage(here) == {("alice", ""): 0.0, ("bob", ""): pytest.approx(0.4)}
     here.end(job)
     assert usage(here)["bob", ""] == pytest.approx(0.5)
+
+
+@pytest.mark.statement("QF-33")
+def test_where_there_is_no_usage_nothing_is_cleared(cell: Cell) -> None:
+    before = cell.state.revision
+    answer = cell.admin("clear_usage")
+    assert (answer.status, answer.answers, cell.state.revision) == (0, [], before)

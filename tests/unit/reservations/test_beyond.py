@@ -193,6 +193,16 @@ def test_a_series_is_granted_as_a_whole_or_not_at_all(cell: ReservingCell) -> No
     assert cell.request(at=100, duration=60, rule="FREQ=DAILY;COUNT=2").status == 0
 
 
+@pytest.mark.statement("AR-28")
+def test_a_series_takes_free_numbers_and_goes_on_at_1(cell: ReservingCell) -> None:
+    first = cell.qrsub()
+    cell.state.next_ar_id = 9_999_998
+    answer = cell.request(at=10000, duration=60, rule="FREQ=DAILY;COUNT=4")
+    assert first == 1
+    assert [text.split()[3] for _, text in answer.answers] == ["9999998", "9999999", "2", "3"]
+    assert {cell.ar(number).series for number in (9_999_998, 9_999_999, 2, 3)} == {9_999_998}
+
+
 # --- healing and giving back ---------------------------------------------------------------------------
 
 

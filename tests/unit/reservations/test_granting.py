@@ -290,6 +290,16 @@ def test_verify_reports_and_makes_nothing(cell: ReservingCell) -> None:
     assert not cell.state.reservations
 
 
+@pytest.mark.statement("AR-17", "AR-18")
+def test_a_refusal_explains_twenty_instances_and_a_report_all(tmp_path: Path) -> None:
+    cell = ReservingCell(tmp_path, hosts=23)
+    refused = cell.request(hard=["arch=none"])
+    assert refused.answers[0] == ("error", "advance_reservation: no suitable queues")
+    assert len(refused.answers) == 1 + 20
+    report = [text for _, text in cell.request(hard=["arch=none"], verify="v").answers]
+    assert sum("@h" in text or "host" in text for text in report) >= 23
+
+
 @pytest.mark.statement("AR-19")
 @pytest.mark.parametrize("pe_range", ["0", "0-4", "10000000"])
 def test_slots_that_cannot_be_are_refused(cell: ReservingCell, pe_range: str) -> None:
