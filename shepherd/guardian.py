@@ -31,6 +31,7 @@ def shepherd(directory: Path) -> None:
     os.umask(0o022)
     process_tree.become_subreaper()
     process_tree.set_name("sge_shepherd")
+    process_tree.drop_ambient_capabilities()
     try:
         if not task_files.claim(directory):
             return  # another launcher has started this task

@@ -1,7 +1,7 @@
 """Becoming the job's owner, or the user that a method names: user id, group ids, additional group id.
 
-Runs in processes of the shepherd that are root, for good (`become`) or for a while (`as_user`); without root both do
-nothing, for then only the own user's jobs may run (EX-19).
+Runs in processes of the shepherd that are root: for good (`become`), for a while (`as_user`), or for the start of another
+process (`real_ids`). Without root they do nothing, for then only the own user's jobs may run (EX-19).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gridengine.task_file import TaskConfig
+from shepherd.process_tree import or_end
 
 
 class IdentityError(Exception):
@@ -81,16 +82,42 @@ def as_user(identity: Identity) -> Iterator[None]:
     try:
         yield
     finally:
-        os.seteuid(0)
-        os.setegid(gid)
-        os.setgroups(groups)
+        with or_end():
+            os.seteuid(0)
+            os.setegid(gid)
+            os.setgroups(groups)
+
+
+@contextmanager
+def real_ids(identity: Identity, additional_gid: int | None) -> Iterator[None]:
+    """Groups and real ids of `identity` inside the block: what posix_spawn(3) with RESETIDS starts there has no others.
+
+    Inside, the user may send this process signals, and no more (adr/0122).
+    """
+    if os.geteuid() != 0:
+        yield
+        return
+    uid, gid, groups = os.getuid(), os.getgid(), os.getgroups()
+    try:
+        os.setgroups(_with(identity.groups, additional_gid))
+        os.setresgid(identity.gid, -1, -1)
+        os.setresuid(identity.uid, -1, -1)
+        yield
+    finally:
+        with or_end():
+            os.setresuid(uid, -1, -1)
+            os.setresgid(gid, -1, -1)
+            os.setgroups(groups)
 
 
 def become(identity: Identity, additional_gid: int | None = None) -> None:
     """Take the ids for good. `additional_gid` marks the processes of a job (sge_conf(5) gid_range)."""
     if os.geteuid() != 0:
         return
-    groups = identity.groups if additional_gid is None else (*identity.groups, additional_gid)
-    os.setgroups(groups)
+    os.setgroups(_with(identity.groups, additional_gid))
     os.setresgid(identity.gid, identity.gid, identity.gid)
     os.setresuid(identity.uid, identity.uid, identity.uid)
+
+
+def _with(groups: tuple[int, ...], additional_gid: int | None) -> tuple[int, ...]:
+    return groups if additional_gid is None else (*groups, additional_gid)

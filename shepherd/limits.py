@@ -1,16 +1,20 @@
 """Resource limits that the kernel enforces: which ones, their values, and setting them.
 
-`resource_limits` is pure and read in the plan; `apply` runs in the job's process before it gives up root. The limits
-that the shepherd enforces itself (h_rt, s_rt and sums over processes) are in `control`.
+`resource_limits` is pure and read in the plan; `apply` runs in the job's process before it gives up root, or `borrowed` in
+the shepherd for the moment in which it starts that process. The limits that the shepherd enforces itself (h_rt, s_rt and
+sums over processes) are in `control`.
 """
 
 from __future__ import annotations
 
 import resource
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from gridengine.task_file import LARGEST
+from shepherd.process_tree import or_end
 
 _LOCKS = 10  # RLIMIT_LOCKS, which the module `resource` does not name
 
@@ -37,6 +41,11 @@ _LEAST_OF_METHODS = {
     **{"cpu": 600, "fsize": 2**30, "core": 0},
     **{"data": 2**31, "stack": 2**23, "rss": 2**31, "vmem": 2**32, "descriptors": 256, "memorylocked": 2**16},
 }
+# What no process of root's with its capabilities feels.
+_UNFELT = ("maxproc", "memorylocked", "locks", "core", "rss")
+# What a shepherd needs itself while it has the limits of a job: bytes, and files.
+_LEAST_OF_SHEPHERDS = {"data": 2**28, "stack": 2**23, "vmem": 2**30, "descriptors": 64}
+_LEAST_CPU_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +107,61 @@ def apply(limits: list[ResourceLimit], memory: bool) -> None:
         if (limit.name in _MEMORY) != memory:
             continue
         kind = _LIMITS[limit.name][0]
-        soft = resource.RLIM_INFINITY if limit.soft is None else limit.soft
-        hard = resource.RLIM_INFINITY if limit.hard is None else limit.hard
+        soft, hard = _values(limit)
         try:
             resource.setrlimit(kind, (soft, hard))
         except (ValueError, OSError):  # raising a hard limit needs root, and descriptors end at fs.nr_open even then
             present = resource.getrlimit(kind)[1]
             resource.setrlimit(kind, (_lower(soft, present), _lower(hard, present)))
+
+
+def can_be_borrowed(limits: list[ResourceLimit], last: bool) -> bool:
+    """Whether this process, root's, can do with these limits for a moment, and have its own again. `last`: see `borrowed`."""
+    changed = [(limit, own) for limit in _to_give_back(limits, last) if (own := _own(limit)) != _values(limit)]
+    least = {**_LEAST_OF_SHEPHERDS, "cpu": time.process_time() + _LEAST_CPU_S}
+    if any(limit.soft is not None and limit.soft < least.get(limit.name, 0) for limit, _ in changed):
+        return False
+    return all(own[1] == _values(limit)[1] for limit, own in changed) or _can_raise()
+
+
+@contextmanager
+def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
+    """Inside the block this process has the limits, if they `can_be_borrowed`. It keeps those that root does not feel if the
+    process that is started inside is the `last` one: without CAP_SYS_RESOURCE it could not have its own again."""
+    own = {_LIMITS[limit.name][0]: _own(limit) for limit in _to_give_back(limits, last)}
+    try:
+        apply(limits, memory=False)
+        apply(limits, memory=True)
+        yield
+    finally:
+        with or_end():
+            for kind, values in own.items():
+                resource.setrlimit(kind, values)
+
+
+def _to_give_back(limits: list[ResourceLimit], last: bool) -> list[ResourceLimit]:
+    return [limit for limit in limits if not (last and limit.name in _UNFELT)]
+
+
+def _can_raise() -> bool:
+    """Whether this process may raise hard limits, which a container's root may not: tried with one that Linux does not heed."""
+    soft, hard = resource.getrlimit(_LOCKS)
+    lower = LARGEST if hard == resource.RLIM_INFINITY else max(0, hard - 1)
+    try:
+        resource.setrlimit(_LOCKS, (_lower(soft, lower), lower))
+        resource.setrlimit(_LOCKS, (soft, hard))
+    except (ValueError, OSError):
+        return False
+    return True
+
+
+def _own(limit: ResourceLimit) -> tuple[int, int]:
+    return resource.getrlimit(_LIMITS[limit.name][0])
+
+
+def _values(limit: ResourceLimit) -> tuple[int, int]:
+    soft, hard = (resource.RLIM_INFINITY if value is None else value for value in (limit.soft, limit.hard))
+    return soft, hard
 
 
 def _lower(wanted: int, ceiling: int) -> int:

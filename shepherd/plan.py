@@ -18,6 +18,10 @@ from shepherd.outcome import BEFORE, IN
 
 # interfaces of checkpoint(5) whose restart_command takes the place of the job script
 _RESTARTED_BY_COMMAND = ("hibernator", "cpr")
+_LATER_METHODS = (
+    *("pe_stop", "epilog", "suspend_method", "resume_method", "terminate_method"),
+    *("ckpt_command", "migr_command", "clean_command"),
+)
 PREPARATION = "preparation"  # what `Contain` and `MakeDirectory` are, as far as others need them
 
 
@@ -61,7 +65,8 @@ class Run:
     """Run a process to its end. Skipped when one of the steps in `needs` did not succeed.
 
     `user`: None for the job's owner; others have neither the job's environment nor its limits. `error`: why it cannot even
-    be tried. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it is waited for.
+    be tried. `before`/`within`: codes of sge_status(5). `timeout_s`: how long it is waited for. `last`: no other process of
+    the task is started after it.
     """
 
     name: str
@@ -76,6 +81,7 @@ class Run:
     error: str | None = None
     awaits_client: bool = False  # at a port, to become the daemon that lets it in
     timeout_s: Number | None = None
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +208,7 @@ def _job_step(config: TaskConfig) -> Run:
         needs=(PREPARATION, "prolog", "pe_start"),
         limits=_job_limits(config),
         error=error,
+        last=not any(getattr(config, name) for name in _LATER_METHODS),
     )
 
 

@@ -1,4 +1,5 @@
-"""Starting one process of the task: everything between fork and exec, in the new process.
+"""Starting one process of the task: by posix_spawn (`spawning`) where that can be, else by fork, with everything between it
+and exec, in the new process.
 
 Order: session, signals, cgroup, limits and priority (as root), then as the owner: working directory and files, then for
 good the ids, then exec. What goes wrong is told to the shepherd through a pipe that a successful exec closes.
@@ -18,9 +19,12 @@ from shepherd import limits
 from shepherd.containment import Containment
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, IdentityError, as_user, become, named
+from shepherd.limits import can_be_borrowed
+from shepherd.methods import SAFE_PATH
 from shepherd.plan import Run
 from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
 from shepherd.session import Session
+from shepherd.spawning import spawn
 from shepherd.standard_files import OpenError, install, open_files
 from shepherd.task_files import stamped
 
@@ -28,6 +32,7 @@ from shepherd.task_files import stamped
 # a background job of a shell) may reach the job. Nothing is ignored later than this; exec itself takes handlers away.
 _IGNORED = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
 _REPORT_BYTES = 4096
+_SYSTEM = frozenset(SAFE_PATH.split(":"))
 
 
 class SetupError(Exception):
@@ -51,14 +56,17 @@ class Surroundings:
 
 
 class Started:
-    """A started process and the end of the pipe through which it tells why it did not reach its program."""
+    """A started process and, if it is a copy of the shepherd at first, the end of the pipe through which that tells why it did
+    not reach its program."""
 
-    def __init__(self, pid: int, report: int) -> None:
+    def __init__(self, pid: int, report: int | None) -> None:
         self.pid = pid
         self._report = report
 
     def setup_failure(self) -> tuple[int, str, str]:
         """Code, reason and fault if the ended process never reached its program, else (0, "", ""). To be called once."""
+        if self._report is None:
+            return 0, "", BY_CODE
         data = os.read(self._report, _REPORT_BYTES)
         os.close(self._report)
         if not data:
@@ -68,16 +76,42 @@ class Started:
 
     def forget(self) -> None:
         """Nobody will ask how it went."""
-        os.close(self._report)
+        if self._report is not None:
+            os.close(self._report)
 
 
 def start(run: Run, around: Surroundings, extra_environment: dict[str, str]) -> Started:
-    """Fork the process of a step. Raises OSError when the host has no room for another process."""
+    """Start the process of a step, as a copy of the shepherd where it must be one, or where all else fails: that reports why.
+
+    Raises OSError when the host has no room for another process.
+    """
+    environment = run.environment | extra_environment
+    if not _must_be_a_copy(run, around):
+        place = around.cwd, around.umask
+        pid = spawn(run, dict(environment), around.owner, around.containment.gid, place, _IGNORED)
+        if pid is not None:
+            return Started(pid, None)
+    return _fork(run, around, environment)
+
+
+def _must_be_a_copy(run: Run, around: Surroundings) -> bool:
+    """Whether only a process that is not its program yet can do what this step needs first; else `spawning` will do.
+
+    A program of the user's own might keep whoever executes it waiting; root's in the directories of the system do not.
+    """
+    waits = run.awaits_client or (run.name == "job" and around.session is not None)
+    enters = run.name == "job" and bool(around.containment.cgroups)
+    reniced = run.name == "job" and os.getpriority(os.PRIO_PROCESS, 0) != around.nice
+    users_own = os.path.dirname(run.command.executable) not in _SYSTEM
+    return waits or enters or reniced or users_own or run.user is not None or not can_be_borrowed(run.limits, run.last)
+
+
+def _fork(run: Run, around: Surroundings, environment: dict[str, str]) -> Started:
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            _become(run, around, run.environment | extra_environment)
+            _become(run, around, environment)
         except SetupError as error:
             _report(writing, error.failed, str(error), error.fault)
         except BaseException as error:  # nothing of this copy of the shepherd may survive

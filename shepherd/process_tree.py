@@ -10,13 +10,20 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
-from collections.abc import Collection, Iterable
+import struct
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _PROC_BYTES = 4096
 _PR_SET_NAME = 15
 _PR_SET_CHILD_SUBREAPER = 36
-_prctl = ctypes.CDLL(None, use_errno=True).prctl
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_libc = ctypes.CDLL(None, use_errno=True)
+_prctl = _libc.prctl
+_timers = _libc if hasattr(_libc, "timer_create") else ctypes.CDLL("librt.so.1")  # that of glibc before 2.34
+_timer_create, _timer_settime, _timer_delete = _timers.timer_create, _timers.timer_settime, _timers.timer_delete
+_CLOCK_MONOTONIC, _SIGEV_SIGNAL = 1, 0
 
 
 def become_subreaper() -> None:
@@ -26,9 +33,40 @@ def become_subreaper() -> None:
         raise OSError(number, os.strerror(number))
 
 
+def drop_ambient_capabilities() -> None:
+    """Those that an administrator gave the daemon: a process that is spawned without ever having given up root keeps them."""
+    _prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+
+
 def set_name(name: str) -> None:
     """What ps and pgrep call this process; cut to 15 characters by the kernel."""
     _prctl(_PR_SET_NAME, name.encode(), 0, 0, 0)
+
+
+@contextmanager
+def or_end() -> Iterator[None]:
+    """A shepherd that cannot do what is in the block ends there and then; its launcher ends what there is of the task."""
+    try:
+        yield
+    except BaseException:
+        os._exit(1)
+
+
+@contextmanager
+def killed_after(seconds: float) -> Iterator[None]:
+    """The kernel kills this process when the block takes longer, also where it waits for another one or was stopped.
+
+    Raises OSError. Source: timer_create(2), with SIGKILL, which posix_spawn(3) does not block.
+    """
+    timer = ctypes.c_void_p()
+    event = struct.pack("@Pii48x", 0, signal.SIGKILL, _SIGEV_SIGNAL)
+    if _timer_create(_CLOCK_MONOTONIC, event, ctypes.byref(timer)) != 0:
+        raise OSError(ctypes.get_errno(), "timer_create")
+    try:
+        _timer_settime(timer, 0, struct.pack("@4l", 0, 0, *divmod(int(seconds * 1e9), 10**9)), None)
+        yield
+    finally:
+        _timer_delete(timer)
 
 
 def detach() -> None:

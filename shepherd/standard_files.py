@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Collection
+from contextlib import suppress
 
 from shepherd.plan import Output
 
@@ -18,24 +20,36 @@ class OpenError(Exception):
     """A file could not be opened; the text is the reason for the user (failed code 26)."""
 
 
-def open_files(output: Output, environment: dict[str, str], stdin: int | None, of_job: bool = True) -> tuple[int, int, int]:
+def open_files(
+    output: Output, environment: dict[str, str], stdin: int | None, of_job: bool = True, waits: bool = True
+) -> tuple[int, int, int]:
     """Open the three files and say in `environment` where output goes. `stdin`: an open descriptor to use instead.
-    `of_job`: False for a method, which no pipe of the user's may hold up.
+    `of_job`: False for a method, which no pipe of the user's may hold up. `waits`: False for none but plain files and
+    /dev/null, since a pipe or a device may keep whoever opens it waiting.
 
     Source: sge_submit(1) -i -o -e -j (SO-12); SGE_STDOUT_PATH, SGE_STDERR_PATH (EN-1). Raises OpenError.
     """
-    if stdin is None:
-        stdin = _open(output.stdin, os.O_RDONLY, "input")
-    stdout_path = _file_in(output.stdout, output.default_stdout)
-    stdout = _open_output(stdout_path, "output", of_job)
-    environment["SGE_STDOUT_PATH"] = stdout_path
-    if output.stderr is None:
-        environment["SGE_STDERR_PATH"] = stdout_path
-        return stdin, stdout, stdout
-    stderr_path = _file_in(output.stderr, output.default_stderr)
-    environment["SGE_STDERR_PATH"] = stderr_path
-    stderr = stdout if stderr_path == stdout_path else _open_output(stderr_path, "error", of_job)
-    return stdin, stdout, stderr
+    opened = [] if stdin is None else [stdin]
+    try:
+        if stdin is None:
+            opened.append(_open(output.stdin, os.O_RDONLY, "input", waits))
+        stdout_path = _file_in(output.stdout, output.default_stdout)
+        opened.append(_open_output(stdout_path, "output", of_job, waits))
+        stderr_path = stdout_path if output.stderr is None else _file_in(output.stderr, output.default_stderr)
+        same = stderr_path == stdout_path
+        opened.append(opened[1] if same else _open_output(stderr_path, "error", of_job, waits))
+    except OpenError:
+        close_files(opened)
+        raise
+    environment |= {"SGE_STDOUT_PATH": stdout_path, "SGE_STDERR_PATH": stderr_path}
+    return opened[0], opened[1], opened[2]
+
+
+def close_files(files: Collection[int]) -> None:
+    """What a file server says now is for those who write."""
+    for descriptor in set(files):
+        with suppress(OSError):
+            os.close(descriptor)
 
 
 def install(stdin: int, stdout: int, stderr: int) -> None:
@@ -48,10 +62,10 @@ def _file_in(path: str, default_name: str | None) -> str:
     return os.path.join(path, default_name) if default_name and os.path.isdir(path) else path
 
 
-def _open_output(path: str, what: str, of_job: bool) -> int:
+def _open_output(path: str, what: str, of_job: bool, waits: bool) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
-    if of_job:
-        return _open(path, flags, what)
+    if of_job or not waits:
+        return _open(path, flags, what, waits)
     try:
         descriptor = _open(path, flags | os.O_NONBLOCK, what)
     except OpenError as error:
@@ -65,8 +79,23 @@ def _open_output(path: str, what: str, of_job: bool) -> int:
     return descriptor
 
 
-def _open(path: str, flags: int, what: str) -> int:
+def _open(path: str, flags: int, what: str, waits: bool = True) -> int:
     try:
-        return os.open(path, flags | os.O_NOCTTY, 0o666)
+        if waits or path == os.devnull:
+            return os.open(path, flags | os.O_NOCTTY, 0o666)
+        return _open_plain(path, flags | os.O_NOCTTY)
     except OSError as error:
         raise OpenError(f'can\'t open {what} file "{path}": {error.strerror}') from error
+
+
+def _open_plain(path: str, flags: int) -> int:
+    """Raises OSError for what is not a plain file, untouched: a pipe's other end would see it being opened."""
+    try:
+        plain = stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        plain = bool(flags & os.O_CREAT)
+    if not plain:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+    descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
+    os.set_blocking(descriptor, True)
+    return descriptor

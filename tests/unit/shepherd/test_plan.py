@@ -170,3 +170,18 @@ def test_methods_of_the_owner_have_the_limits_of_the_job_but_none_that_they_woul
     method = Method(None, ["/s"])
     suspending = control_method_step(found, "suspend_method", method, {})
     assert {limit.name: limit.hard for limit in suspending.limits} == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "last"),
+    [
+        ({"prolog": "/p", "pe_start": "/s", "tmpdir": "/tmp/7.1.q"}, True),
+        *(({name: "/m"}, False) for name in ("epilog", "pe_stop", "suspend_method", "resume_method", "terminate_method")),
+        *(({name: "/m"}, False) for name in ("ckpt_command", "migr_command", "clean_command")),
+    ],
+)
+def test_after_which_job_no_process_is_started(changes: dict[str, Any], last: bool) -> None:
+    """Its shepherd may keep limits that it could not raise again."""
+    found = config(**changes)
+    assert run(found).last == last
+    assert not any(step.last for step in plan(found) if isinstance(step, Run) and step.name != "job")

@@ -1,0 +1,68 @@
+"""Starting a process of the task without a copy of the shepherd: posix_spawn(3), which shares the shepherd's pages until exec.
+
+What posix_spawn cannot do in the new process the shepherd takes on before: the owner's directory, umask and limits, then,
+for the very call, his groups and real ids, which POSIX_SPAWN_RESETIDS makes the only ones of the new process. Effective and
+saved user id of the shepherd stay root's. Called by `process`, which says for what this may be done. Source: adr/0122.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from shepherd import limits
+from shepherd.identity import Identity, as_user, real_ids
+from shepherd.plan import Run
+from shepherd.process_tree import killed_after, or_end
+from shepherd.standard_files import OpenError, close_files, open_files
+
+#: far more than the start of a program of the system takes; whoever keeps the shepherd there for longer ends it
+_LONGEST_START_S = 60.0
+
+
+def spawn(
+    run: Run, environment: dict[str, str], owner: Identity, gid: int | None, place: tuple[str, int], ignored: Sequence[int]
+) -> int | None:
+    """Start the process of a step as the job's owner; None: it cannot be done so, and what cannot is not asked here.
+
+    `gid`: additional group id; `place`: working directory and umask; `ignored`: signals that get their default action.
+    """
+    directory, umask = place
+    files: tuple[int, ...] = ()
+    try:
+        with _itself_again(), limits.borrowed(run.limits, run.last):
+            os.umask(umask)
+            script = run.command.script_on_stdin
+            stdin = None if script is None else os.open(script, os.O_RDONLY)
+            with as_user(owner):
+                os.chdir(directory)
+                files = open_files(run.output, environment, stdin, run.name == "job", waits=False)
+            with killed_after(_LONGEST_START_S), real_ids(owner, gid):
+                return os.posix_spawn(
+                    run.command.executable,
+                    run.command.argv,
+                    environment,
+                    file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(files)],
+                    resetids=True,
+                    setsid=True,
+                    setsigmask=(),
+                    setsigdef=ignored,
+                )
+    except (OSError, OpenError, ValueError, OverflowError, MemoryError):
+        return None
+    finally:
+        close_files(files)
+
+
+@contextmanager
+def _itself_again() -> Iterator[None]:
+    """Directory and umask of this process are afterwards what they were."""
+    place, umask = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC), os.umask(0o077)
+    try:
+        yield
+    finally:
+        with or_end():
+            os.umask(umask)
+            os.fchdir(place)
+            os.close(place)
