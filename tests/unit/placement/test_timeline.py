@@ -1,0 +1,104 @@
+"""What is in use over time: sums at any moment, who holds what until when, and runs that are overdue (AR-38 … AR-43)."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.placement.timeline import Timeline, above, peak, run_time, run_time_limit, still_waits
+from gridengine.state.jobs import Grant
+from gridengine.state.machines.reservation import JobReservationsSet, ReservationGranted
+from gridengine.state.machines.task import TaskRequeued
+from gridengine.state.reservations import AdvanceReservation, JobReservation
+from gridengine.units import INFINITY
+from tests.builders import NOW, Cluster
+
+SPANS = [(0.0, 10.0, 2.0), (5.0, 15.0, 3.0), (15.0, 20.0, 4.0)]
+
+
+@pytest.mark.statement("AR-38", "AR-40")
+@pytest.mark.parametrize(
+    ("start", "end", "most"),
+    [(0, 5, 2), (0, 6, 5), (4, 9, 5), (9, 10, 5), (10, 15, 3), (10, 16, 4), (15, 16, 4), (0, 100, 5), (20, 30, 0), (-5, 0, 0)],
+)
+def test_the_most_that_is_in_use_at_any_moment_of_a_window(start: float, end: float, most: float) -> None:
+    assert peak(SPANS, start, end) == most
+
+
+@pytest.mark.statement("AR-40")
+def test_when_more_than_a_capacity_is_in_use() -> None:
+    assert above(SPANS, 2.0) == [(5.0, 10.0, 5.0), (10.0, 15.0, 3.0), (15.0, 20.0, 4.0)]
+    assert above(SPANS, 4.0) == [(5.0, 10.0, 5.0)]
+    assert above(SPANS, 5.0) == above([], 0.0) == []
+
+
+@pytest.mark.statement("AR-42")
+def test_a_run_lasts_as_long_as_its_nearest_limit_or_the_default() -> None:
+    cluster = Cluster(1)
+    cluster.change("scheduler", "", default_duration="0:10:0")
+    scheduler = cluster.state.scheduler
+    requests = ({"h_rt": "20", "s_rt": "10"}, {"s_rt": "10"}, {"h_rt": "1:0:0"}, {"h_rt": ""}, {"h_rt": "INFINITY"}, {})
+    assert [run_time_limit(hard) for hard in requests] == [10, 10, 3600, INFINITY, INFINITY, INFINITY]
+    assert [run_time(hard, scheduler) for hard in requests] == [10, 10, 3600, 600, 600, 600]
+
+
+def ends(cluster: Cluster, now: float = NOW) -> set[float]:
+    return {end - NOW for end in Timeline(cluster.state, now).ends()}
+
+
+@pytest.mark.statement("AR-42", "SC-11")
+def test_runs_and_reservations_that_have_an_end_end() -> None:
+    cluster = Cluster(1)
+    cluster.change("scheduler", "", params="DURATION_OFFSET=5", default_duration="INFINITY")
+    limited, _, again = cluster.submit(hard={"h_rt": "100"}), cluster.submit(), cluster.submit(hard={"h_rt": "200"})
+    cluster.cycle()
+    cluster.apply(TaskRequeued(again, 1, 1, NOW))
+    assert ends(cluster) == {105.0}
+    assert ends(cluster, NOW + 500) == {501.0}, "a run that is overdue ends next"
+    held = AdvanceReservation(
+        *(1, "alice", "users", NOW), start_time=NOW + 800, end_time=NOW + 900, granted=[Grant("all.q@h1", 1)]
+    )
+    cluster.apply(ReservationGranted(held))
+    assert ends(cluster) == {105.0, 900.0}
+    assert cluster.runs(limited)
+
+
+@pytest.mark.statement("AR-40")
+def test_who_holds_a_place_within_a_window_and_until_when() -> None:
+    cluster = Cluster(1)
+    cluster.change("scheduler", "", params="DURATION_OFFSET=0", default_duration="INFINITY")
+    job = cluster.submit(hard={"h_rt": "100"})
+    cluster.cycle()
+    later = cluster.submit()
+    place = [Grant("all.q@h1", 1)]
+    held = AdvanceReservation(*(1, "alice", "users", NOW), start_time=NOW + 200, end_time=NOW + 300, granted=place)
+    cluster.apply(ReservationGranted(held))
+    cluster.apply(JobReservationsSet([JobReservation(later, 1, NOW + 400, NOW + 500, place, "", {})]))
+
+    def who(start: float, end: float, planned: bool = True) -> list[tuple[str, float]]:
+        found = Timeline(cluster.state, NOW, planned=planned).occupants("all.q@h1", NOW + start, NOW + end)
+        return [(name, until - NOW) for name, until in found]
+
+    of_job, of_ar = (f"job {job}", 100.0), ("advance reservation 1", 300.0)
+    of_waiting = (f"waiting job {later} (-R y)", 500.0)
+    assert who(0, 1000) == [of_ar, of_job, of_waiting]
+    assert who(0, 1000, planned=False) == [of_ar, of_job]
+    assert who(0, 200) == [of_job]
+    assert who(100, 201) == [of_ar]
+    assert who(299, 400) == [of_ar]
+    assert who(300, 401) == [of_waiting]
+    assert who(500, 600) == []
+
+
+@pytest.mark.statement("AR-52")
+def test_what_was_planned_counts_as_long_as_its_task_waits() -> None:
+    cluster = Cluster(1, slots=2)
+    array = cluster.submit(array="1-3")
+    cluster.cycle()
+
+    def waits(job: int, task: int) -> bool:
+        return still_waits(cluster.state, JobReservation(job, task, NOW, NOW + 9, [], "", {}))
+
+    assert [waits(array, task) for task in (1, 2, 3, 4)] == [False, False, True, False]
+    cluster.apply(TaskRequeued(array, 2, 1, NOW))
+    assert [waits(array, task) for task in (1, 2, 3)] == [False, True, True]
+    assert not waits(99, 1)
