@@ -65,9 +65,11 @@ def qhost(arguments: list[str]) -> int:
 
 def _by_host(rows: "Iterable[Any]", name_of: "Callable[[Any], str]") -> "dict[str, list[Any]]":
     """Rows of queue instances by the host in their names."""
+    from gridengine.instance_name import host_of
+
     found: dict[str, list[Any]] = {}
     for row in rows:
-        found.setdefault(name_of(row).partition("@")[2], []).append(row)
+        found.setdefault(host_of(name_of(row)), []).append(row)
     return found
 
 

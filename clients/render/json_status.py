@@ -7,6 +7,7 @@ known. Called by the commands. Shapes of what comes in: docs/gdi.md.
 from itertools import chain
 
 from clients import json_text
+from gridengine.instance_name import host_of, queue_and_host
 from gridengine.job_rows import GRANTS, INSTANCE, details_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -45,11 +46,11 @@ def hosts(data: "Fields") -> "Fields":
             for host in found.values():
                 host[key] = []
     for row in data.get("queues", ()):
-        name = row["name"].partition("@")[2]
+        name = host_of(row["name"])
         if name in found:
             found[name]["queue_instances"].append(instance(row))
     for row in data["jobs"]["running"] if "jobs" in data else ():
-        for name in dict.fromkeys(grant[INSTANCE].partition("@")[2] for grant in row[GRANTS]):
+        for name in dict.fromkeys(host_of(grant[INSTANCE]) for grant in row[GRANTS]):
             if name in found:
                 found[name]["jobs"].append(job(row, "running"))
     return {"hosts": list(found.values())}
@@ -132,7 +133,7 @@ def _requests(details: "Fields") -> "Fields":
 
 def instance(row: "Fields") -> "Fields":
     """A queue instance, with the resources of -F and the reasons of -explain if they were asked for."""
-    queue, _, host = row["name"].partition("@")
+    queue, host = queue_and_host(row["name"])
     found: Fields = {
         "name": row["name"],
         "queue": queue,

@@ -2,6 +2,7 @@
 
 from clients.render.hosts import shown_values
 from clients.render.xml_jobs import DECLARATION, SCHEMAS, escape
+from gridengine.instance_name import queue_of
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def host_list(
 
 
 def _queue(row: "dict[str, Any]") -> "Iterator[str]":
-    name = escape(row["name"].partition("@")[0])
+    name = escape(queue_of(row["name"]))
     yield f" <queue name='{name}'>\n"
     for key, value in (
         ("qtype_string", row["type"]),

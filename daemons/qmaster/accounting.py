@@ -11,6 +11,7 @@ import msgspec
 from gridengine.accounting import FIELDS, WIDTH, AccountingRecord
 from gridengine.delivery import Ended
 from gridengine.field_names import LABELLED
+from gridengine.instance_name import queue_and_host
 from gridengine.state.jobs import Job, Task
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
@@ -63,7 +64,7 @@ def _notes(job: Job) -> list[str]:
 
 def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> AccountingRecord:
     """The record of a slave task, which `pe_taskid` tells from that of the job: NUMBER.HOST (PE-13)."""
-    queue, _, host = slave.instance.partition("@")
+    queue, host = queue_and_host(slave.instance)
     whole = record(state, job, task, ended, ended.failed)
     return whole.replace(qname=queue, hostname=host, pe_taskid=f"{slave.number}.{slave.host}")
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from daemons.qmaster.spool import Transaction
+from gridengine.instance_name import queue_of
 from gridengine.kinds import EVENT_TYPES, KIND
 from gridengine.state.apply import apply
 from gridengine.state.letters import instance_letters
@@ -126,7 +127,7 @@ def _of_instance(
 ) -> Iterator[Notice]:
     if name not in mirror.instances:
         # the end of a cluster queue implies that of its instances (EV-2)
-        if name.partition("@")[0] not in gone:
+        if queue_of(name) not in gone:
             yield Notice(INSTANCE, "DEL", name)
         return
     if before is None:

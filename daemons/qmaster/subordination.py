@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from gridengine.instance_name import host_of, queue_of
 from gridengine.kinds import affecting
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Task
@@ -29,7 +30,7 @@ def concerned_hosts(state: State, touched: Touched) -> set[str]:
     configuration all that have subordinates, or had."""
     if not touched.members and touched.kinds.isdisjoint(_CONFIGURATION):
         # an instance that went with its last task may have been the last superior of its host
-        gone = {name.partition("@")[2] for name in touched.instances if name not in state.instances}
+        gone = {host_of(name) for name in touched.instances if name not in state.instances}
         return touched.hosts & state.superiors.keys() | gone
     hosts = set(state.superiors)
     hosts.update(instance.host for instance in state.instances.values() if instance.subordinated or instance.preempted)
@@ -262,7 +263,7 @@ def _forest(state: State, host: str) -> dict[str, _Node]:
         present = [entry for entry in subordinates.queues if f"{entry.queue}@{host}" in state.instances]
         if not subordinates.slots or not present:
             continue
-        queue = superior.partition("@")[0]
+        queue = queue_of(superior)
         node = nodes.setdefault(queue, _Node(queue, host))
         node.threshold = subordinates.slots
         for entry in present:

@@ -6,6 +6,7 @@ Owns the two rules. Called by the scheduler, by `-w p`, and by the views that pr
 
 from __future__ import annotations
 
+from gridengine.instance_name import host_of
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.reasons import Reason, Violation
 from gridengine.placement.resources import available
@@ -72,7 +73,7 @@ def _shown(site: Site, offer: Offer, name: str) -> str:
 
     Source: O (qstat -explain).
     """
-    host = GLOBAL if offer.level == "g" else name.partition("@")[2]
+    host = GLOBAL if offer.level == "g" else host_of(name)
     if offer.source == "l":
         return site.state.hosts[host].load[offer.entry.name]
     if isinstance(offer.value, str):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gridengine.instance_name import host_of
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.site import EXCLUSIVE, Level, Site
 from gridengine.placement.values import Offer, Value, stricter
@@ -40,7 +41,7 @@ def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
 
     Source: O (qstat -F).
     """
-    _, _, host = instance.partition("@")
+    host = host_of(instance)
     queue = site.queue(instance)
     of_host = (*_configured_names(site, host), *_reported(site, host))
     for name in dict.fromkeys((*of_host, *_queue_names(queue), *sorted(site.entries))):

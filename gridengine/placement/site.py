@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
+from gridengine.instance_name import queue_of
 from gridengine.placement.values import STRING_TYPES, Value, typed_value
 from gridengine.state.bookings import Holder, holders_at, host_holder
 from gridengine.state.configured.objects import ComplexEntry, ExecHost
@@ -134,7 +135,7 @@ class Site:
 
     def _read(self, holder: Holder) -> Level:
         if holder.kind == "instance":
-            queue = holder.name.partition("@")[0]
+            queue = queue_of(holder.name)
             config = self.state.configs[holder.name]
             key = (queue, *(value for name, value in config.text.items() if name != "hostlist"))
             return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_level(queue, config))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
+from gridengine.instance_name import host_of
 from gridengine.placement.access import users_allowed
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import master_lacks, room, use_refusal
@@ -49,7 +50,7 @@ class Candidates:
         """Candidates from a list that is at hand."""
         hosts: dict[str, list[str]] = {}
         for name in instances:
-            hosts.setdefault(name.partition("@")[2], []).append(name)
+            hosts.setdefault(host_of(name), []).append(name)
         return cls(lambda: instances, lambda host: hosts.get(host, []))
 
     def for_pe(self, pe: ParallelEnvironment, request: Request) -> Candidates:
@@ -155,7 +156,7 @@ def _allocate(rooms: _Rooms, rule: str, limit: int) -> list[Grant]:
     wanted = largest_count(ranges, limit)
     tried: set[str] = set()
     for master in rooms.masters():
-        host = master.partition("@")[2]
+        host = host_of(master)
         if host in tried:
             continue
         tried.add(host)
@@ -173,7 +174,7 @@ def _from_master(rooms: _Rooms, rule: str, limit: int, master: str) -> list[Gran
     Rules that say how many slots a host gets count the master's among those of its host, and so does $round_robin where
     the master's place is the one that its turn means. Source: O.
     """
-    ranges, allowance, host = rooms.request.slot_ranges, rooms.allowance(), master.partition("@")[2]
+    ranges, allowance, host = rooms.request.slot_ranges, rooms.allowance(), host_of(master)
     first, in_turn = rooms.room(host, master), rooms.room(host).places[:1]
     if rule not in ("$fill_up", "$round_robin") or (rule == "$round_robin" and [name for name, _ in in_turn] == [master]):
         others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
@@ -209,7 +210,7 @@ class _Rooms:
         """Rooms of all hosts that have one, each host once, at its best instance's place in the order."""
         seen: set[str] = set()
         for name in self.candidates.order():
-            host = name.partition("@")[2]
+            host = host_of(name)
             if host not in seen:
                 seen.add(host)
                 found = self._known.get(host)
@@ -248,7 +249,7 @@ class _Rooms:
         """All instances, those of a host together."""
         seen: set[str] = set()
         for name in self.candidates.order():
-            host = name.partition("@")[2]
+            host = host_of(name)
             if host not in seen:
                 seen.add(host)
                 yield from self.candidates.of_host(host)

@@ -14,6 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from gridengine.instance_name import host_of
 from gridengine.state.jobs import Grant
 
 GLOBAL = "global"
@@ -33,7 +34,7 @@ class Holder(Struct, frozen=True, cache_hash=True):
     @property
     def host(self) -> str:
         """The host whose load values count for it; those of the cluster are reported for "global"."""
-        return self.name.partition("@")[2] if self.kind == "instance" else self.name
+        return host_of(self.name) if self.kind == "instance" else self.name
 
 
 CLUSTER = Holder("cluster", GLOBAL)
@@ -52,7 +53,7 @@ def host_holder(name: str) -> Holder:
 @lru_cache(maxsize=65536)
 def holders_at(instance: str) -> tuple[Holder, Holder, Holder]:
     """A queue instance, its host and the cluster: of each of them a slot there is taken."""
-    return Holder("instance", instance), Holder("host", instance.partition("@")[2]), CLUSTER
+    return Holder("instance", instance), Holder("host", host_of(instance)), CLUSTER
 
 
 def bookings_of(

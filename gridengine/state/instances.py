@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from gridengine.config.queue_resolution import ResolvableQueue
+from gridengine.instance_name import host_of
 from gridengine.state.groups import HostGroups
 from gridengine.state.queues import InstanceConfig, QueueInstance, compile_config, names
 from gridengine.state.state import State, Unsettled
@@ -121,7 +122,7 @@ def _orphan(state: State, name: str) -> None:
 
 def _note_superior(state: State, name: str) -> None:
     """Keep the index of the instances that have subordinates."""
-    host = name.partition("@")[2]
+    host = host_of(name)
     config = state.configs.get(name)
     if config is not None and config.subordinates.queues:
         state.superiors.setdefault(host, set()).add(name)

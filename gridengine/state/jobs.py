@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from msgspec import Struct, field
 
 from gridengine.gdi.job_request import REQUEST_FIELDS, JobRequest
+from gridengine.instance_name import host_of, queue_of
 from gridengine.ranges import Ranges
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.slaves import MasterEnd, SlaveTask
@@ -46,11 +47,11 @@ class Grant(Struct, array_like=True):
 
     @property
     def queue(self) -> str:
-        return self.instance.partition("@")[0]
+        return queue_of(self.instance)
 
     @property
     def host(self) -> str:
-        return self.instance.partition("@")[2]
+        return host_of(self.instance)
 
 
 class Usage(Struct, omit_defaults=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from gridengine.instance_name import queue_and_host
 from gridengine.state.bookings import Booking, Bookings, Holder, bookings_of
 from gridengine.state.jobs import Grant, Job, Task
 from gridengine.syntax.rqs import SCOPES, Filter, Rule
@@ -126,7 +127,7 @@ class QuotaBook:
 
     def bucket(self, quotas: QuotaSet, candidates: Candidates, who: Claimant, instance: str) -> Bucket | None:
         """The bucket of the first of these rules that is for the instance, None if none is."""
-        queue, _, host = instance.partition("@")
+        queue, host = queue_and_host(instance)
         groups = self._state.groups.groups_of(host)
         for number, rule in candidates:
             filters = rule.filters

@@ -10,6 +10,8 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from gridengine.instance_name import host_of
+
 ENDED_KEPT = 100
 """Ended slave tasks whose outcome is kept, for a client that lost its connection."""
 
@@ -38,7 +40,7 @@ class SlaveTask(Struct, omit_defaults=True):
 
     @property
     def host(self) -> str:
-        return self.instance.partition("@")[2]
+        return host_of(self.instance)
 
 
 class MasterEnd(Struct, omit_defaults=True):

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from gridengine.instance_name import host_of
 from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import Task
@@ -76,7 +77,7 @@ class Touched(Struct):
     @property
     def hosts(self) -> set[str]:
         """Hosts of the queue instances."""
-        return {name.partition("@")[2] for name in self.instances}
+        return {host_of(name) for name in self.instances}
 
 
 def hosts_of(task: Task) -> set[str]:
