@@ -159,7 +159,7 @@ def _may_start(state: State, job: Job, order: StartOrder, newly_reserved: frozen
     if task is None:
         if order.task_id not in job.pending or order.attempt != 1:
             return False
-    elif task.status != "pending" or task.error or order.attempt != task.attempt + 1:
+    elif not task.waits or task.error or order.attempt != task.attempt + 1:
         return False
     if job.ar:
         reservation = state.reservations.get(job.ar)

@@ -69,7 +69,7 @@ class JobWaits:
             int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
             for _, record in self._master.spool.accounting([job_id])
         }
-        there = [] if job is None else [task.id for task in job.tasks.values() if task.status != "pending"]
+        there = [] if job is None else [task.id for task in job.placed]
         ended = [
             {"task_id": task_id, **end}
             for task_id, end in found.items()

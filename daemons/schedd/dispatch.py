@@ -15,7 +15,7 @@ from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
 from gridengine.orders import Orders, StartOrder
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.pending import ready_tasks, running_tasks, task_limit
+from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
 from gridengine.state.jobs import Grant, Job, Task
 
@@ -33,7 +33,7 @@ class Dispatch:
         self.running: Counter[str] = Counter()
         if self.user_limit > 0:
             for job in self.state.jobs.values():
-                self.running[job.owner] += running_tasks(job)
+                self.running[job.owner] += len(job.placed)
 
     def run(self, job: Job, category: AnyCategory) -> None:
         """Start as many tasks of a job as there are places and limits allow; a `-now y` job all or none (AJ-5).
@@ -43,7 +43,7 @@ class Dispatch:
         if category.stuck and not (job.now or category.reserves):
             return
         allowed = task_limit(self.state, job)
-        left = allowed - running_tasks(job) if allowed else inf
+        left = allowed - len(job.placed) if allowed else inf
         given: list[StartOrder] = []
         complete = True
         for task_id, task in ready_tasks(self.state, job, self.now):

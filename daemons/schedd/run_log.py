@@ -42,7 +42,7 @@ def _jobs(view: View, orders: Orders, now: float, closed: frozenset[str]) -> Ite
     """Why pending jobs were not started. `closed`: what is said of instances already."""
     started = {order.job_id for order in orders.starts}
     jobs = view.state.jobs.values()
-    pending = [job for job in jobs if job.pending or any(task.status == "pending" for task in job.tasks.values())]
+    pending = [job for job in jobs if job.waits]
     if not pending:
         yield "no pending jobs to perform scheduling on"
     of_category: dict[int, list[str]] = {}

@@ -31,11 +31,6 @@ def _pauses(task: Task, now: float) -> bool:
     return task.requeued_at <= now < task.paused_until
 
 
-def running_tasks(job: Job) -> int:
-    """Tasks of the job that hold a place."""
-    return sum(1 for task in job.tasks.values() if task.status != "pending")
-
-
 def task_limit(state: State, job: Job) -> int:
     """How many tasks of the job may hold a place at once; 0: no limit. Source: AJ-2, AJ-3."""
     if not job.is_array:
@@ -51,7 +46,7 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
     """
     if job.error:
         return
-    own = [task for task in job.tasks.values() if task.status == "pending"] if job.tasks else []
+    own = [task for task in job.tasks.values() if task.waits] if job.tasks else []
     for task in sorted(own, key=lambda task: task.id):
         kept = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
         if not (kept or task_waits(state, job, task.id)):
@@ -78,13 +73,13 @@ def waiting_reason(state: State, job: Job, now: float) -> Reason | None:
 def task_limit_reached(state: State, job: Job) -> Reason | None:
     """Whether as many tasks of the job hold a place as may at once."""
     limit = task_limit(state, job)
-    running = running_tasks(job) if limit else 0
+    running = len(job.placed) if limit else 0
     return Reason("task_limit", number=running) if limit and running >= limit else None
 
 
 def _kept(job: Job, now: float) -> Reason | None:
     """Why none of the waiting tasks is ready; None if no task waits."""
-    if job.error or any(task.error for task in job.tasks.values() if task.status == "pending"):
+    if job.error or any(task.error for task in job.tasks.values() if task.waits):
         return Reason("in_error")
     if job.holds:
         return Reason("held")
@@ -98,5 +93,5 @@ def user_limit(state: State, job: Job) -> Reason | None:
     limit = state.scheduler.maxujobs
     if limit <= 0:
         return None
-    running = sum(running_tasks(other) for other in state.jobs.values() if other.owner == job.owner)
+    running = sum(len(other.placed) for other in state.jobs.values() if other.owner == job.owner)
     return Reason("user_limit", other=job.owner, number=running) if running >= limit else None

@@ -207,7 +207,7 @@ def still_waits(state: State, planned: JobReservation) -> bool:
     if job is None:
         return False
     task = job.tasks.get(planned.task_id)
-    return task.status == "pending" if task is not None else planned.task_id in job.pending
+    return task.waits if task is not None else planned.task_id in job.pending
 
 
 def _planned(state: State, one: JobReservation) -> tuple[str, float, float, Iterator[Booking]]:

@@ -154,7 +154,7 @@ def explain_all(state: State, now: float, zone: tzinfo) -> dict[Reason, list[int
     known: dict[CategoryKey, list[Reason]] = {}
     found: dict[Reason, list[int]] = {}
     for job in state.jobs.values():
-        if not (job.pending or any(task.status == "pending" for task in job.tasks.values())):
+        if not job.waits:
             continue
         waiting = waiting_reason(state, job, now)
         reasons = [waiting] if waiting is not None else None

@@ -42,7 +42,7 @@ def _jobs(state: State) -> Iterator[str]:
         if both := [task_id for task_id in job.tasks if task_id in job.pending]:
             yield f"tasks {both} of job {number} have begun, and have not"
     for job, task in _tasks(state):
-        if (task.status == "pending") == bool(task.granted):
+        if task.waits == bool(task.granted):
             yield f"task {job.id}.{task.id} is {task.status} with the places {task.granted}"
         if task.granted and task.attempt < 1:
             yield f"task {job.id}.{task.id} has a place without a try"

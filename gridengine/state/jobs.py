@@ -131,7 +131,12 @@ class Task(Struct, omit_defaults=True):
     def paused_until(self) -> float:
         """When it may have a place again after tries that ended at once, epoch seconds; 0.0 if it need not pause."""
         pause = PAUSES_S[min(self.short_tries, len(PAUSES_S) - 1)]
-        return self.requeued_at + pause if pause and self.status == "pending" else 0.0
+        return self.requeued_at + pause if pause and self.waits else 0.0
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has no place."""
+        return self.status == "pending"
 
     @property
     def host(self) -> str:
@@ -216,7 +221,22 @@ class Job(JobRequest, omit_defaults=True):
     @property
     def waiting(self) -> Ranges:
         """Tasks that have no place: never started, or pending again."""
-        return self.pending | Ranges.of(task.id for task in self.tasks.values() if task.status == "pending")
+        return self.pending | Ranges.of(task.id for task in self.tasks.values() if task.waits)
+
+    @property
+    def waits(self) -> bool:
+        """Whether one of its tasks has no place."""
+        return bool(self.pending) or any(task.waits for task in self.tasks.values())
+
+    @property
+    def runs(self) -> bool:
+        """Whether one of its tasks has a place."""
+        return any(not task.waits for task in self.tasks.values())
+
+    @property
+    def placed(self) -> list[Task]:
+        """Its tasks that have a place."""
+        return [task for task in self.tasks.values() if not task.waits]
 
     def held(self, task_id: int) -> Hold:
         """All hold types that are set for a task."""

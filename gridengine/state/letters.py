@@ -53,7 +53,7 @@ def pending_groups(state: State, job: Job) -> list[tuple[str, Ranges]]:
                 if group:
                     groups[holds, letters] = group
     for task in job.tasks.values():
-        if task.status == "pending":
+        if task.waits:
             key = (int(job.held(task.id)), pending_letters(state, job, task.id, task))
             groups[key] = groups.get(key, Ranges()) | Ranges.of((task.id,))
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], group[1].first)) if len(groups) > 1 else groups.items()

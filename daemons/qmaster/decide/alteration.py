@@ -116,7 +116,7 @@ def _validated(
     state: State, job: Job, fields: dict[str, Any], verify: str, mine: Decision, decision: Decision, world: World
 ) -> bool:
     """-w for a changed job; one that runs or is held is not looked at, as in the original."""
-    runs = any(task.status != "pending" for task in job.tasks.values())
+    runs = job.runs
     inside = fields.get("ar", job.ar) and not _PLACE.isdisjoint(fields) and not runs
     implied, verify = not verify, verify or ("e" if inside else "n")  # AR-89
     if verify == "n":

@@ -100,7 +100,7 @@ def _delete(
     for task in job.tasks.values():
         if task.id not in here:
             continue
-        if task.status == "pending":
+        if task.waits:
             pending = pending.union(task.id)
         else:
             at_host.append(task)

@@ -110,7 +110,7 @@ def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> Non
 
 def _live(state: State, key: TaskKey) -> Task | None:
     task = state.task(*try_of(key))
-    return task if task is not None and task.status != "pending" else None
+    return task if task is not None and not task.waits else None
 
 
 def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -> None:

@@ -10,7 +10,6 @@ from typing import Literal
 from daemons.qmaster.decide.ends import ended_without_host
 from daemons.qmaster.decision import Decision
 from gridengine.failed import ENFORCED
-from gridengine.ranges import Ranges
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved
 from gridengine.state.machines.task import TaskDeletionRequested
@@ -39,11 +38,11 @@ def end_reservation(
     waiting = False
     for job_id in sorted(state.reserved.jobs[number]):
         job = state.jobs[job_id]
-        pending = job.pending | Ranges.of(task.id for task in job.tasks.values() if task.status == "pending")
+        pending = job.waiting
         if pending:
             decision.events.append(PendingTasksDeleted(job_id, pending, by, now))
         for task in sorted(job.tasks.values(), key=lambda task: task.id):
-            if task.status == "pending":
+            if task.waits:
                 continue
             if force:
                 decision += ended_without_host(state, job, task, now, ENFORCED)

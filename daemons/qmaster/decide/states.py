@@ -132,7 +132,7 @@ def _change_job(
     if action == "clear":
         _clear(job, tasks, caller, decision)
         return
-    here = [task for task in tasks if task.status != "pending"]
+    here = [task for task in tasks if not task.waits]
     if not here:
         wanted = selected.tasks or job.pending | Ranges.of(job.tasks)
         what = f"job-array task {job.id}.{wanted.first}" if job.is_array and len(wanted) == 1 else f"job {job.id}"

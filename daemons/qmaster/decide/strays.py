@@ -53,7 +53,7 @@ def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
     if job is None or not _same(job, origin):
         return Standing.UNKNOWN
     task = job.tasks.get(task_id)
-    if task is not None and task.status != "pending":
+    if task is not None and not task.waits:
         if attempt > task.attempt:
             return Standing.UNKNOWN
         return Standing.LIVE if attempt == task.attempt else Standing.OVER

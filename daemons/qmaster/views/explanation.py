@@ -34,7 +34,7 @@ def explain_jobs(state: State, targets: list[str], now: float, zone: tzinfo) -> 
 def _explained(state: State, job: Job, now: float, zone: tzinfo) -> dict[str, Any]:
     groups = pending_groups(state, job)
     pending = ",".join(str(tasks) for _, tasks in groups)
-    running = sum(1 for task in job.tasks.values() if task.status != "pending")
+    running = len(job.placed)
     shown = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
     shown |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
     return shown | msgspec.to_builtins(explanation(state, job, now, zone)) if groups else shown

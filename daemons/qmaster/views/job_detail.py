@@ -81,8 +81,7 @@ def _detail(
     shown["priorities"] = state.priorities.get(job.id)
     shown["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
     shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
-    pending = bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
-    explained = pending and _info_wanted(state, job.id)
+    explained = job.waits and _info_wanted(state, job.id)
     shown["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
     return shown
 

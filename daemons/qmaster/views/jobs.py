@@ -56,7 +56,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
         lasting = {name: wish for name, wish in body["select"].items() if wish and name != "states"}
         if lasting and states - {"r", "s", "z"}:
             selected = listing.instances(lasting) if body["select"].get("states") else selected
-            could = listing.could_run((job for job in shown if _has_pending(job)), selected)
+            could = listing.could_run((job for job in shown if job.waits), selected)
     details = body.get("details") or ()
     running = [row for job in shown if job.tasks for row in _running_rows(listing, job, states, instances, details)]
     pending: list[Row] = []
@@ -112,15 +112,11 @@ def _urgency(listing: Listing, job: Job, slots: int, now: float) -> dict[str, fl
         return {"urgency": 0.0, "rrcontr": 0.0, "wtcontr": 0.0, "dlcontr": 0.0}
     request = listing.request(job)
     found = {
-        "rrcontr": resource_urgency(state, request, slots if any(task.granted for task in job.tasks.values()) else None),
+        "rrcontr": resource_urgency(state, request, slots if job.runs else None),
         "wtcontr": waiting_urgency(state.scheduler.weight_waiting_time, job.submit_time, now),
         "dlcontr": deadline_urgency(state.scheduler.weight_deadline, job.deadline, now),
     }
     return {"urgency": finite(sum(found.values())), **found}
-
-
-def _has_pending(job: Job) -> bool:
-    return bool(job.pending) or any(task.status == "pending" for task in job.tasks.values())
 
 
 def _pending_order(state: State):  # type: ignore[no-untyped-def]
@@ -135,7 +131,7 @@ def _running_rows(
     state = listing.state
     rows: list[Row] = []
     for task in job.tasks.values():
-        if task.status == "pending" or (
+        if task.waits or (
             instances is not None and not any(grant.instance in instances for grant in task.granted)
         ):
             continue

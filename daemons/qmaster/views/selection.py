@@ -71,7 +71,7 @@ class Listing:
         """The tickets of all jobs that wait together, and of those that run; 1 if there are none. Source: O."""
         waiting = running = 0.0
         for number, tickets in self.state.tickets.items():
-            if any(task.granted for task in self.state.jobs[number].tasks.values()):
+            if self.state.jobs[number].runs:
                 running += sum(tickets)
             else:
                 waiting += sum(tickets)

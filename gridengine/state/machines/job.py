@@ -121,7 +121,7 @@ POLICY_FIELDS = frozenset(("priority", "job_share"))
 
 def _job_changed(state: State, event: JobChanged) -> None:
     job = state.jobs[event.job_id]
-    placed = [task for task in job.tasks.values() if task.granted]
+    placed = job.placed
     for task in placed:
         state.quotas.charge(job, task, -1)
     _forget_dependencies(state, job)
@@ -154,7 +154,7 @@ def _pending_tasks_deleted(state: State, event: PendingTasksDeleted) -> None:
     job = state.jobs[event.job_id]
     job.pending = job.pending - event.tasks
     job.unsuccessful += len(event.tasks)
-    for task_id in [t.id for t in job.tasks.values() if t.status == "pending" and t.id in event.tasks]:
+    for task_id in [t.id for t in job.tasks.values() if t.waits and t.id in event.tasks]:
         del job.tasks[task_id]
     finish_if_done(state, job, event.time, parse_slot_ranges(job.pe_range)[0][0] if job.pe_range else 1)
 
