@@ -32,6 +32,7 @@ from gridengine.delivery import Ended, Report, Start
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
 from gridengine.state.jobs import Grant, Job
+from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
 
 HOST = "bench"
@@ -68,7 +69,7 @@ class ExecHost:
         job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.place), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
         job.script_file, job.args = command[0], list(command[1:])
         job.stdout = job.stderr = [("", "/dev/null")]
-        await self.tasks.start(Start((job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
+        await self.tasks.start(Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
 
     async def until_ended(self, job_ids: set[int]) -> None:
         while not self.ended >= job_ids:

@@ -15,8 +15,9 @@ from msgspec import Struct, field
 from gridengine.state.configured.execution import Execution
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.hooks import decode_hook, encode_hook
-from gridengine.state.jobs import Confinement, Grant, Job, TaskKey, Usage
+from gridengine.state.jobs import Confinement, Grant, Job, Usage
 from gridengine.state.slaves import SlaveTask
+from gridengine.task_key import TaskKey
 
 Stamp = tuple[int, int]
 """Which of two words of one sender is the later: (life of the sender, number that grows within it).

@@ -19,12 +19,12 @@ from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.accounting import AccountingRecord
 from gridengine.config import KINDS
-from gridengine.delivery import Acknowledgement, Ended, Forget, Inventory, Load, Origin, Renice, Start
+from gridengine.delivery import Acknowledgement, Batch, Ended, Forget, Inventory, Load, Origin, Renice, Start, decode, encode
 from gridengine.gdi.requests import Answer, Caller, decode_request, malformed
 from gridengine.state.events import AnyEvent, encode_events
 from gridengine.state.invariants import invariants
-from gridengine.state.jobs import TaskKey
 from gridengine.state.machines.configuration import ObjectSet
+from gridengine.task_key import TaskKey
 from tests.default_cell import default_objects
 
 MASTER = "master"
@@ -193,7 +193,8 @@ class Cell:
             self._flush()
 
     def report(self, host: str, *reports: Any) -> list[Any]:
-        verdicts = self.master.reports(host, list(reports))
+        """What the master says to these, which come as they do from a host: over the wire."""
+        verdicts = self.master.reports(host, decode(encode(Batch(reports=list(reports)))).reports)
         self._flush()
         return verdicts
 

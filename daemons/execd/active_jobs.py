@@ -26,7 +26,8 @@ from gridengine.delivery import Ended, Start
 from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.reserved_usage import Allocation
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import TaskKey, Usage
+from gridengine.state.jobs import Usage
+from gridengine.task_key import TaskKey
 
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)

@@ -48,7 +48,7 @@ from gridengine.delivery import (
 )
 from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 from gridengine.topology import Core
 
 _log = logging.getLogger(__name__)

@@ -166,7 +166,7 @@ def _of_the_array(start: Start) -> dict[str, str]:
     if array is None:
         return dict.fromkeys(names, "undefined")
     first, last, step = start.job.task_range or (array.first, array.last, array.step)
-    return dict(zip(names, map(str, (start.key[1], first, last, step)), strict=True))
+    return dict(zip(names, map(str, (start.key.task, first, last, step)), strict=True))
 
 
 def _of_the_pe(start: Start, configuration: HostConfiguration, places: TaskPlaces) -> dict[str, str]:

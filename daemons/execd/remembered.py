@@ -13,7 +13,9 @@ from msgspec import Struct, field
 
 from daemons.execd.job_scripts import write_new
 from gridengine.delivery import Origin, Start
-from gridengine.state.jobs import Confinement, TaskKey
+from gridengine.state.hooks import decode_hook
+from gridengine.state.jobs import Confinement
+from gridengine.task_key import SlaveKey, TaskKey
 from gridengine.topology import Core
 
 _FILE = "execd"
@@ -42,7 +44,7 @@ class _Config(Struct):
 
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Remembered).decode
+_decode = msgspec.json.Decoder(Remembered, dec_hook=decode_hook).decode
 _decode_config = msgspec.json.Decoder(_Config).decode
 _decode_origin = msgspec.json.Decoder(Origin).decode
 
@@ -63,11 +65,10 @@ def remembered(directory: Path) -> Remembered:
 
 def _of_earlier_release(directory: Path) -> Remembered:
     config = _decode_config((directory / "config").read_bytes())
-    key: TaskKey = (config.job_id, config.task_id, config.attempt)
-    if config.slave:
-        key = (*key, config.slave)
+    numbers = (config.job_id, config.task_id, config.attempt)
     try:
         origin = _decode_origin((directory / "origin").read_bytes())
     except (OSError, msgspec.DecodeError):
         origin = Origin()
+    key = SlaveKey(*numbers, config.slave) if config.slave else TaskKey(*numbers)
     return Remembered(key, config.submit_time, config.cores, config.confinement, origin)

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 
 from daemons.execd.tries import Tries
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from daemons.execd.cgroups import HostCgroups, find_cgroups
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import Confinement, TaskKey, try_of
+from gridengine.state.jobs import Confinement
+from gridengine.task_key import TaskKey
 from gridengine.topology import BindingRequest, Core, Topology, choose
 
 _log = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ class Restraints:
 
     def _of_try(self, key: TaskKey) -> tuple[Core, ...] | None:
         """The cores that the job's master or another slave task of it has here: they are for all of its slots."""
-        return next((cores for other, cores in self._given.items() if try_of(other) == try_of(key)), None)
+        return next((cores for other, cores in self._given.items() if other.master == key.master), None)
 
     def keep(self, key: TaskKey, cores: Collection[Core]) -> None:
         """A task that an earlier execd started has these cores."""

@@ -27,7 +27,8 @@ from daemons.runtime.keys import exec_host_keys
 from daemons.runtime.ports import session_ports
 from daemons.runtime.tickets import Holder, holder_of
 from gridengine import session
-from gridengine.state.jobs import TaskKey
+from gridengine.state.hooks import decode_hook
+from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
@@ -104,7 +105,7 @@ class SessionServer:
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: Connection) -> None:
         line = await reader.readuntil(b"\n")  # the door gives it some seconds
         try:
-            greeting = msgspec.json.decode(line, type=Greeting)
+            greeting = msgspec.json.decode(line, type=Greeting, dec_hook=decode_hook)
         except msgspec.DecodeError:
             return
         holder = holder_of(greeting.ticket, self._keys.gdi_key(), greeting.task) if len(line) <= _LINE_BYTES else None
@@ -112,7 +113,7 @@ class SessionServer:
             self._deny(writer, connection.peer, greeting.task)
             return
         connection.vouched()
-        attempt = greeting.task[2]
+        attempt = greeting.task.attempt
         directory = task_directory(self._active_jobs, greeting.task)
         place = await self._session_of(directory)
         if place is None:

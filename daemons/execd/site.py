@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
 ARCHITECTURE = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64le": "lx-ppc64le"}.get(
@@ -71,7 +71,8 @@ def process_share(kernel: Path = Path("/proc/sys/kernel")) -> int | None:
 
 def task_directory(active_jobs: Path, key: TaskKey) -> Path:
     """`active_jobs/JOB.TASK`, of a slave task `active_jobs/JOB.TASK.NUMBER`."""
-    return active_jobs / ".".join(map(str, (*key[:2], *key[3:])))
+    of_slave = f".{key.number}" if isinstance(key, SlaveKey) else ""
+    return active_jobs / f"{key.job}.{key.task}{of_slave}"
 
 
 def prepare_spool(spool: Path) -> None:

@@ -36,7 +36,7 @@ def task_config(
     """The whole content of `config`. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
     cwd = on_host(job.cwd, job.path_aliases, site.host) or account.home
-    files = standard_files(job, start.key[1], site.host, account.home, cwd, home_of)
+    files = standard_files(job, start.key.task, site.host, account.home, cwd, home_of)
     staged = _staged(start, site, configuration, account, home_of)
     files = redirected(files, staged)
     places = task_places(start, site, cwd, files)
@@ -45,8 +45,8 @@ def task_config(
         bounds.setdefault("h_maxproc", site.process_share)
     config = TaskConfig(
         job_id=job.id,
-        task_id=start.key[1],
-        attempt=start.key[2],
+        task_id=start.key.task,
+        attempt=start.key.attempt,
         job_name=job.name,
         owner=account.name,
         uid=account.uid,
@@ -90,14 +90,14 @@ def _staged(
     """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
     if not configuration.delegated_file_staging:
         return {}
-    variables = path_variables(start.job, start.key[1], site.host, account.home)
+    variables = path_variables(start.job, start.key.task, site.host, account.home)
     return staged_streams(start.job, _tmpdir(start), lambda path: expand(path, variables, home_of))
 
 
 def _tmpdir(start: Start) -> str:
     """The task's scratch directory (QC-19); each slave task has its own."""
     queue = start.granted[0].queue
-    own = f"{start.key[0]}.{start.key[1]}.{queue}" + (f".{start.slave.number}" if start.slave is not None else "")
+    own = f"{start.key.job}.{start.key.task}.{queue}" + (f".{start.slave.number}" if start.slave is not None else "")
     return f"{start.queue.tmpdir.rstrip('/')}/{own}"
 
 
@@ -235,7 +235,7 @@ def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFile
     job = start.job
     result = {
         "host": site.host,
-        "ja_task_id": str(start.key[1]) if job.is_array else "0",
+        "ja_task_id": str(start.key.task) if job.is_array else "0",
         "job_owner": job.owner,
         "job_id": str(job.id),
         "job_name": job.name,

@@ -41,7 +41,8 @@ from gridengine.delivery import (
 from gridengine.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
 from gridengine.reserved_usage import reserved
 from gridengine.state.configured.configuration import HostConfiguration
-from gridengine.state.jobs import TaskKey, Usage
+from gridengine.state.jobs import Usage
+from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")

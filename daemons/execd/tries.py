@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridengine.delivery import Batch, Report, Stamp
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 
@@ -158,7 +158,7 @@ class Tries:
                 elif kind == _LIFE:
                     life = int(values[0])
                 elif kind == _TRY:
-                    self._gone[tuple(values[0])] = _Gone(float(values[1]), int(values[2]))
+                    self._gone[TaskKey.of(values[0])] = _Gone(float(values[1]), int(values[2]))
             except (ValueError, TypeError, IndexError):
                 continue
         self._heard = self.master[1]

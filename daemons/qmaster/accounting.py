@@ -15,6 +15,7 @@ from gridengine.instance_name import queue_and_host
 from gridengine.state.jobs import Job, Task
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
+from gridengine.task_key import TaskKey
 
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
@@ -75,7 +76,7 @@ def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -
     usage = {"ru_wallclock": seconds}
     if task.usage is not None:
         usage |= {"cpu": task.usage.cpu, "mem": task.usage.mem, "io": task.usage.io, "maxvmem": task.usage.maxvmem}
-    ended = Ended((job.id, task.id, task.attempt), failed, KILLED, 9, "", task.start_time, now, usage)
+    ended = Ended(TaskKey(job.id, task.id, task.attempt), failed, KILLED, 9, "", task.start_time, now, usage)
     return record(state, job, task, ended, failed)
 
 

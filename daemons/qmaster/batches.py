@@ -37,12 +37,12 @@ class Batches:
         size = 0
         for instruction in pending_effects(state, host, self._payloads, host in self._inventoried):
             script = self._payloads.script_for(host, instruction)
-            size += weight(instruction, None if instruction.key[0] in batch.scripts else script)
+            size += weight(instruction, None if instruction.key.job in batch.scripts else script)
             if batch.instructions and size > MAX_BYTES or len(batch.instructions) >= MAX_INSTRUCTIONS:
                 break
             batch.instructions.append(instruction)
             if script is not None:
-                batch.scripts[instruction.key[0]] = script
+                batch.scripts[instruction.key.job] = script
         return batch
 
     def answered(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
+from daemons.qmaster.decide.slaves import live_slave
 from daemons.qmaster.spool import Payload
 from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.failed import LOST
@@ -20,12 +20,13 @@ from gridengine.state import checkpointing
 from gridengine.state.configured.execution import LIMITS
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.events import AnyEvent
-from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import TriesForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
 from gridengine.state.wanted import wanted
+from gridengine.task_key import SlaveKey, TaskKey
 
 
 def pending_effects(
@@ -48,9 +49,9 @@ def pending_effects(
             if inventoried:
                 yield start_of(state, job, task, payload(job_id))
         elif wish != task.applied:
-            yield Signal((job_id, task_id, task.attempt), wish)
+            yield Signal(TaskKey(job_id, task_id, task.attempt), wish)
         elif task.nice is not None and task.nice != task.nice_applied:
-            yield Renice((job_id, task_id, task.attempt), task.nice)
+            yield Renice(TaskKey(job_id, task_id, task.attempt), task.nice)
     known = state.hosts.get(host)
     yield from (Forget(key) for key in (known.abandoned if known is not None else ()))
 
@@ -62,7 +63,7 @@ def slave_effects(
     for slave in task.slaves.values():
         if slave.host != host or slave.over:
             continue
-        key = (job.id, task.id, task.attempt, slave.number)
+        key = SlaveKey(job.id, task.id, task.attempt, slave.number)
         master = "kill" if task.master_end is not None else wanted(state, job, task)
         # it is neither saved, nor does anything run after it
         wish = "run" if master == "migrate" else "kill" if master == "end" else master
@@ -85,7 +86,7 @@ def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str
     pe = state.pes.get(task.pe)
     slim = msgspec.structs.replace(job, tasks={}, pending=Ranges(), holds={})
     return Start(
-        key=(job.id, task.id, task.attempt),
+        key=TaskKey(job.id, task.id, task.attempt),
         job=slim,
         granted=task.granted,
         queue=config.execution,
@@ -135,26 +136,26 @@ def acknowledged(
     forgotten: list[TaskKey] = []
     for instruction, answer in zip(instructions, answers, strict=True):
         if isinstance(instruction, Start):
-            task = state.task(*try_of(instruction.key))
-            slave = live_slave(state, instruction.key) if instruction.slave is not None else None
+            task = state.task(*instruction.key.master)
+            slave = live_slave(state, instruction.key) if isinstance(instruction.key, SlaveKey) else None
             if task is None or (instruction.slave is None and task.applied) or (slave is not None and slave.applied):
                 continue
             if answer.again or answer.needs_script:
                 continue
-            if answer.ok and slave is not None:
-                events.append(SlaveCommandApplied(*try_of(instruction.key), instruction.key[3], "run"))
+            if answer.ok and isinstance(instruction.key, SlaveKey):
+                events.append(SlaveCommandApplied(*instruction.key.master, instruction.key.number, "run"))
             elif answer.ok:
-                events.append(TaskStarted(*try_of(instruction.key), now, answer.confinement))
+                events.append(TaskStarted(*instruction.key.master, now, answer.confinement))
             else:
                 failures.append(_failure(instruction.key, answer, now))
         elif isinstance(instruction, Signal) and answer.ok:
             key, command = instruction.key, instruction.command
-            if len(key) == SLAVE_KEY:
-                events.append(SlaveCommandApplied(*try_of(key), key[3], command))
+            if isinstance(key, SlaveKey):
+                events.append(SlaveCommandApplied(*key.master, key.number, command))
             else:
-                events.append(CommandApplied(*try_of(key), command))
+                events.append(CommandApplied(*key.master, command))
         elif isinstance(instruction, Renice) and answer.ok:
-            events.append(NicenessApplied(*try_of(instruction.key), instruction.nice))
+            events.append(NicenessApplied(*instruction.key.master, instruction.nice))
         elif isinstance(instruction, Forget) and answer.ok:
             forgotten.append(instruction.key)
     if forgotten:

@@ -37,12 +37,12 @@ from gridengine.gdi.requests import Answer, Caller, Request
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
 from gridengine.state.hosts import Stray
-from gridengine.state.jobs import TaskKey
 from gridengine.state.machines.event import InvalidTransition
 from gridengine.state.machines.host import ClockStepped, HostLost
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
 from gridengine.state.volatile import carry_over
+from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
 MOST_HEALINGS = 50
@@ -109,11 +109,11 @@ class Master:
 
     def _was_here(self, key: TaskKey, origin: Origin) -> bool:
         """Whether the accounting index, with what waits to be written, has an end of this task."""
-        waiting = (record for t in self._queued for job_id, _, record in t.accounting if job_id == key[0])
+        waiting = (record for t in self._queued for job_id, _, record in t.accounting if job_id == key.job)
         return any(
-            record.task_number in ("0", str(key[1]))
+            record.task_number in ("0", str(key.task))
             and (not origin.owner or (record.owner, record.submission_time) == (origin.owner, str(int(origin.submit_time))))
-            for record in (*waiting, *(record for _, record in self.spool.accounting([key[0]])))
+            for record in (*waiting, *(record for _, record in self.spool.accounting([key.job])))
         )
 
     def _tell_of_strays(self, host: str, before: list[Stray]) -> None:

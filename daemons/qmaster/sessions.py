@@ -11,6 +11,7 @@ from daemons.runtime.tickets import session_ticket
 from gridengine.gdi.requests import Answer, Caller, OpenSession
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
+from gridengine.task_key import SlaveKey, TaskKey
 
 #: METHOD_command and METHOD_daemon of sge_conf(5) say how its client gets to a job. Source: remote_startup(5) (IA-5)
 _METHODS = {"qrsh": "rsh", "qrlogin": "rlogin", "qlogin": "qlogin"}
@@ -50,7 +51,7 @@ class Sessions:
         task = job.tasks.get(request.task_id)
         if task is None or not task.host:
             return Answer(data={"host": ""})
-        key, method = (job.id, task.id, task.attempt), _METHODS[job.kind]
+        key, method = TaskKey(job.id, task.id, task.attempt), _METHODS[job.kind]
         return Answer(
             data={
                 "task": key,
@@ -70,7 +71,7 @@ class Sessions:
         if slave.over:
             outcome = {"exit_status": slave.exit_status, "failed": slave.failed, "reason": slave.reason}
             return Answer(1, [("error", f"task {slave.number} of job {job.id} is over")], outcome)
-        key = (job.id, task.id, task.attempt, slave.number)
+        key = SlaveKey(job.id, task.id, task.attempt, slave.number)
         ticket = session_ticket(self._key_of(slave.host), key, (job.owner, job.submit_time))
         return Answer(
             data={

@@ -3,7 +3,10 @@
 Owns the two hooks of all its encoders and decoders: of the journal, of snapshots, of requests and of delivery.
 """
 
+import msgspec
+
 from gridengine.ranges import Ranges
+from gridengine.task_key import TaskKey
 
 
 def encode_hook(value: object) -> object:
@@ -14,7 +17,9 @@ def encode_hook(value: object) -> object:
 
 
 def decode_hook(kind: type, value: object) -> object:
-    """Ranges from their compact text."""
+    """Ranges from their compact text, and keys of tasks from their numbers."""
     if kind is Ranges:
         return Ranges.load(str(value))
+    if kind is TaskKey:
+        return TaskKey.of(msgspec.convert(value, list[int]))
     raise NotImplementedError(kind)

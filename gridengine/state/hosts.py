@@ -5,12 +5,13 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from gridengine.load_values import STATIC_LOAD
+from gridengine.task_key import TaskKey
 
 
 class Stray(Struct, omit_defaults=True):
     """A task on a host that the cell does not know. `owner` "" and `submit_time` 0 (of its job, epoch s): not known."""
 
-    key: tuple[int, ...]
+    key: TaskKey
     owner: str = ""
     submit_time: float = 0.0
 
@@ -36,7 +37,7 @@ class Host(Struct, omit_defaults=True):
     sensed_by: dict[str, str] = field(default_factory=dict)
     incarnation: str = ""
     execd: str = ""
-    abandoned: list[tuple[int, ...]] = field(default_factory=list)
+    abandoned: list[TaskKey] = field(default_factory=list)
     strays: list[Stray] = field(default_factory=list)
 
     def forget(self) -> None:

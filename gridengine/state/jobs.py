@@ -19,14 +19,6 @@ from gridengine.ranges import Ranges
 from gridengine.state.field_changes import FieldChanges, field_changes
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
-TaskKey = tuple[int, ...]
-"""(job id, task id, attempt): names one try to run a task. Serial jobs have the task id 1. Of a slave task its number follows."""
-
-def try_of(key: TaskKey) -> tuple[int, int, int]:
-    """Job, task and attempt of a key, also of that of a slave task."""
-    return key[0], key[1], key[2]
-
-
 PathOnHost = tuple[str, str]
 """(host or "", path): an `-o`, `-e`, `-i` or `-S` value; "" stands for every host not named."""
 

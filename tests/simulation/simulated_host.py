@@ -23,7 +23,7 @@ from gridengine.delivery import (
     Start,
     Started,
 )
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 from tests.harness import LOAD
 
 

@@ -20,15 +20,15 @@ from daemons.qmaster import batches
 from daemons.qmaster.batches import Batches
 from daemons.qmaster.correspondence import Correspondence
 from daemons.qmaster.decide import reports
-from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
+from daemons.qmaster.decide.slaves import live_slave
 from daemons.qmaster.decide.strays import Standing, standing
 from daemons.qmaster.effects import pending_effects
 from gridengine.delivery import Batch, Forget, OnTask
 from gridengine.state import apply as apply_module
 from gridengine.state.invariants import invariants
-from gridengine.state.jobs import TaskKey, try_of
 from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.state import State
+from gridengine.task_key import SlaveKey, TaskKey
 from tests.harness import Cell
 from tests.simulation.simulated_host import SimulatedHost
 from tests.simulation.simulated_network import Network
@@ -224,7 +224,7 @@ class Simulation:
     def known(self, key: TaskKey) -> bool:
         """Whether the master knows of what a host runs."""
         state = self.cell.state
-        return (state.task(*try_of(key)) if len(key) < SLAVE_KEY else live_slave(state, key)) is not None
+        return (live_slave(state, key) if isinstance(key, SlaveKey) else state.task(*key.master)) is not None
 
 
 @pytest.fixture(autouse=True)

@@ -47,7 +47,7 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         for host, keys in strays.items():
             decision.events.append(StraysAbandoned(host, keys))
             for key in keys:
-                decision.answer.info(f"{caller.user} forced the end of the stray task {key[0]}.{key[1]} on host {host}")
+                decision.answer.info(f"{caller.user} forced the end of the stray task {key.job}.{key.task} on host {host}")
         if not found and not strays:
             _nothing(decision, target, caller, request)
         for selected in found:

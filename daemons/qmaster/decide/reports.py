@@ -17,7 +17,7 @@ from daemons.qmaster.decide.ends import ended_without_host, requeued_without_hos
 from daemons.qmaster.decide.failures import Fault, Then, judge
 from daemons.qmaster.decide.host_faults import fault_events
 from daemons.qmaster.decide.rerun import may_rerun
-from daemons.qmaster.decide.slaves import SLAVE_KEY, holding, lost_slave, slave_ended
+from daemons.qmaster.decide.slaves import holding, lost_slave, slave_ended
 from daemons.qmaster.decide.strays import Standing, WasHere, adoption, standing, stray_events
 from daemons.qmaster.decision import Decision
 from gridengine.delivery import (
@@ -35,13 +35,14 @@ from gridengine.delivery import (
 from gridengine.failed import LOST, MIGRATING, RESCHEDULED
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Stray
-from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.host import HostBooted, HostHeard
 from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.slave import SlaveUsageReported
 from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskEnded, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
+from gridengine.task_key import SlaveKey, TaskKey
 
 
 class Outcome(Decision):
@@ -72,8 +73,8 @@ def host_reports(state: State, host: str, reports: list[Report], now: float, was
                 verdict.strays.append(report.key)
             elif report.key in ended:
                 pass
-            elif len(report.key) == SLAVE_KEY:
-                slave_ended(state, report, outcome)
+            elif isinstance(report.key, SlaveKey):
+                slave_ended(state, report.key, report, outcome)
             else:
                 _ended(state, host, report, now, outcome)
             if found in (Standing.LIVE, Standing.OVER):
@@ -96,20 +97,20 @@ def _usage(report: UsageReport, found: Standing, outcome: Outcome, verdict: Verd
     used = report.usage
     if found is not Standing.LIVE:
         verdict.forget.extend([report.key] if found is Standing.OVER else [])
-    elif len(report.key) < SLAVE_KEY:
-        outcome.events.append(TaskUsageReported(*try_of(report.key), used))
+    elif isinstance(report.key, SlaveKey):
+        outcome.events.append(SlaveUsageReported(*report.key.master, report.key.number, [used.cpu, used.mem, used.io]))
     else:
-        outcome.events.append(SlaveUsageReported(*try_of(report.key), report.key[3], [used.cpu, used.mem, used.io]))
+        outcome.events.append(TaskUsageReported(*report.key.master, used))
 
 
 def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
     task = _live(state, key)
     if task is not None and task.checkpoint != pid:
-        outcome.events.append(TaskCheckpointed(*try_of(key), pid))
+        outcome.events.append(TaskCheckpointed(*key.master, pid))
 
 
 def _live(state: State, key: TaskKey) -> Task | None:
-    task = state.task(*try_of(key))
+    task = state.task(*key.master)
     return task if task is not None and not task.waits else None
 
 
@@ -141,9 +142,9 @@ def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Ou
 def _started(state: State, report: Started, found: Standing, outcome: Outcome, verdict: Verdict) -> None:
     if found is Standing.OVER:
         verdict.forget.append(report.key)
-    task = _live(state, report.key) if found is Standing.LIVE and len(report.key) < SLAVE_KEY else None
+    task = _live(state, report.key) if found is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
     if task is not None and task.status == "transferring":
-        outcome.events.append(TaskStarted(*try_of(report.key), report.time, report.confinement))
+        outcome.events.append(TaskStarted(*report.key.master, report.time, report.confinement))
 
 
 def _unknown_here(
@@ -160,7 +161,7 @@ def _unknown_here(
     adopted: set[TaskKey] = set()
     told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
     # the last try of a task first: when that is adopted, those before it are over
-    for key in sorted(told, key=lambda key: key[2], reverse=True):
+    for key in sorted(told, key=lambda key: key.attempt, reverse=True):
         origin = told[key]
         found = judged(key, origin)
         if found is Standing.OVER or found is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
@@ -191,9 +192,9 @@ def _inventory(
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        key = (job_id, task_id, task.attempt)
+        key = TaskKey(job_id, task_id, task.attempt)
         for slave in task.slaves.values():
-            own = (*key, slave.number)
+            own = SlaveKey(job_id, task_id, task.attempt, slave.number)
             if slave.host == host and own not in here and own not in ended and (slave.applied or booted):
                 lost_slave(state, own, now, outcome)
         if task.host != host or key in here or key in ended or task.master_end is not None:
@@ -220,7 +221,7 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _checkpointed(state, report.key, report.checkpoint, outcome)
     if holding(state, task):
         known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
-        outcome.events.append(MasterEnded(*try_of(report.key), MasterEnd(**known)))
+        outcome.events.append(MasterEnded(*report.key.master, MasterEnd(**known)))
     else:
         _conclude(state, host, report, now, outcome)
 
@@ -229,15 +230,15 @@ def concluded(state: State, job: Job, task: Task, now: float) -> Outcome:
     """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
     assert task.master_end is not None
     outcome = Outcome(verdicts=[])
-    report = Ended((job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
+    report = Ended(TaskKey(job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
     _conclude(state, task.host, report, now, outcome)
     return outcome
 
 
 def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
     """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
-    job = state.jobs[report.key[0]]
-    task = job.tasks[report.key[1]]
+    job = state.jobs[report.key.job]
+    task = job.tasks[report.key.task]
     report = _with_slaves(state, task, report)
     failure = judge(report, _is_queues_shell(state, job, task))
     again = failure.then is Then.AGAIN and job.kind == "batch"
@@ -245,13 +246,13 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         _end(state, job, task, report, outcome)
     elif report.host_faults:
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        requeued = TaskRequeued(*try_of(report.key), now, mishap=report.reason)
+        requeued = TaskRequeued(*report.key.master, now, mishap=report.reason)
         outcome.events += [*fault_events(state, host, report.host_faults), requeued]
     elif task.rescheduling or report.failed in (MIGRATING, RESCHEDULED):
         failed = RESCHEDULED if task.rescheduling else report.failed
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
         behind = task.rescheduling and goes_behind(state, job)
-        outcome.events.append(TaskRequeued(*try_of(report.key), now, behind=behind))
+        outcome.events.append(TaskRequeued(*report.key.master, now, behind=behind))
     elif failure.fault is Fault.JOB and again:
         reason = report.reason or "the job ended with exit status 100"
         _requeue_in_error(state, job, task, report, reason, now, outcome)
@@ -261,7 +262,7 @@ def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outco
         _requeue_unstarted(state, job, task, report, now, outcome)
     elif failure.then is Then.IF_IT_MAY and may_rerun(state, job, task, report.checkpoint):
         outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events.append(TaskRequeued(*try_of(report.key), now))
+        outcome.events.append(TaskRequeued(*report.key.master, now))
     else:
         _end(state, job, task, report, outcome)
 
@@ -285,13 +286,13 @@ def goes_behind(state: State, job: Job) -> bool:
 def _end(state: State, job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(
-        TaskEnded(*try_of(report.key), report.end_time or task.start_time, report.exit_status, report.failed)
+        TaskEnded(*report.key.master, report.end_time or task.start_time, report.exit_status, report.failed)
     )
 
 
 def _requeue_in_error(state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(TaskRequeued(*try_of(report.key), now, error=reason))
+    outcome.events.append(TaskRequeued(*report.key.master, now, error=reason))
 
 
 def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
@@ -319,4 +320,4 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool,
 def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
     """Again, for no fault of the job: what it failed for did not let it begin, or is not to count."""
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(TaskRequeued(*try_of(report.key), now, restart=False, mishap=report.reason))
+    outcome.events.append(TaskRequeued(*report.key.master, now, restart=False, mishap=report.reason))

@@ -11,13 +11,13 @@ from daemons.qmaster.decision import Decision, World
 from gridengine.delivery import Ended
 from gridengine.failed import LOST
 from gridengine.gdi.requests import Caller, StartSlave
-from gridengine.state.jobs import Job, Task, TaskKey, try_of
+from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
+from gridengine.task_key import SlaveKey
 
-SLAVE_KEY = 4
 """Numbers in the key of a slave task; that of its master lacks the last."""
 
 
@@ -67,36 +67,35 @@ def _least_used(task: Task, instances: list[tuple[str, int]]) -> str:
     return max(instances, key=lambda pair: pair[1] - used[pair[0]])[0]
 
 
-def live_slave(state: State, key: TaskKey) -> SlaveTask | None:
-    """The slave task of a key of four numbers; None when it has ended or its try is over."""
-    task = state.task(*try_of(key))
-    slave = task.slaves.get(key[3]) if task is not None else None
+def live_slave(state: State, key: SlaveKey) -> SlaveTask | None:
+    """The slave task of this name; None when it has ended or its try is over."""
+    task = state.task(*key.master)
+    slave = task.slaves.get(key.number) if task is not None else None
     return slave if slave is not None and not slave.over else None
 
 
-def slave_ended(state: State, report: Ended, decision: Decision) -> None:
+def slave_ended(state: State, key: SlaveKey, report: Ended, decision: Decision) -> None:
     """A host reports the end of a slave task: a record of its own, unless accounting_summary adds it to the job's (PE-13)."""
-    slave = live_slave(state, report.key)
+    slave = live_slave(state, key)
     if slave is None:
         return
-    job_id, task_id, attempt, number = report.key
-    job = state.jobs[job_id]
-    task = job.tasks[task_id]
+    job = state.jobs[key.job]
+    task = job.tasks[key.task]
     pe = state.pes.get(task.pe)
     if pe is None or not pe.accounting_summary:
-        decision.accounting.append((job_id, task_id, slave_record(state, job, task, slave, report)))
+        decision.accounting.append((key.job, key.task, slave_record(state, job, task, slave, report)))
     end = report.end_time or slave.start_time
     decision.events.append(
-        SlaveEnded(job_id, task_id, attempt, number, end, report.exit_status, report.failed, report.reason, report.usage)
+        SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
     )
 
 
-def lost_slave(state: State, key: TaskKey, now: float, decision: Decision) -> None:
+def lost_slave(state: State, key: SlaveKey, now: float, decision: Decision) -> None:
     """The slave task is no longer known to its host."""
     slave = live_slave(state, key)
     if slave is not None:
         lost = Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
-        slave_ended(state, lost, decision)
+        slave_ended(state, key, lost, decision)
 
 
 def holding(state: State, task: Task) -> list[SlaveTask]:

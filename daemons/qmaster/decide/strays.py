@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from daemons.qmaster.decide.slaves import SLAVE_KEY, live_slave
+from daemons.qmaster.decide.slaves import live_slave
 from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
 from gridengine.state.events import AnyEvent
 from gridengine.state.hosts import Stray
-from gridengine.state.jobs import Job, TaskKey, try_of
+from gridengine.state.jobs import Job
 from gridengine.state.machines.host import StraysFound
 from gridengine.state.machines.job import JobNumbersRaised
 from gridengine.state.machines.task import TaskDispatched, TaskStarted
 from gridengine.state.state import State
+from gridengine.task_key import SlaveKey, TaskKey
 
 WasHere = Callable[[TaskKey, Origin], bool]
 """Whether a try of a task has ended in this cell, as far as the accounting index tells."""
@@ -40,15 +41,15 @@ def standing(state: State, host: str, key: TaskKey, origin: Origin, was_here: Wa
     if known is not None and key in known.abandoned:
         return Standing.OVER
     found = _of_try(state, key, origin)
-    if len(key) == SLAVE_KEY:
+    if isinstance(key, SlaveKey):
         found = _of_slave(state, key, found)
-    elif found is Standing.LIVE and state.jobs[key[0]].tasks[key[1]].host != host:
+    elif found is Standing.LIVE and state.jobs[key.job].tasks[key.task].host != host:
         found = Standing.UNKNOWN
     return Standing.OVER if found is Standing.UNKNOWN and was_here(key, origin) else found
 
 
 def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
-    job_id, task_id, attempt = try_of(key)
+    job_id, task_id, attempt = key.master
     job = state.jobs.get(job_id)
     if job is None or not _same(job, origin):
         return Standing.UNKNOWN
@@ -62,11 +63,11 @@ def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
     return Standing.LATER if waits and attempt > begun else Standing.OVER
 
 
-def _of_slave(state: State, key: TaskKey, master: Standing) -> Standing:
+def _of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
     """A slave task is what its master is, unless it is over before that, or began unknown to the state."""
     if master is not Standing.LIVE or live_slave(state, key) is not None:
         return Standing.UNKNOWN if master is Standing.LATER else master
-    return Standing.OVER if key[3] <= state.jobs[key[0]].tasks[key[1]].slaves_begun else Standing.UNKNOWN
+    return Standing.OVER if key.number <= state.jobs[key.job].tasks[key.task].slaves_begun else Standing.UNKNOWN
 
 
 def _same(job: Job, origin: Origin) -> bool:
@@ -80,10 +81,10 @@ def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[Any
         return []
     if origin.pe and not state.has("parallel_environment", origin.pe):
         return []
-    job = state.jobs[key[0]]
+    job = state.jobs[key.job]
     resources = charges(state, job)
-    dispatched = TaskDispatched(*try_of(key), origin.granted, origin.time or now, origin.pe, resources)
-    return [dispatched, TaskStarted(*try_of(key), origin.time or now)]
+    dispatched = TaskDispatched(*key.master, origin.granted, origin.time or now, origin.pe, resources)
+    return [dispatched, TaskStarted(*key.master, origin.time or now)]
 
 
 def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]:
@@ -92,7 +93,7 @@ def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]
     events: list[AnyEvent] = []
     if strays != (known.strays if known is not None else []):
         events.append(StraysFound(host, strays))
-    last = max((stray.key[0] for stray in strays), default=0)
+    last = max((stray.key.job for stray in strays), default=0)
     return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from gridengine.state.hosts import Host, Stray
-from gridengine.state.jobs import TaskKey
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.state import State
+from gridengine.task_key import TaskKey
 
 
 class HostHeard(Event, frozen=True, tag=True):
@@ -75,7 +75,7 @@ class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
     """The host has nothing left of these tasks and slave tasks, whose tries were over. Spools know it by its first name."""
 
     host: str
-    keys: list[tuple[int, ...]]
+    keys: list[TaskKey]
 
 
 HostEvent = (

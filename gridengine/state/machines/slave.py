@@ -12,6 +12,7 @@ from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
+from gridengine.task_key import SlaveKey
 
 
 class SlaveRequested(Event, frozen=True, tag=True):
@@ -84,7 +85,7 @@ def abandon_slaves(state: State, job: Job, task: Task) -> None:
     """The try is over; hosts where slaves of it may still run are told to kill and forget them."""
     for slave in task.slaves.values():
         if not slave.over:
-            key = (job.id, task.id, task.attempt, slave.number)
+            key = SlaveKey(job.id, task.id, task.attempt, slave.number)
             state.hosts.setdefault(slave.host, Host(slave.host)).abandoned.append(key)
     task.slaves, task.slaves_begun, task.slave_usage, task.master_end = {}, 0, {}, None
 

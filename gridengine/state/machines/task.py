@@ -15,6 +15,7 @@ from gridengine.state.machines.job import finish_if_done
 from gridengine.state.machines.slave import abandon_slaves
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
+from gridengine.task_key import TaskKey
 
 
 class TaskDispatched(Event, frozen=True, tag=True):
@@ -338,7 +339,7 @@ def _master_ended(state: State, event: MasterEnded) -> None:
 def abandon(state: State, job: Job, task: Task) -> None:
     """The try is over without a word of its host, which is told to kill and forget it."""
     if host := state.hosts.get(task.host):
-        host.abandoned.append((job.id, task.id, task.attempt))
+        host.abandoned.append(TaskKey(job.id, task.id, task.attempt))
 
 
 def place(state: State, job: Job, task: Task) -> None:

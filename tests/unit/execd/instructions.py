@@ -13,6 +13,7 @@ from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import read_execution
 from gridengine.state.configured.objects import read_checkpoint
 from gridengine.state.jobs import Grant, Job
+from gridengine.task_key import TaskKey
 
 QUEUE = {name: field.default for name, field in ClusterQueue.model_fields.items()}
 ALICE = Account("alice", 1001, 1001, "alice", "/home/alice", "/bin/bash")
@@ -38,7 +39,7 @@ def start(
         "submit_time": 1.0,
     }
     return Start(
-        key=(12, task_id, 3),
+        key=TaskKey(12, task_id, 3),
         job=Job(**{**known, **(job or {})}),
         granted=granted or [Grant("all.q@g1", 1)],
         queue=read_execution({**QUEUE, **(queue or {})}),

@@ -18,6 +18,7 @@ from gridengine.delivery import Origin, Start
 from gridengine.reserved_usage import Allocation
 from gridengine.state.jobs import Confinement, Grant
 from gridengine.task_file import decode
+from gridengine.task_key import TaskKey
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 from tests.unit.execd.test_slave_config import slave_start
 
@@ -59,14 +60,14 @@ def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None
     shutil.copytree(KEPT, site.active_jobs)
     found = tasks_on_disk(site)
     assert set(found) == {(12, 1, 3), (12, 1, 3, 3), (13, 1, 1)}
-    bound = found[12, 1, 3]
+    bound = found[TaskKey(12, 1, 3)]
     assert (bound.submitted, bound.cores) == (1700000000.5, [(0, 1)])
     assert bound.confinement == Confinement("SCTTCTT", "h_vmem by cgroup")
     assert bound.origin == Origin("alice", 1.0, granted=[Grant("all.q@g1", 2), Grant("all.q@g2", 1)], pe="mpi")
-    assert holder_in(site.task_directory((13, 1, 1))) == ("alice", 1700000001.5)
-    assert read_allocation(site.task_directory((12, 1, 3))) == Allocation(2, 2.0**31)
-    (site.task_directory((13, 1, 1)) / "origin").unlink()
-    assert tasks_on_disk(site)[13, 1, 1].origin == Origin()
+    assert holder_in(site.task_directory(TaskKey(13, 1, 1))) == ("alice", 1700000001.5)
+    assert read_allocation(site.task_directory(TaskKey(12, 1, 3))) == Allocation(2, 2.0**31)
+    (site.task_directory(TaskKey(13, 1, 1)) / "origin").unlink()
+    assert tasks_on_disk(site)[TaskKey(13, 1, 1)].origin == Origin()
 
 
 @pytest.mark.parametrize(("directory", "given"), [

@@ -12,7 +12,7 @@ from daemons.execd import reporter as module
 from daemons.execd.reporter import Reporter
 from daemons.execd.tries import Tries
 from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 
 KEY = (1, 1, 1)
 

@@ -9,6 +9,7 @@ from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint, Restraints, confinement
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine.state.jobs import Confinement, Grant
+from gridengine.task_key import SlaveKey, TaskKey
 from gridengine.topology import Topology
 from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
@@ -39,7 +40,7 @@ def test_slave_tasks_share_the_cores_of_their_job() -> None:
     host = restraints()
     master = start({"binding": "set linear"}, granted=[Grant("all.q@g1", 2)])
     cores = host.give(master, CONFIGURATION, "g1").cores
-    slave = msgspec.structs.replace(master, key=(*master.key, 1))
+    slave = msgspec.structs.replace(master, key=SlaveKey(*master.key.master, 1))
     assert host.give(slave, CONFIGURATION, "g1").cores == cores == ((0, 0), (0, 1))
     assert not host.release(master.key), "the slave task still has them"
     assert host.release(slave.key)
@@ -48,7 +49,7 @@ def test_slave_tasks_share_the_cores_of_their_job() -> None:
 @pytest.mark.statement("EX-18", "EX-9")
 def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     host = restraints()
-    host.keep((7, 1, 1), [(0, 0)])
+    host.keep(TaskKey(7, 1, 1), [(0, 0)])
     assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 

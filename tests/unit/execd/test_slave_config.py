@@ -16,6 +16,7 @@ from gridengine.delivery import Start
 from gridengine.state.jobs import Grant
 from gridengine.state.slaves import SlaveTask
 from gridengine.task_file import TaskConfig
+from gridengine.task_key import SlaveKey, TaskKey
 from shepherd.command_line import job_command_line
 from shepherd.control import Control, Kill, Signal
 from shepherd.plan import Run, plan
@@ -27,7 +28,7 @@ SLAVE = SlaveTask(3, "all.q@g1", "orted", ["-mca", "x"], "/work", {"PATH": "/mpi
 def slave_start(**changes: Any) -> Start:
     granted = [Grant("all.q@g1", 2), Grant("all.q@g2", 4)]
     made = start(granted=granted, slave=SLAVE, pe_name="mpi", environment={"OMPI": "0", "MORE": "2"}, **changes)
-    made.key = (*made.key, SLAVE.number)
+    made.key = SlaveKey(*made.key.master, SLAVE.number)
     return made
 
 
@@ -68,10 +69,10 @@ def test_environment_scratch_directory_and_command() -> None:
 @pytest.mark.statement("TI-5", "EX-9")
 def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
     site = Site("g1", "/opt/ge", "default", tmp_path)
-    for key in ((12, 1, 3), (12, 1, 3, 7)):
+    for key in (TaskKey(12, 1, 3), SlaveKey(12, 1, 3, 7)):
         directory = site.task_directory(key)
         directory.mkdir(parents=True)
-        identity = {"job_id": 12, "task_id": 1, "attempt": 3} | ({"slave": 7} if len(key) == 4 else {})
+        identity = {"job_id": 12, "task_id": 1, "attempt": 3} | ({"slave": 7} if isinstance(key, SlaveKey) else {})
         (directory / "config").write_text(json.dumps(identity))
     assert sorted(active_jobs.tasks_on_disk(site)) == [(12, 1, 3), (12, 1, 3, 7)]
     assert sorted(path.name for path in site.active_jobs.iterdir()) == ["12.1", "12.1.7"]

@@ -15,6 +15,7 @@ from daemons.execd.site import Site, prepare_spool
 from daemons.execd.tasks import Tasks
 from daemons.execd.tries import Tries
 from gridengine.delivery import Ended, Origin, Report
+from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
 from tests.unit.execd.instructions import configuration, start
 
@@ -73,6 +74,6 @@ def test_a_stray_does_not_give_way_to_a_task_of_its_number(site: Site, monkeypat
     monkeypatch.setattr(tasks.launcher, "signal", told)
     monkeypatch.setattr(tasks.launcher, "start", told)
     for attempt in (1, 2):
-        answer = asyncio.run(tasks.start(msgspec.structs.replace(start(), key=(12, 1, attempt)), (1, 1)))
+        answer = asyncio.run(tasks.start(msgspec.structs.replace(start(), key=TaskKey(12, 1, attempt)), (1, 1)))
         assert not answer.ok and "which the cell does not know" in answer.reason
     assert set(tasks.directories) == {(12, 1, 1)}

@@ -16,7 +16,7 @@ from daemons.execd.site import Site, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.execd.tries import Tries
 from gridengine.delivery import Acknowledgement, Forget, Start
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
 from tests.unit.execd.instructions import configuration, start
 

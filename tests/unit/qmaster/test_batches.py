@@ -17,7 +17,7 @@ from daemons.qmaster.payloads import Payloads
 from daemons.qmaster.service import Service
 from daemons.qmaster.spool import Payload
 from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Start, Started, Verdict, decode, encode
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 from tests.harness import Cell
 
 HOST = "h1"

@@ -7,6 +7,7 @@ import pytest
 from daemons.qmaster.effects import acknowledged
 from gridengine.delivery import Acknowledgement, Ended, HostFaults, Start
 from gridengine.state.letters import instance_letters
+from gridengine.task_key import TaskKey
 from tests.harness import Cell
 
 FULL = "/spool takes no files: No space left on device"
@@ -44,7 +45,7 @@ def test_errors_of_other_kinds_stay(cell: Cell) -> None:
 def test_a_task_that_could_not_be_spooled_runs_elsewhere(cell: Cell, faults: list[str], reason: str) -> None:
     job = cell.submit(hard_queues=["all.q@h1"])
     cell.place()
-    key = (job, 1, 1)
+    key = TaskKey(job, 1, 1)
     start = Start(key, cell.state.jobs[job], [], {}, {})
     answer = Acknowledgement(False, 3, "cannot prepare", host_faults=faults)
     _, failures = acknowledged(cell.state, "h1", [start], [answer], cell.now)

@@ -13,7 +13,7 @@ import pytest
 
 from gridengine.accounting import AccountingRecord
 from gridengine.delivery import Ended, Inventory, Load
-from gridengine.state.jobs import TaskKey
+from gridengine.task_key import TaskKey
 from tests.harness import LOAD, Cell
 from tests.past.kept import KEPT, unpack
 from tests.past.play import ACTS, HOSTS

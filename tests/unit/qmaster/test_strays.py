@@ -11,10 +11,11 @@ from daemons.qmaster.reading import READERS
 from gridengine.delivery import Ended, Inventory, Load, Origin, Started, UsageReport
 from gridengine.gdi.requests import Caller
 from gridengine.state.hosts import Stray
-from gridengine.state.jobs import TaskKey, Usage
+from gridengine.state.jobs import Usage
+from gridengine.task_key import TaskKey
 from tests.harness import LOAD, Cell
 
-KEY: TaskKey = (77, 1, 1)
+KEY = TaskKey(77, 1, 1)
 ORIGIN = Origin("bob", 5.0)
 
 
