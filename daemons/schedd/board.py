@@ -100,8 +100,8 @@ class Board:
             of_place, of_host, _ = holders_at(name)
             host = self.hosts.get(of_host.name)
             if host is None:
-                host = self.hosts[of_host.name] = HostFigures(of_host, site.level(of_host), self.formula.on_consumables)
-            level = site.level(of_place)
+                host = self.hosts[of_host.name] = HostFigures(of_host, site.levels[of_host], self.formula.on_consumables)
+            level = site.levels[of_place]
             place = self.places[name] = Place(of_place, host, config, level, index)
             host.places.append(place)
             self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"

@@ -56,7 +56,7 @@ class Category:
         self.reserves = (
             board.site.scheduler.max_reservation > 0 and job.reserve and not job.now and self.request.duration < INFINITY
         )
-        cluster = site.level(CLUSTER)
+        cluster = site.levels[CLUSTER]
         self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
         self._claim = claim_of(site, self.request)
         self._kept_by_quotas: list[Place] = []

@@ -65,4 +65,4 @@ def _consumed(site: Site, holder: Holder, name: str) -> bool:
     """Whether the holder has a capacity of the consumable; a PE always has one, of slots."""
     if holder.kind == "instance" and holder.name not in site.state.configs:
         return False
-    return holder.kind == "pe" or name in site.level(holder).fixed
+    return holder.kind == "pe" or name in site.levels[holder].fixed

@@ -196,22 +196,24 @@ class Granting:
         if name in self.state.ambiguous:
             return Reason("ambiguous", name)
         place, host, _ = holders_at(name)
-        queue, request = self.site.level(place), self.request
-        reason = self._queue(instance.queue, config, queue) or self._host(host)
+        queue, request = self.site.levels[place], self.request
+        kind = id(queue)  # instances of a queue that are configured alike share it
+        reason = self._queues[kind] if kind in self._queues else self._queue(instance.queue, config, queue)
+        if reason is None:
+            reason = self._host(host)
         if reason is None and (request.hosts or request.hard_queues is not None):
             reason = instance_refusal(self.site, request, instance, config)
         if reason is None and request.hard:
             reason = self._loads(name, host, queue)
-        return reason or self._calendar(name, config, queue)
+        return reason if reason is not None or self._closed.get(kind) == "" else self._calendar(name, config, queue)
 
     def _queue(self, queue: str, config: InstanceConfig, level: Level) -> Reason | None:
-        key = id(level)  # instances of a queue that are configured alike share it
-        if key not in self._queues:
-            self._queues[key] = self._for_all(lambda request: queue_refusal(request, queue, config, level))
-        return self._queues[key]
+        reason = self._for_all(lambda request: queue_refusal(request, queue, config, level))
+        self._queues[id(level)] = reason
+        return reason
 
     def _host(self, host: Holder) -> Reason | None:
-        key = id(self.site.level(host))  # hosts that are configured alike share it
+        key = id(self.site.levels[host])  # hosts that are configured alike share it
         if key in self._open_hosts:
             return None
         reason = self._for_all(lambda request: host_refusal(self.site, request, host))
@@ -228,7 +230,7 @@ class Granting:
         reason = self._cluster_load or load_refusal(site, ledger, request, host)
         if reason is not None:
             return reason
-        for demand in unknown_resources(site, request.hard, site.level(host), queue):
+        for demand in unknown_resources(site, request.hard, site.levels[host], queue):
             if not is_reported(ledger, host.name, demand):
                 return Reason("unknown", name, resource=demand.name, asked=request.text)
         return None
@@ -246,8 +248,9 @@ class Granting:
         """By sequence number, then where least is used or reserved in the window, then by name."""
         state, host = self.state, holders_at(name)[1]
         used = state.bookings.of(host, "slots")
-        for number, (_, _, slots) in state.reserved.slots(host).items():
-            begin, end = self.timeline.window(state.reservations[number])
+        for number, (begin, end, slots) in state.reserved.slots(host).items():
+            if state.reservations[number].ending:
+                end = self.timeline.window(state.reservations[number])[1]
             if begin < self.end and end > self.start:
                 used += slots
         return state.configs[name].seq_no, used, natural_order(name)

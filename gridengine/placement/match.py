@@ -46,7 +46,7 @@ def queue_refusal(request: Request, queue: str, config: InstanceConfig, level: L
 
 def host_refusal(site: Site, request: Request, holder: Holder) -> Reason | None:
     """Static, of a host or of the cluster: access and what is configured there."""
-    level = site.level(holder)
+    level = site.levels[holder]
     if level.access is not None and (reason := _access_refusal(request, level.access, "h", holder.name)):
         return reason
     return level_refusal(request, level, _LETTERS[holder.kind], holder.name)
@@ -68,7 +68,7 @@ def instance_refusal(site: Site, request: Request, instance: QueueInstance, conf
 
 def unknown_resources(site: Site, demands: Iterable[Demand], host: Level, queue: Level) -> list[Demand]:
     """Demands that no level is configured for: they need a load value, of the host or of the cluster. Source: CX-28."""
-    levels = (site.level(CLUSTER).fixed, host.fixed, queue.fixed, queue.attributes)
+    levels = (site.levels[CLUSTER].fixed, host.fixed, queue.fixed, queue.attributes)
     return [demand for demand in demands if not any(demand.name in values for values in levels)]
 
 
@@ -80,7 +80,7 @@ def is_reported(ledger: Ledger, host: str, demand: Demand) -> bool:
 def master_lacks(site: Site, ledger: Ledger, request: Request, instance: QueueInstance) -> bool:
     """Whether the place of a master task lacks a JOB consumable that the job asks for (CX-38)."""
     queue, host, _ = holders_at(instance.name)
-    unknown = unknown_resources(site, request.master_only, site.level(host), site.level(queue))
+    unknown = unknown_resources(site, request.master_only, site.levels[host], site.levels[queue])
     return any(not is_reported(ledger, instance.host, demand) for demand in unknown)
 
 
@@ -88,7 +88,7 @@ def load_refusal(site: Site, ledger: Ledger, request: Request, holder: Holder) -
     """Of the load values of a host, or of the cluster. A fixed value replaces that of == (CX-29, CX-33); with ordered
     relations both must suit, which is the stricter one (CX-31, CX-32)."""
     host, letter = holder.name, _LETTERS[holder.kind]
-    fixed = site.level(holder).fixed
+    fixed = site.levels[holder].fixed
     for demand in request.hard:
         if demand.name in fixed and (demand.entry.relop in ("==", "!=") or demand.entry.is_consumable):
             continue
@@ -120,7 +120,7 @@ def room(site: Site, ledger: Ledger, request: Request, holder: Holder, master: b
     `master`: count JOB consumables too, which only the master's place must have (CX-38). Source: CX-37, CX-48, CX-49, PE-2.
     """
     slots, limiting = MAX_SLOTS, ""
-    level = site.level(holder)
+    level = site.levels[holder]
     for name in level.exclusives:
         what = "slots" if name in request.exclusive else name
         if ledger.of(holder, what) + ledger.ahead(holder, what, request.duration) > 0:
@@ -151,7 +151,7 @@ def room_reason(site: Site, ledger: Ledger, request: Request, holder: Holder, na
     letter = _LETTERS[holder.kind]
     if name and site.entries[name].relop == "EXCL":
         return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
-    left: Value = _left(ledger, request, site.level(holder), holder, name)
+    left: Value = _left(ledger, request, site.levels[holder], holder, name)
     return _offers(request, letter, holder.name, Offer(site.entries[name], left, letter, "c"))
 
 
@@ -162,7 +162,7 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
         return Reason("orphaned", name)
     queue, host, cluster = holders_at(name)
     for reason in (
-        queue_refusal(request, instance.queue, config, site.level(queue)),
+        queue_refusal(request, instance.queue, config, site.levels[queue]),
         instance_refusal(site, request, instance, config),
         host_refusal(site, request, cluster),
         load_refusal(site, ledger, request, cluster),
@@ -171,7 +171,7 @@ def static_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> R
     ):
         if reason is not None:
             return reason
-    for demand in unknown_resources(site, request.hard, site.level(host), site.level(queue)):
+    for demand in unknown_resources(site, request.hard, site.levels[host], site.levels[queue]):
         if not is_reported(ledger, instance.host, demand):
             return Reason("unknown", name, resource=demand.name, asked=request.text)
     return None
@@ -224,14 +224,14 @@ def suits(site: Site, ledger: Ledger, demand: Demand, instance: QueueInstance) -
     suiting = [_host_suits(site, ledger, demand, holder) for holder in above]
     if False in suiting:
         return False
-    level = site.level(queue)
+    level = site.levels[queue]
     value = level.fixed.get(demand.name, level.attributes.get(demand.name))
     return demand.accepts(value) if value is not None else True in suiting
 
 
 def _host_suits(site: Site, ledger: Ledger, demand: Demand, holder: Holder) -> bool | None:
     """The same of a host alone, or of the cluster; None: it does not have the attribute."""
-    fixed = site.level(holder).fixed.get(demand.name)
+    fixed = site.levels[holder].fixed.get(demand.name)
     load = ledger.load(holder.name, demand.entry)
     if fixed is not None and (load is None or demand.entry.relop in ("==", "!=")):
         return demand.accepts(fixed)

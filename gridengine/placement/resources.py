@@ -77,14 +77,14 @@ def _queue_names(queue: Level) -> list[str]:
 def _at_host(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
     """The value of one level, a host or the cluster: fixed or consumable, and load, merged (CX-32 … CX-34)."""
     letter = "h" if holder.kind == "host" else "g"
-    value = site.level(holder).fixed.get(entry.name)
+    value = site.levels[holder].fixed.get(entry.name)
     fixed = _configured(entry, value, letter, ledger.of(holder, entry.name)) if value is not None else None
     load = ledger.load(holder.name, entry)
     return fixed if load is None else _stricter_of(fixed, Offer(entry, load[0], letter, load[1]))
 
 
 def _at_queue(site: Site, ledger: Ledger, holder: Holder, entry: ComplexEntry) -> Offer | None:
-    queue = site.level(holder)
+    queue = site.levels[holder]
     if entry.name == "hostname":
         return Offer(entry, holder.host, "q", "f")
     if entry.name in queue.attributes:

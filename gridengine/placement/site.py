@@ -73,13 +73,30 @@ class Level:
         return level
 
 
-_OWN = ("_shortcuts", "_levels", "_profiles", "_groups", "_overlay")
+_OWN = ("_shortcuts", "_profiles", "_groups", "_overlay")
+
+
+class _Levels(dict[Holder, Level]):
+    """The levels of a site, each read when it is first asked for."""
+
+    __slots__ = ("_site",)
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def __missing__(self, holder: Holder) -> Level:
+        found = self[holder] = self._site.read(holder)
+        return found
 
 
 class Site:
-    """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40)."""
+    """Typed configuration of the cluster. `defaults`: amounts of consumables that jobs get without asking (CX-40).
 
-    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", *_OWN)
+    `levels[holder]`: what is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike
+    share one.
+    """
+
+    __slots__ = ("state", "entries", "defaults", "scheduler", "claims", "levels", *_OWN)
 
     def __init__(self, state: State) -> None:
         self.state = state
@@ -92,7 +109,7 @@ class Site:
                 if amount and not isinstance(amount, str):
                     self.defaults[entry.name] = amount
         self.scheduler = state.scheduler
-        self._levels: dict[Holder, Level] = {}
+        self.levels = _Levels(self)
         self._profiles: dict[tuple[str, ...], Level] = {}
         self._groups: dict[str, tuple[str, ...]] = {}
         self._overlay: _Overlay | None = None
@@ -109,31 +126,26 @@ class Site:
     def within(self, reservation: AdvanceReservation) -> Site:
         """The cluster as a reservation sees it: capacities are what it holds. Valid as long as this one."""
         made = copy(self)
-        made._levels = {}
         made._overlay = _Overlay(self, reservation)
+        made.levels = _Levels(made)
         return made
 
     def entry(self, name: str) -> ComplexEntry | None:
         """A complex entry by name or shortcut."""
         return self.entries.get(name) or self._shortcuts.get(name)
 
-    def level(self, holder: Holder) -> Level:
-        """What is configured on a queue instance, a host, the cluster or a PE. Those that are configured alike share one."""
-        found = self._levels.get(holder)
-        if found is None:
-            made = self._read(holder) if self._overlay is None else self._overlay.level(holder)
-            found = self._levels[holder] = made
-        return found
-
     def host(self, name: str) -> Level:
         """The level of a host, or of the cluster for "global"."""
-        return self.level(host_holder(name))
+        return self.levels[host_holder(name)]
 
     def queue(self, instance: str) -> Level:
         """The level of a queue instance."""
-        return self.level(holders_at(instance)[0])
+        return self.levels[holders_at(instance)[0]]
 
-    def _read(self, holder: Holder) -> Level:
+    def read(self, holder: Holder) -> Level:
+        """The level of a holder that is not known yet."""
+        if self._overlay is not None:
+            return self._overlay.level(holder)
         if holder.kind == "instance":
             queue = queue_of(holder.name)
             config = self.state.configs[holder.name]
@@ -197,5 +209,5 @@ class _Overlay:
 
     def level(self, holder: Holder) -> Level:
         """A PE is as large for jobs of a reservation as for others."""
-        level = self._site.level(holder)
+        level = self._site.levels[holder]
         return level.limited(self._held.at(holder)) if holder.kind != "pe" else level

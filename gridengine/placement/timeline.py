@@ -74,9 +74,10 @@ class Timeline:
 
     def add(self, begin: float, end: float, bookings: Iterable[Booking], sign: int = 1) -> None:
         """Somebody has these from `begin` to `end` (epoch s), or (`sign` -1) has them no more."""
-        for holder, name, amount in bookings:
-            known = self._spans if holder in self._spans else self._added
-            known.setdefault(holder, {}).setdefault(name, []).append((begin, end, sign * amount))
+        for holder, amounts in bookings:
+            spans = (self._spans if holder in self._spans else self._added).setdefault(holder, {})
+            for name, amount in amounts.items():
+                spans.setdefault(name, []).append((begin, end, sign * amount))
         if end < INFINITY:
             self._added_ends.add(end)
 
@@ -84,8 +85,8 @@ class Timeline:
         """These are kept for a waiting job (`who`)."""
         bookings = list(bookings)
         self.add(begin, end, bookings)
-        self._kept_names.update((holder, name) for holder, name, _ in bookings)
-        for holder in dict.fromkeys(holder for holder, _, _ in bookings):
+        self._kept_names.update((holder, name) for holder, amounts in bookings for name in amounts)
+        for holder in dict.fromkeys(holder for holder, _ in bookings):
             self._kept.setdefault(holder, []).append((begin, end, who))
 
     # --- what is asked -----------------------------------------------------------------------------------
@@ -172,19 +173,22 @@ class Timeline:
         if self._under_quotas is None:  # one look at each task tells about all rules
             self._under_quotas = {}
             for job, task in self._outside() if self.state.quotas.sets else ():
-                for bucket, name, amount in self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources):
-                    self._under_quotas.setdefault(bucket, []).append((self.end_of(job, task), name, amount))
+                end = self.end_of(job, task)
+                for bucket, amounts in self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources):
+                    spans = self._under_quotas.setdefault(bucket, [])
+                    spans += ((end, name, amount) for name, amount in amounts.items())
         return self._under_quotas.get(holder, ())
 
     def _of_tasks(self, holder: Holder) -> Iterator[tuple[float, str, float]]:
         for job, task in self._outside(holder):
-            amounts: dict[str, float] = {}
-            for of, name, amount in self.state.bookings_of(task):
+            sums: dict[str, float] = {}
+            for of, amounts in self.state.bookings_of(task):
                 if of == holder:
-                    amounts[name] = amounts.get(name, 0.0) + amount
-            if amounts:
+                    for name, amount in amounts.items():
+                        sums[name] = sums.get(name, 0.0) + amount
+            if sums:
                 end = self.end_of(job, task)
-                yield from ((end, name, amount) for name, amount in amounts.items())
+                yield from ((end, name, amount) for name, amount in sums.items())
 
     def _outside(self, holder: Holder | None = None) -> Iterator[tuple[Job, Task]]:
         """Tasks outside of reservations, of those that may hold something of a holder: those inside are covered by what the

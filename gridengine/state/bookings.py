@@ -41,8 +41,8 @@ CLUSTER = Holder("cluster", GLOBAL)
 
 Amounts = Mapping[str, tuple[float, bool]]
 """Consumable -> (amount for each slot, or, if so, once for the job), slots not among them."""
-Booking = tuple[Holder, str, float]
-"""(of whom, consumable, amount)."""
+Booking = tuple[Holder, Mapping[str, float]]
+"""(of whom, consumable -> amount), slots among them."""
 
 
 def host_holder(name: str) -> Holder:
@@ -68,15 +68,16 @@ def bookings_of(
     for position, grant in enumerate(granted):
         slots = grant.slots
         total += slots
+        taken: dict[str, float] = {"slots": slots}
+        for name, (amount, once) in amounts.items():
+            if not once:
+                taken[name] = amount * slots
+            elif not position:
+                taken[name] = amount
         for holder in holders(grant.instance):
-            yield holder, "slots", slots
-            for name, (amount, once) in amounts.items():
-                if not once:
-                    yield holder, name, amount * slots
-                elif not position:
-                    yield holder, name, amount
+            yield holder, taken
     if pe:
-        yield Holder("pe", pe), "slots", total
+        yield Holder("pe", pe), {"slots": total}
 
 
 class Bookings(dict[Holder, dict[str, float]]):
@@ -98,18 +99,19 @@ class Bookings(dict[Holder, dict[str, float]]):
 
     def book(self, bookings: Iterable[Booking], sign: int = 1) -> None:
         """Book (`sign` 1) or release (-1)."""
-        for holder, name, amount in bookings:
+        for holder, amounts in bookings:
             sums = self.get(holder)
             if sums is None:
                 sums = self[holder] = {}
-            total = sums.get(name, 0.0) + sign * amount
-            if total > _ROUNDING or total < -_ROUNDING:
-                sums[name] = total
-            else:
-                sums.pop(name, None)
-                if not sums:
-                    del self[holder]
+            for name, amount in amounts.items():
+                total = sums.get(name, 0.0) + sign * amount
+                if total > _ROUNDING or total < -_ROUNDING:
+                    sums[name] = total
+                else:
+                    sums.pop(name, None)
+            if not sums:
+                del self[holder]
 
-    def entries(self) -> Iterator[Booking]:
-        """All that is booked."""
+    def entries(self) -> Iterator[tuple[Holder, str, float]]:
+        """All that is booked: of whom, consumable, amount."""
         return ((holder, name, amount) for holder, sums in self.items() for name, amount in sums.items())

@@ -233,11 +233,11 @@ def test_no_moment_is_given_away_twice(tmp_path: Path, seed: int) -> None:
     assert len(world.cell.starts) > 5
 
 
-_LEVEL = Site.level
+_READ = Site.read
 
 
 def _level_for_everybody(site: Site, holder: Holder) -> Level:
-    level = _LEVEL(site, holder)
+    level = _READ(site, holder)
     shared = level.limited(level.consumables)
     shared.exclusives = []
     return shared
@@ -253,7 +253,7 @@ BUGS: dict[str, tuple[object, str, object]] = {
         "holds_from",
         property(lambda self: self.start_time),
     ),
-    "nobody is alone": (Site, "level", _level_for_everybody),
+    "nobody is alone": (Site, "read", _level_for_everybody),
 }
 
 

@@ -156,7 +156,7 @@ class _Check:
         return granting
 
     def _overbooked(self, holder: Holder, start: float, end: float) -> Iterator[str]:
-        for name, capacity in self.site.level(holder).consumables.items():
+        for name, capacity in self.site.levels[holder].consumables.items():
             most = self._most(holder, name, capacity + ROUNDING, start, end)
             if most:
                 yield f"{most:g} of {name} are reserved at {holder.name}"

@@ -44,7 +44,7 @@ def test_the_cluster_inside_a_reservation_is_read_from_what_is_known_of_it(cell:
     site = Site.of(cell.state)
     inside = site.within(cell.ar(number))
     assert inside.entries is site.entries and inside.defaults is site.defaults
-    assert inside.level(CLUSTER) is not site.level(CLUSTER)
+    assert inside.levels[CLUSTER] is not site.levels[CLUSTER]
     held = {name: inside.queue(name).consumables["slots"] for name in sorted(cell.granted(number))}
     assert held == cell.granted(number) != {}
     assert site.queue("all.q@h1").consumables["slots"] == 4

@@ -1,0 +1,81 @@
+"""Use: one key and one book for whatever can be used up, and the ways to count that are put together."""
+
+import pytest
+
+from gridengine.placement.ledger import Ledger
+from gridengine.placement.timeline import Timeline
+from gridengine.placement.use import Kept, Now, Own, Window
+from gridengine.state.bookings import CLUSTER, Bookings, Holder, bookings_of, holders_at, host_holder
+from gridengine.state.jobs import Grant
+from gridengine.state.quotas import Bucket
+from tests.builders import Cluster
+
+INSTANCE, HOST, _ = holders_at("all.q@h1")
+PE = Holder("pe", "mpi")
+BUCKET = Bucket("quota", "set", 0, ("alice", "", "", "", ""))
+POOL = Holder("cluster", "pool of licences")
+EACH = [CLUSTER, INSTANCE, HOST, PE, BUCKET, POOL]
+
+
+def book(*entries: tuple[Holder, str, float]) -> Bookings:
+    made = Bookings()
+    made.book((holder, {name: amount}) for holder, name, amount in entries)
+    return made
+
+
+def test_what_a_holder_is_says_its_kind_not_its_name() -> None:
+    assert len({Holder("host", "x"), Holder("pe", "x"), Holder("instance", "x"), Holder("host", "x")}) == 3
+    assert host_holder("global") is CLUSTER and host_holder("h1") == HOST
+    assert [holder.host for holder in (INSTANCE, HOST, CLUSTER)] == ["h1", "h1", "global"]
+    assert holders_at("all.q@h1")[0] is INSTANCE, "hot loops find the same object again"
+
+
+@pytest.mark.statement("CX-37", "CX-38", "PE-2")
+def test_what_grants_take_and_give_back() -> None:
+    granted = [Grant("all.q@h1", 2), Grant("b.q@h1", 1), Grant("all.q@h2", 4)]
+    taken = list(bookings_of(granted, {"mem": (1.5, False), "once": (3.0, True)}, "mpi"))
+    sums = Bookings()
+    sums.book(taken)
+    assert sums.at(INSTANCE) == {"slots": 2, "mem": 3.0, "once": 3.0}
+    assert sums.at(HOST) == {"slots": 3, "mem": 4.5, "once": 3.0}
+    assert sums.at(Holder("instance", "b.q@h1")) == {"slots": 1, "mem": 1.5}, "what is booked once is the master's"
+    assert sums.at(CLUSTER) == {"slots": 7, "mem": 10.5, "once": 3.0}
+    assert sums.at(PE) == {"slots": 7}, "of a PE slots alone"
+    sums.book(taken, -1)
+    assert sums == {}
+
+
+@pytest.mark.parametrize("holder", EACH)
+def test_every_kind_of_holder_is_counted_alike(holder: Holder) -> None:
+    state = Cluster(1).state
+    line = Timeline(state, 100.0)
+    booked, given = book((holder, "x", 3)), book((holder, "x", 4))
+    now = Now(booked, Bookings())
+    assert (now.of(holder, "x"), now.of(holder, "y"), now.ahead(holder, "x", 10)) == (3, 0, 0)
+    assert Now(Bookings(), booked).of(holder, "x") == 3, "also what is booked under quotas"
+    assert Own(now, given).of(holder, "x") == 7
+    line.add(1000.0, 1050.0, [(holder, {"x": 5})])
+    assert Kept(now, line).ahead(holder, "x", 1000) == 0, "what merely runs gives back, and nothing is kept for it"
+    line.keep("job 7", 1000.0, 1100.0, [(holder, {"x": 6})])
+    assert Kept(now, line).ahead(holder, "x", 10) == 0, "over before it begins"
+    assert Kept(now, line).ahead(holder, "x", 1000) == 5 + 6 - 3
+    assert Window(line, 0.0, 1010.0).of(holder, "x") == 11 and Window(line, 1050.0, 1060.0).of(holder, "x") == 6
+    assert list(line.keepers(holder)) == [(1000.0, 1100.0, "job 7")]
+
+
+@pytest.mark.statement("SC-7", "AR-41")
+@pytest.mark.parametrize(("told", "ahead"), [(False, 4), (True, 1)])
+def test_what_is_given_away_counts_once(told: bool, ahead: float) -> None:
+    """A line that is told of it has it among its spans; what one needs that is not comes on top of what it has kept."""
+    line = Timeline(Cluster(1).state, 100.0)
+    ledger = Ledger(line.state).looking_ahead(line, told)
+    line.keep("job 7", 100.0, 200.0, [(HOST, {"x": 4})])
+    ledger.charge([(HOST, {"x": 3})])
+    if told:
+        line.add(100.0, 150.0, [(HOST, {"x": 3})])
+    assert ledger.of(HOST, "x") == 3
+    assert ledger.ahead(HOST, "x", 1000) == 4
+    if told:
+        line.add(100.0, 150.0, [(HOST, {"x": 3})], -1)
+        assert ledger.ahead(HOST, "x", 1000) == ahead, "taken back on the line, not yet in the ledger"
+    assert ledger.looking_ahead(None).ahead(HOST, "x", 1000) == 0
