@@ -1,8 +1,7 @@
 """qquota: what is in use under resource quotas. Source: qquota(1); statement RQ-7."""
 
-import sys
-
 from clients import program
+from clients.render import output_of
 from clients.request_files import default_settings
 from gridengine.options.option import options_of
 from gridengine.options.quota import QUOTA_OPTIONS
@@ -21,20 +20,10 @@ def qquota(arguments: list[str]) -> int:
     for option, values, place in default_settings("sge_qquota", options_of("qquota", QUOTA_OPTIONS)):
         option.apply(fields, values, place)
     fields.update(given)
-    xml, as_json = fields.pop("xml", False), fields.pop("json", False)
-    fields.pop("help", None)
-    rows = program.read("status", {"quotas": fields})["quotas"]
-    if as_json:
-        from clients.render import json_records
-
-        program.print_json(json_records.quotas(rows))
-        return 0
-    from clients.render import quotas as render
-
-    if xml:
-        sys.stdout.writelines(render.xml_rules(rows))
-    else:
-        program.show(render.table(rows))
+    output = output_of(fields)
+    for name in ("xml", "json", "help"):
+        fields.pop(name, None)
+    output.write(output.quotas(program.read("status", {"quotas": fields})["quotas"]))
     return 0
 
 

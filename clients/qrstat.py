@@ -3,8 +3,7 @@
 import sys
 
 from clients import program
-from clients.render import reservations as render
-from clients.render.printable import printable
+from clients.render import output_of
 from clients.request_files import default_settings
 from gridengine.options.option import options_of
 from gridengine.options.reservation import RESERVATION_OPTIONS
@@ -23,27 +22,15 @@ def qrstat(arguments: list[str]) -> int:
     for option, values, place in default_settings("sge_qrstat", options_of("qrstat", RESERVATION_OPTIONS)):
         option.apply(fields, values, place)
     fields.update(given)
-    detailed = "reservations" in fields
     body = {"targets": fields.get("reservations"), "users": fields.get("users", [])}
     data = program.read("status", {"reservations": body})["reservations"]
-    found = data["reservations"]
-    if "xml" in fields:
-        from clients.render.xml_reservations import reservation_list
-
-        sys.stdout.writelines(reservation_list(found))
-    elif "json" in fields:
-        from clients.render import json_records
-
-        program.print_json(json_records.reservations(data))
-    elif detailed:
-        program.show(render.details(printable(found)))
-    elif found:
-        program.show(render.summary(printable(found), "explain" in fields))
+    output = output_of(fields)
+    output.write(output.reservations(data, fields))
     if data["unknown"]:
         sys.stdout.flush()
         program.complain("Following advance reservations do not exist:")
         program.complain(", ".join(data["unknown"]))
-    return 1 if data["unknown"] and not found else 0
+    return 1 if data["unknown"] and not data["reservations"] else 0
 
 
 def main() -> int:

@@ -1,13 +1,13 @@
 """qstat: the state of jobs and queue instances. Source: qstat(1); statements ST-1 … ST-35.
 
-Owns the choice of what is asked of the qmaster and which format prints it; formats are in `clients.render`.
+Owns the choice of what is asked of the qmaster and which format prints it; forms are in `clients.render`.
 """
 
 import os
 import sys
 
 from clients import program
-from clients.render.jobs import QUEUE_WIDTH, JobTable, queue_width
+from clients.render import output_of
 from clients.request_files import default_settings
 from clients.selection import instance_selection
 from gridengine.options.option import options_of
@@ -15,12 +15,9 @@ from gridengine.options.status import DEBUG_OPTIONS, STATUS_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
     from typing import Any
 
     Fields = dict[str, Any]
-    #: [phase, rows] each, in the order of the phases
-    Phases = Iterable[list[Any]]
 
 
 def qstat(arguments: list[str]) -> int:
@@ -74,51 +71,9 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
     data, further = program.read_lines("job_list", body)
     if "queues" in fields and not data["queues"]:
         return 1
-    if "json" in fields:
-        from clients.render import json_status
-
-        sys.stdout.writelines(json_status.job_listing(data, further, full))
-        return 0
-    slot_lines = "t" in group or "task_usage" in fields
-    if "xml" in fields:
-        from clients.render.xml_jobs import job_list
-
-        sys.stdout.writelines(job_list(data, further, fields, full, slot_lines))
-        return 0
-    program.show(_text(data, further, fields, full, slot_lines))
+    output = output_of(fields)
+    output.write(output.job_list(data, further, fields, full))
     return 0
-
-
-def _text(data: "Fields", further: "Phases", fields: "Fields", full: bool, slot_lines: bool) -> "Iterator[str]":
-    """What the options ask for as text, in pieces."""
-    running = data["jobs"]["running"]
-    if full or "requested" in fields:
-        # all that stands in the lines of jobs themselves is a name
-        from clients.render.printable import printable
-
-        data["queues"] = printable(data.get("queues"))
-        if "requested" in fields:
-            running, further = printable(running), map(printable, further)
-    width = _queue_width(running)
-    if full:
-        from clients.render.instances import full_format
-
-        table = _table(fields, slot_lines, 0)
-        return full_format(data["queues"], running, further, table, width, "not_empty" in fields)
-    return _job_list(running, further, _table(fields, slot_lines, width), fields)
-
-
-def _queue_width(running: "list[Any]") -> int:
-    setting = os.environ.get("SGE_LONG_QNAMES", "")
-    return queue_width(setting, running) if setting else QUEUE_WIDTH
-
-
-def _table(fields: "Fields", slot_lines: bool, width: int) -> JobTable:
-    return JobTable(
-        *("ext" in fields, "urg" in fields, "pri" in fields, slot_lines, "task_usage" in fields, "requested" in fields),
-        queue=width,
-        binding="no_binding" not in fields,
-    )
 
 
 def _dump(data: "Fields", fields: "Fields") -> int:
@@ -130,72 +85,27 @@ def _dump(data: "Fields", fields: "Fields") -> int:
     return 0
 
 
-def _job_list(running: "list[Any]", further: "Phases", table: JobTable, fields: "Fields") -> "Iterator[str]":
-    """The reduced format; a header only if there is a job."""
-    header = table.header()
-    if running:
-        yield header
-        header = ""
-    if "t" in fields.get("group", ""):
-        from clients.render.instances import jobs_by_instance
-
-        for tasks in dict(sorted(jobs_by_instance(running).items())).values():
-            for row, grants in tasks:
-                yield from table.grant_lines(row, grants)
-    else:
-        yield "".join(table.lines(running))
-    for _, rows in further:
-        yield header + "".join(table.lines(rows))
-        header = ""
-
-
 def _cluster_queues(fields: "Fields") -> int:
     data = program.read("status", {"cluster_queues": {"select": instance_selection(fields)}})
     if "queues" in fields and not data["cluster_queues"]:
         return 1
-    if "json" in fields:
-        from clients.render import json_status
-
-        program.print_json(json_status.cluster_queues(data["cluster_queues"]))
-        return 0
-    if "xml" in fields:
-        from clients.render.xml_jobs import cluster_queue_summary
-
-        sys.stdout.writelines(cluster_queue_summary(data["cluster_queues"], "ext" in fields))
-        return 0
-    from clients.render.instances import cluster_queue_format
-
-    if data["cluster_queues"]:
-        program.show(cluster_queue_format(data["cluster_queues"], "ext" in fields))
+    output = output_of(fields)
+    output.write(output.cluster_queues(data["cluster_queues"], fields))
     return 0
 
 
 def _job_details(fields: "Fields") -> int:
     """-j: everything about jobs; unknown ones are reported at the end. Exit 1 if none is known, but 0 as XML."""
-    from clients.render import job_detail
-
     data = program.read("status", {"job_detail": {"jobs": fields["jobs"]}})["job_detail"]
-    binding = "no_binding" not in fields
-    if "json" in fields:
-        from clients.render import json_records
-
-        program.print_json(json_records.job_details(data))
+    output = output_of(fields)
+    output.write(output.job_details(data, fields))
+    if not output.FOR_PEOPLE or not data["unknown"] or "reasons" in data:
         return 0
-    if "xml" in fields:
-        from clients.render.xml_job_detail import detailed_jobs
-
-        sys.stdout.writelines(detailed_jobs(data))
-        return 0
-    if "reasons" in data:
-        program.show(job_detail.pending_reasons(data["reasons"]))
-        return 0
-    program.show(job_detail.job_details(data["jobs"], binding))
-    if data["unknown"]:
-        sys.stdout.flush()
-        program.complain("Following jobs do not exist: ")
-        for target in data["unknown"]:
-            program.complain(target)
-    return 1 if data["unknown"] and not data["jobs"] else 0
+    sys.stdout.flush()
+    program.complain("Following jobs do not exist: ")
+    for target in data["unknown"]:
+        program.complain(target)
+    return 0 if data["jobs"] else 1
 
 
 def main() -> int:

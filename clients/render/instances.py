@@ -5,15 +5,17 @@ QI-14, QI-18; O for widths.
 """
 
 from clients.render.jobs import JobTable
+from gridengine.instance_name import host_of
 from gridengine.job_rows import GRANTS, INSTANCE
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     Row = list[Any]
     Instance = dict[str, Any]
+    ByHost = dict[str, list[Any]]
 
 _HEADER = "qtype resv/used/tot. load_avg arch          states\n"
 _TITLES = {
@@ -40,6 +42,24 @@ def jobs_by_instance(running: "list[Row]") -> "dict[str, list[tuple[Row, list[Ro
     for row in running:
         for grant in row[GRANTS]:
             found.setdefault(grant[INSTANCE], []).append((row, [grant]))
+    return found
+
+
+def by_host(data: "dict[str, Any]", fields: "dict[str, Any]") -> "tuple[ByHost | None, ByHost | None]":
+    """Queue instances (qhost -q) and tasks (-j) by host; None for what was not asked for."""
+    queues = _by_host(data["queues"], lambda row: row["name"]) if "queues" in fields else None
+    if "jobs" not in fields:
+        return queues, None
+    tasks = jobs_by_instance(data["jobs"]["running"])
+    hosts = _by_host(sorted(tasks), str)
+    return queues, {host: [task for instance in instances for task in tasks[instance]] for host, instances in hosts.items()}
+
+
+def _by_host(rows: "Iterable[Any]", name_of: "Callable[[Any], str]") -> "ByHost":
+    """Rows of queue instances by the host in their names."""
+    found: ByHost = {}
+    for row in rows:
+        found.setdefault(host_of(name_of(row)), []).append(row)
     return found
 
 

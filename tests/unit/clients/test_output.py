@@ -1,0 +1,27 @@
+"""Text, XML and JSON are chosen once, and each can print what the others can."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from clients.render import as_json, as_text, as_xml, output_of
+
+
+@pytest.mark.parametrize(
+    ("fields", "form"),
+    [({}, as_text), ({"xml": True}, as_xml), ({"json": True}, as_json), ({"xml": False, "full": True}, as_text)],
+)
+def test_the_options_choose_the_form(fields: dict[str, bool], form: object) -> None:
+    assert output_of(fields) is form
+
+
+def test_all_forms_print_the_same_things() -> None:
+    def functions(form: object) -> dict[str, list[str]]:
+        public = {name: each for name, each in vars(form).items() if inspect.isfunction(each) and not name.startswith("_")}
+        own = {name: each for name, each in public.items() if each.__module__ == form.__name__}  # type: ignore[attr-defined]
+        return {name: list(inspect.signature(each).parameters) for name, each in own.items() if name != "write"}
+
+    assert functions(as_text) == functions(as_xml) == functions(as_json)
+    assert len(functions(as_text)) == 6
