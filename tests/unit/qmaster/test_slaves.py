@@ -311,3 +311,15 @@ def test_a_boot_loses_the_slaves_of_that_host_alone(wide: Cell, job: int) -> Non
     wide.report(other, Inventory([], "boot2"))
     assert slaves(wide, job) == [False, True]
     assert job in wide.state.jobs
+
+
+@pytest.mark.statement("TI-5", "EX-9")
+def test_slaves_that_began_are_over_or_live_and_others_are_strays(wide: Cell, job: int) -> None:
+    wide.configure("parallel_environment", "wide", accounting_summary="TRUE")
+    _, other = hosts(wide, job)
+    over, live = started(wide, job, other), started(wide, job, other)
+    ended(wide, over)
+    strange = (job, 1, 1, 3)
+    verdict = wide.report(other, Inventory([over, live, strange], "boot1"))[0]
+    assert (verdict.forget, verdict.strays) == ([over], [strange])
+    assert slaves(wide, job) == [True, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from daemons.qmaster.reading import READERS
@@ -282,3 +283,37 @@ def test_an_owner_who_may_force_deletions_ends_no_strays(cell: Cell) -> None:
     answer = cell.ask("delete_jobs", "bob", targets=["77"], force=True)
     assert answer.answers == [("error", 'denied: job "77" does not exist')]
     assert cell.state.hosts["h1"].strays
+
+
+@pytest.mark.statement("EX-9")
+@pytest.mark.parametrize("told", [True, False])
+def test_an_adopted_task_has_run_since_its_host_says_it_has(cell: Cell, tmp_path: Path, told: bool) -> None:
+    job = cell.submit()
+    copy = save(cell, tmp_path / "saved")
+    cell.cycle()
+    host, origin = cell.running[(job, 1, 1)], Origin.of(cell.starts[0])
+    restore(cell, copy)
+    began = cell.now
+    cell.now += 30
+    tell(cell, (job, 1, 1), msgspec.structs.replace(origin, time=began if told else 0.0), host)
+    assert cell.state.task(job, 1).start_time == (began if told else cell.now)
+
+
+@pytest.mark.statement("EX-9")
+def test_earlier_tries_are_over_and_later_ones_without_a_place_are_strays(cell: Cell) -> None:
+    job, host = start_one(cell, rerun=True, tasks="1-2")
+    cell.end(job, 1, exit_status=99, failed=25)
+    cell.end(job, 2)
+    own = Origin("alice", cell.state.jobs[job].submitted)
+    assert cell.state.task(job, 1).status == "pending"
+    for key in ((job, 1, 1), (job, 2, 1), (job, 2, 2)):
+        assert tell(cell, key, own, host) == ([key], []), "this try is over, or that task"
+    assert tell(cell, (job, 1, 2), own, host) == ([], [(job, 1, 2)])
+
+
+@pytest.mark.statement("EX-9")
+def test_a_host_that_is_none_of_the_cell_has_strays_alone(cell: Cell) -> None:
+    job, _ = start_one(cell)
+    for key in ((job, 1, 1), KEY):
+        assert cell.report("h8", UsageReport(key, Usage(cpu=1.0)))[0].forget == []
+    assert cell.state.task(job, 1).usage is None
