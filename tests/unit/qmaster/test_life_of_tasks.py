@@ -375,3 +375,13 @@ def test_a_start_has_all_that_a_host_needs(cell: Cell) -> None:
     assert (start.pe_name, start.pe_start, start.pe_stop) == ("mpi", "/pe/start $host", None)
     assert sum(grant.slots for grant in start.granted) == 6
     assert (start.job.id, start.job.tasks) == (job, {})
+
+
+@pytest.mark.statement("ST-25")
+def test_a_job_whose_host_tells_no_time_of_its_end_ends_as_it_began(cell: Cell) -> None:
+    job = cell.submit()
+    cell.cycle()
+    began = cell.now
+    cell.now += 60
+    cell.report(cell.running.pop((job, 1, 1)), Ended((job, 1, 1)))
+    assert [(ended.id, ended.end_time) for ended in cell.state.finished] == [(job, began)]
