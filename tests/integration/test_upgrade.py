@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -24,7 +25,19 @@ def stopped(cell: DemoCell) -> Iterator[tuple[Path, dict[str, Path]]]:
     cell.must("gridengine", "stop")
     spool = cell.place / "spool" / "qmaster" / "spool.db"
     change(spool, "update meta set value='1' where key='version'")
+    tasks = list((cell.place / "spool" / "execd").glob("*/active_jobs/*"))
+    assert len(tasks) == len(jobs)
+    for directory in tasks:
+        as_earlier(directory)
     yield spool, jobs
+
+
+def as_earlier(directory: Path) -> None:
+    """The files of a task whose execd had no file for itself: its notes stood in `config` and `origin`."""
+    own, config = (json.loads((directory / name).read_text()) for name in ("execd", "config"))
+    (directory / "config").write_text(json.dumps(config | {"submit_time": own["submitted"], "cores": [], "confinement": None}))
+    (directory / "origin").write_text(json.dumps(own["origin"]))
+    (directory / "execd").unlink()
 
 
 def change(spool: Path, statement: str) -> None:
