@@ -304,3 +304,10 @@ def test_a_refusal_explains_twenty_instances_and_a_report_all(tmp_path: Path) ->
 @pytest.mark.parametrize("pe_range", ["0", "0-4", "10000000"])
 def test_slots_that_cannot_be_are_refused(cell: ReservingCell, pe_range: str) -> None:
     assert cell.refused(pe="mpi", pe_range=pe_range).startswith("denied: the number of slots (-pe, -alloc) is wrong: ")
+
+
+@pytest.mark.statement("SO-19", "AR-13")
+@pytest.mark.parametrize("address", ["a b", "|/bin/x", "/tmp/x"])
+def test_addresses_that_cannot_be_are_refused(cell: ReservingCell, address: str) -> None:
+    text = f"job rejected: -M: {address!r} is no mail address: a user name, or local@domain"
+    assert cell.refused(mail_list=["x@y", address]) == text
