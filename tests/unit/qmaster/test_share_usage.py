@@ -139,3 +139,14 @@ def test_where_there_is_no_usage_nothing_is_cleared(cell: Cell) -> None:
     before = cell.state.revision
     answer = cell.admin("clear_usage")
     assert (answer.status, answer.answers, cell.state.revision) == (0, [], before)
+
+
+@pytest.mark.statement("QF-33")
+def test_users_and_projects_are_cleared_in_the_order_of_names(here: Cell) -> None:
+    for name in ("zoe", "Adam"):
+        here.add("user", name)
+    for name in ("Q", "A"):
+        here.add("project", name)
+    assert [text.split()[2] for text in texts(here.admin("clear_usage"))] == [
+        *('"Adam"', '"alice"', '"zoe"', '"A"', '"P"', '"Q"'),
+    ]
