@@ -61,29 +61,28 @@ class JobFault(Struct, array_like=True):
 
 
 class Orders(Struct, omit_defaults=True):
-    """The outcome of one scheduling cycle.
+    """The outcome of one scheduling cycle."""
 
-    `revision`: of the state it was computed on. `priorities` and `tickets` as in the event of the same meaning,
-    only for jobs where they changed, all of their numbers finite. `give_up`: jobs of `-now y` that cannot start at once.
-    `faults`: jobs that could not be handled and were left out.
-    `job_reservations`: what waiting jobs are to have, all of it.
-    `next_time`: epoch seconds at which time alone could change the outcome.
-    `schedule`: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10).
-    `run_log`: lines for common/schedd_runlog of a run that was to be monitored (QF-35).
-    `profile`: a summary of the run for the qmaster's messages, if they say PROFILE (SC-11).
-    """
-
+    #: of the state on which it was computed
     revision: int
     starts: list[StartOrder] = field(default_factory=list)
     suspends: list[SuspendOrder] = field(default_factory=list)
+    #: as `tickets`: as in the event of the same meaning, only for jobs where they changed; all numbers are finite
     priorities: dict[int, tuple[float, float, float, float]] = field(default_factory=dict)
     tickets: dict[int, Tickets] = field(default_factory=dict)
+    #: jobs of `-now y` that cannot start at once
     give_up: list[int] = field(default_factory=list)
+    #: jobs that could not be handled and were left out
     faults: list[JobFault] = field(default_factory=list)
+    #: what waiting jobs are to have, all of it
     job_reservations: list[JobReservation] = field(default_factory=list)
+    #: epoch seconds at which time alone could change the outcome
     next_time: float = 0.0
+    #: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10)
     schedule: list[str] = field(default_factory=list)
+    #: lines for common/schedd_runlog of a run that was to be monitored (QF-35)
     run_log: list[str] = field(default_factory=list)
+    #: a summary of the run for the qmaster's messages, if the scheduler's params say PROFILE (SC-11)
     profile: str = ""
     seconds: float = 0.0
 

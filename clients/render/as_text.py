@@ -45,7 +45,12 @@ def _queue_width(running: "list[Any]") -> int:
 
 def _table(fields: "Fields", slot_lines: bool, width: int) -> JobTable:
     return JobTable(
-        *("ext" in fields, "urg" in fields, "pri" in fields, slot_lines, "task_usage" in fields, "requested" in fields),
+        ext="ext" in fields,
+        urg="urg" in fields,
+        pri="pri" in fields,
+        slot_lines=slot_lines,
+        task_usage="task_usage" in fields,
+        requests="requested" in fields,
         queue=width,
         binding="no_binding" not in fields,
     )

@@ -217,7 +217,9 @@ async def start_process(path: str, user: str, environment: Mapping[str, str]) ->
         raise PermissionError(0, "it is not an executable file")
     return await asyncio.create_subprocess_exec(
         *module_command("daemons.execd.sensor_process"),
-        *(str(os.getpid()), user, path),
+        str(os.getpid()),
+        user,
+        path,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,

@@ -76,18 +76,30 @@ class QmasterActor:
     def _serve(self) -> None:
         names = HostNames(self._cell)
         zone = tzlocal()
-        admin = self._cell.admin_user
-        world_of = lambda: World(  # noqa: E731
-            *(time.time(), names.resolve, self._host, admin, zone, time.monotonic()),
-            is_program=lambda path: os.path.isfile(path) and os.access(path, os.X_OK),
-        )
+
+        def world() -> World:
+            return World(
+                now=time.time(),
+                resolve_host=names.resolve,
+                master_host=self._host,
+                admin_user=self._cell.admin_user,
+                zone=zone,
+                steady=time.monotonic(),
+                is_program=_is_program,
+            )
+
         spool = Spool(self._cell.spool, self._cell_id)
-        self._master = Master(spool, self._cell.common / "accounting", world_of)
+        self._master = Master(spool, self._cell.common / "accounting", world)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
         seldom_look_for_cycles()
         self._service = Service(
-            *(self._master, self._cycle, self._deliver, self._host_joined, self._session, self._shut_down),
+            self._master,
+            cycle=self._cycle,
+            deliver=self._deliver,
+            host_joined=self._host_joined,
+            session=self._session,
+            shut_down=self._shut_down,
             settled=names.settled,
         )
         self._loop = asyncio.new_event_loop()
@@ -220,7 +232,8 @@ class QmasterActor:
             for host in request.hosts:
                 await self._stop_execd(host, request.kill_jobs, answer)
         else:
-            answer.error("the scheduler has no life of its own here; set schedule_interval 0 to stop scheduling")
+            text = "the scheduler cannot be stopped alone, it belongs to the qmaster; set schedule_interval 0 to stop scheduling"
+            answer.error(text)
         return answer
 
     async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
@@ -238,3 +251,6 @@ class QmasterActor:
             answer.error(f'denied: execution host "{host}" does not answer')
 
 
+def _is_program(path: str) -> bool:
+    """Whether a path is a file that can be executed."""
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -17,20 +17,25 @@ from gridengine.state.events import AnyEvent
 
 
 class World(Struct):
-    """Facts from outside: the time (epoch s), host name resolution (unique name or None), the master's name, the
-    time zone that calendars and people mean; `steady`, a clock that nobody sets (s, from anywhere); script and environment
-    of a job, and whether an ended job succeeded (None: not known); whether a path is a file that can be executed; the jobs
-    that names and patterns mean, where that was looked up before (`daemons.qmaster.slices`)."""
+    """Facts from outside the state, as they are at one moment."""
 
+    #: epoch s
     now: float
+    #: unique name of a host, None if there is none of this name
     resolve_host: Callable[[str], str | None]
     master_host: str = ""
     admin_user: str = "root"
+    #: the time zone that calendars and people mean
     zone: tzinfo = UTC
+    #: a clock that nobody sets: seconds, from any moment on
     steady: float = 0.0
+    #: script and environment of a job
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
+    #: whether an ended job succeeded, None where that is not known
     outcome: Callable[[int], bool | None] = lambda job_id: None
+    #: whether a path is a file that can be executed
     is_program: Callable[[str], bool] = lambda path: True
+    #: the jobs that names and patterns mean, where that was looked up before (`daemons.qmaster.slices`)
     looked_up: Mapping[str, list[int]] = field(default_factory=dict)
 
 

@@ -51,11 +51,7 @@ class Payload(Struct):
 
 
 class Transaction(Struct):
-    """All that one request changes; written whole or not at all.
-
-    `accounting`: (job id, task id, record) per ended try. `dropped`: jobs whose payload is no longer needed.
-    `history`: (kind, name, text before, text after) of configuration objects, JSON or "". `touched`: for those who are told.
-    """
+    """All that one request changes; written whole or not at all."""
 
     revision: int
     time: float
@@ -63,9 +59,13 @@ class Transaction(Struct):
     host: str
     events: list[AnyEvent]
     payloads: dict[int, Payload] = field(default_factory=dict)
+    #: jobs whose payload is no longer needed
     dropped: list[int] = field(default_factory=list)
+    #: (job id, task id, record) of each try that ended
     accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
+    #: (kind, name, text before, text after) of configuration objects, JSON or ""
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
+    #: for those who are told
     touched: Touched = field(default_factory=Touched)
 
 

@@ -17,27 +17,25 @@ class Stray(Struct, omit_defaults=True):
 
 
 class Host(Struct, omit_defaults=True):
-    """Runtime state of an exec host; its configuration is the object of kind `exec_host`.
-
-    `load`: load values as reported (text, GE's names; LS-1), only the static ones of a host that is not up. `up`: reports
-    arrive and its node is alive; False gives its queue instances the state `u` (QI-3). `last_heard`, `lost_at`: epoch
-    seconds by the qmaster's clock, moved when that is set (`ClockStepped`).
-    `incarnation`: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10).
-    `sensed_by`: names of the values of `load` that a load sensor of another host gave, and that host (LS-3).
-    `abandoned`: tasks and slave tasks whose tries are over, which the host has still to kill and forget (QF-14, TI-5).
-    `strays`: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93).
-    `execd`: the process of sge_execd that last said hello (QC-38).
-    """
+    """Runtime state of an exec host; its configuration is the object of kind `exec_host`."""
 
     name: str
+    #: reports arrive and its node is alive; False gives its queue instances the state `u` (QI-3)
     up: bool = False
+    #: epoch seconds by the qmaster's clock, as `lost_at`; moved when that clock is set (`ClockStepped`)
     last_heard: float = 0.0
     lost_at: float = 0.0
+    #: load values as reported (text, GE's names; LS-1), only the static ones of a host that is not up
     load: dict[str, str] = field(default_factory=dict)
+    #: values of `load` that a load sensor of another host gave, and that host (LS-3)
     sensed_by: dict[str, str] = field(default_factory=dict)
+    #: changes when the host was booted; tells a reboot from a restart of the daemon (EX-10)
     incarnation: str = ""
+    #: the process of sge_execd that last said hello (QC-38)
     execd: str = ""
+    #: tasks and slave tasks whose tries are over, which the host has still to kill and forget (QF-14, TI-5)
     abandoned: list[TaskKey] = field(default_factory=list)
+    #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
     strays: list[Stray] = field(default_factory=list)
 
     def forget(self) -> None:

@@ -74,25 +74,16 @@ PAUSES_S = (0.0, 0.0, 1.0, 2.0, 4.0, 8.0, 15.0)
 
 
 class Task(Struct, omit_defaults=True):
-    """One task that has left the pending ranges of its job.
-
-    `status`: `pending` (again: rescheduled or in error), `transferring` (given to a host, not acknowledged),
-    `running`. Ended tasks are not kept here.
-    `error`: why it is in error state, "" if it is not. `mishap`: why its last try came to nothing, until the next begins.
-    `requeued_at`: end of its last try, `short_tries`: how many in a row ended so within SHORT_TRY_S.
-    `cleared`: its usage when -clearusage last set that of its owner to zero.
-    `applied`: the last command that the host confirmed (`run`, `suspend`, `migrate`, `kill`, `end`); what is wanted follows
-    from the state (see `gridengine.state.wanted`). `checkpoint`: process id of the job in its last checkpoint, 0 without one.
-    `slaves`: its slave tasks by number, `slaves_begun` in all, `slave_usage`: what those that ended used; `master_end`: the
-    end of its master, which waits for theirs. `nice`: see `gridengine.state.niceness`, since `nice_time` (epoch s).
-    """
+    """One task that has left the pending ranges of its job. A task that has ended is not kept."""
 
     id: int
+    #: `pending`: again, rescheduled or in error; `transferring`: given to a host, which has not acknowledged it
     status: Literal["pending", "transferring", "running"] = "pending"
     attempt: int = 0
     granted: list[Grant] = field(default_factory=list)
     pe: str = ""
     start_time: float = 0.0
+    #: the last command that the host confirmed; what is wanted follows from the state (`gridengine.state.wanted`)
     applied: Literal["", "run", "suspend", "migrate", "kill", "end"] = ""
     suspended: bool = False
     threshold_suspended: bool = False
@@ -101,23 +92,34 @@ class Task(Struct, omit_defaults=True):
     ended_by_operator: bool = False
     rescheduling: bool = False
     restarts: int = 0
+    #: why it is in error state, "" if it is not
     error: str = ""
+    #: why its last try came to nothing, until the next begins
     mishap: str = ""
     usage: Usage | None = None
+    #: its usage when -clearusage last set that of its owner to zero
     cleared: Usage | None = None
+    #: end of its last try
     requeued_at: float = 0.0
+    #: how many tries in a row ended within SHORT_TRY_S
     short_tries: int = 0
     confinement: Confinement | None = None
+    #: process id of the job in its last checkpoint, 0 without one
     checkpoint: int = 0
+    #: its slave tasks by number
     slaves: dict[int, SlaveTask] = field(default_factory=dict)
+    #: how many slave tasks there were in all
     slaves_begun: int = 0
+    #: what the slave tasks that ended have used
     slave_usage: dict[str, float] = field(default_factory=dict)
+    #: the end of its master, which waits for those of its slave tasks
     master_end: MasterEnd | None = None
+    #: the nice value that is wanted (`gridengine.state.niceness`), since `nice_time` (epoch s)
     nice: int | None = None
     nice_time: float = 0.0
     nice_applied: int | None = None
+    #: hard requests as they were when the task was dispatched: what it is charged until it ends
     resources: dict[str, str] = field(default_factory=dict)
-    """Hard requests as they were when the task was dispatched: what it is charged until it ends."""
 
     @property
     def paused_until(self) -> float:

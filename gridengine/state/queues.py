@@ -42,23 +42,30 @@ class InstanceConfig(Struct, frozen=True):
 class QueueInstance(Struct, omit_defaults=True):
     """State of one queue instance. `config` and `ambiguous` are derived and never spooled.
 
-    Flags are those of statement section QI: `disabled` d, `suspended` s, `calendar_disabled` D,
-    `calendar_suspended` C, `subordinated` S, `preempted` P, `errors` E (reasons), `orphaned` o. The letters u, a, A, c
-    follow from hosts, load and configuration (`gridengine.state.letters`). `last_text`: the configuration that an
-    orphaned one had, by which it goes on for the jobs and reservations in it (AR-80).
+    Flags are those of statement section QI. The letters u, a, A, c follow from hosts, load and configuration
+    (`gridengine.state.letters`).
     """
 
     queue: str
     host: str
+    #: d
     disabled: bool = False
+    #: s
     suspended: bool = False
+    #: D
     calendar_disabled: bool = False
+    #: C
     calendar_suspended: bool = False
+    #: S
     subordinated: bool = False
+    #: P
     preempted: bool = False
+    #: o
     orphaned: bool = False
+    #: E: the reasons
     errors: list[str] = field(default_factory=list)
     version: int = 0
+    #: the configuration that an orphaned one had, by which it goes on for the jobs and reservations in it (AR-80)
     last_text: dict[str, str] = field(default_factory=dict)
 
     @property

@@ -53,8 +53,12 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     allowed, denied = access(state, request.users, caller.user)
     asked = {name: getattr(request, name) for name in RESERVATION_FIELDS}
     return AdvanceReservation(
-        next_ar_id(state),
-        *(caller.user, caller.group, world.now, start, end),
+        id=next_ar_id(state),
+        owner=caller.user,
+        group=caller.group,
+        submit_time=world.now,
+        start_time=start,
+        end_time=end,
         hard=hard,
         immediate=request.now,
         allowed=allowed,

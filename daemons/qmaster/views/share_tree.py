@@ -96,7 +96,11 @@ class _Nodes:
             mine = _Shown(
                 f"{shown.name.rstrip('/')}/{child.name}",
                 [(*path, name) for name in members] if members else [(*path, child.name)],
-                *(child.name if is_user else "", project, child.shares, level, shown.total * level),
+                user=child.name if is_user else "",
+                project=project,
+                shares=child.shares,
+                level=level,
+                total=shown.total * level,
                 is_leaf=not child.children and not members,
             )
             if members:

@@ -192,7 +192,13 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     keep = state.configuration().finished_jobs
     state.finished.append(
         FinishedJob(
-            *(job.id, job.name, job.owner, job.submit_time, time, slots, prio[0]),
+            id=job.id,
+            name=job.name,
+            owner=job.owner,
+            submit_time=job.submit_time,
+            end_time=time,
+            slots=slots,
+            priority=prio[0],
             unsuccessful=bool(job.unsuccessful),
             tasks=str(job.array or ""),
         )
