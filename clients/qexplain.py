@@ -41,7 +41,7 @@ def _stories(targets: "list[str]", json: bool) -> int:
     """Print what happened to jobs; 1 if nothing is known of one of them."""
     for target in targets:
         if not target.isdecimal() or len(target) > 7:
-            program.complain(f'-story is of jobs by number, and "{target}" is none')
+            program.complain(f'-story takes job numbers, and "{target}" is not one')
             return 1
     data = program.read("job_story", {"jobs": [int(target) for target in targets]})
     if json:

@@ -1,4 +1,4 @@
-"""Sets of ids that are no few progressions: one bit an id, between the first and the last.
+"""Sets of ids without a regular pattern: one bit for each id between the first and the last.
 
 Owns the bits. A million ids take 125 KB whatever their pattern, and set operations a few microseconds. Used by
 `gridengine.ranges` where progressions interleave; nobody else needs it. Must not import anything slow: clients load it.

@@ -159,7 +159,7 @@ def _difference(before: dict[str, str], now: dict[str, str]) -> tuple[dict[str, 
 
 
 def incarnation() -> str:
-    """A word that changes when the host is booted, and not before (EX-10). The first process counts in containers."""
+    """The identity of the boot: each boot of the host has another (EX-10). In a container the start of its first process."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     started = Path("/proc/1/stat").read_text().rpartition(")")[2].split()[19]
     return f"{boot}-{started}"

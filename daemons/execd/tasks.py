@@ -113,7 +113,7 @@ class Tasks:
         if key not in self.directories:
             # nothing may wait between these looks and the directory
             if not self._tries.is_current(stamp):
-                raise NotNow("the qmaster has said something later")
+                raise NotNow("a later instruction of the qmaster has arrived")
             if self._tries.had(key, start.submit_time):
                 return Acknowledgement(False, over=True)
             try:

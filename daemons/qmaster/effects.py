@@ -166,7 +166,7 @@ def acknowledged(
 def _failure(key: TaskKey, answer: Acknowledgement, now: float) -> Ended:
     """The end of a try that its host did not start, or of one that was over without a word of its end."""
     if answer.over:
-        reason = "its host has had it, and does not know it any more"
+        reason = "its host had it, and has no record of its end"
         return Ended(key, LOST, 128 + 9, 9, reason, start_time=now, end_time=now)
     failed, faults = answer.failed, answer.host_faults
     return Ended(key, failed, reason=answer.reason, start_time=now, end_time=now, host_faults=faults)

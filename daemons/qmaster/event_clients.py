@@ -90,7 +90,7 @@ class EventClients:
         if unknown:
             return f'denied: there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}'
         if len(self.clients) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
-            return "denied: there are as many event clients as MAX_DYN_EC allows"
+            return "denied: there are already as many event clients as MAX_DYN_EC allows"
         if self._mirror is None:
             self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))
         client = EventClient(self._next, name, caller, frozenset(types or TYPES))

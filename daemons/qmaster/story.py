@@ -90,7 +90,7 @@ def _requeued(event: task.TaskRequeued) -> Iterable[str]:
 
 
 def _given_up(abandoned: bool) -> str:
-    return "without a word of its host" if abandoned else ""
+    return "given up without a report of its host" if abandoned else ""
 
 
 def _suspension(event: task.TaskSuspensionChanged) -> Iterable[str]:

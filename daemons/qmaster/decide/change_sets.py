@@ -57,13 +57,13 @@ def _propose(proposal: Proposal, changes: list[ObjectChange], world: World) -> I
     """Put the changes into the proposal, complexes first; refusals of single objects, one line each."""
     known = [change for change in changes if change.kind in KINDS]
     if len(known) < len(changes):
-        yield "denied: a change names a kind of object that there is not"
+        yield "denied: a change names an unknown kind of object"
         return
     rank = list(KIND)
     for change in sorted(known, key=lambda change: rank.index(change.kind)):
         kind, name = change.kind, change.name
         if proposal.state.kind(kind).get(name) != change.before:
-            yield f"denied: {title(kind, name)} is not any more what this change was made from"
+            yield f"denied: {title(kind, name)} has been changed since this change was made"
         elif change.after is None:
             proposal.remove(kind, name)
         else:

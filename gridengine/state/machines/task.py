@@ -337,7 +337,7 @@ def _master_ended(state: State, event: MasterEnded) -> None:
 
 
 def abandon(state: State, job: Job, task: Task) -> None:
-    """The try is over without a word of its host, which is told to kill and forget it."""
+    """The try is given up without a report of its host, which is told to kill and forget it."""
     if host := state.hosts.get(task.host):
         host.abandoned.append(TaskKey(job.id, task.id, task.attempt))
 

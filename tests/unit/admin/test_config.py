@@ -153,7 +153,7 @@ def test_changes_made_meanwhile_are_not_lost(admin: Administrator, files: Path, 
     monkeypatch.setattr(gdi, "call", slowly)
     status, text = admin("apply", files)
     assert status == 1
-    assert 'project "p" is not any more what this change was made from' in text
+    assert 'project "p" has been changed since this change was made' in text
     assert admin.cell.state.objects["project"]["p"]["fshare"] == "0"
 
 
@@ -228,5 +228,5 @@ def test_an_undo_that_would_break_something_is_refused(admin: Administrator) -> 
     status, text = admin("undo", number)
     assert (status, 'still referenced in cluster queue "all.q"' in text) == (1, True)
     admin.cell.configure("parallel_environment", "new", slots="5")
-    assert "is not any more what" in admin("undo", number)[1]
+    assert "has been changed since this change was made" in admin("undo", number)[1]
     assert admin("undo", 999999)[0] == 1

@@ -57,7 +57,7 @@ def test_a_change_of_many_objects_says_what_became_of_each(cell: Cell) -> None:
     ]
     again = cell.admin("config_change", changes=changes)
     assert texts(again, "error") == [
-        f"denied: {what} is not any more what this change was made from"
+        f"denied: {what} has been changed since this change was made"
         for what in ('project "new"', 'project "old"', 'user "bob"')
     ]
 

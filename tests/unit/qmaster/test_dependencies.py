@@ -197,7 +197,7 @@ def test_conditions_on_jobs_that_have_ended(cell: Cell) -> None:
     assert cell.state.jobs[cell.submit(hold_jid_ok=[str(good)])].predecessors == []
     assert "could never run" in refusal(cell, hold_jid_ok=[str(bad)])
     assert "could never run" in refusal(cell, hold_jid_fail=[str(good)])
-    assert "not known" in refusal(cell, hold_jid_ok=["77"])
+    assert "unknown" in refusal(cell, hold_jid_ok=["77"])
 
 
 @pytest.mark.statement("DP-5", "DP-6")

@@ -140,7 +140,7 @@ def test_a_client_that_does_not_keep_up_is_thrown_out(
 def test_clients_are_listed_limited_and_removed(cell: Cell, registry: EventClients) -> None:
     cell.configure("configuration", "global", qmaster_params="MAX_DYN_EC=2")
     first, second = _client(registry, "JOB"), _client(registry)
-    assert registry.register("qevent", ALICE, []) == "denied: there are as many event clients as MAX_DYN_EC allows"
+    assert registry.register("qevent", ALICE, []) == "denied: there are already as many event clients as MAX_DYN_EC allows"
     assert "no events of type" in str(registry.register("qevent", ALICE, ["NOSUCH"]))
     assert registry.listed().data == [[1, "scheduler", "master"], [11, "qevent", "h1"], [12, "qevent", "h1"]]
     refused = registry.kill(KillEventClients(["11"]), ALICE)

@@ -96,7 +96,7 @@ def test_a_plan_names_what_would_be_refused_and_what_is_worth_a_word(cell: Cell)
         change(cell, "cluster_queue", "all.q", pe_list="nosuch"),
         {"kind": "project", "name": "p", "before": {"name": "p"}, "after": None},
     ]
-    text = 'denied: project "p" is not any more what this change was made from'
+    text = 'denied: project "p" has been changed since this change was made'
     assert cell.admin("config_change", changes=wrong, plan=True).data["refused"] == [text]
     missing = cell.admin("config_change", changes=wrong[:1], plan=True).data
     assert ["nosuch" in line for line in missing["refused"]] == [True] and missing["instances"] == {}
