@@ -16,7 +16,7 @@ from typing import Any
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decision import World
 from daemons.qmaster.reservation_states import reservation_changes
-from gridengine.gdi.requests import Caller, ConfigureAttributes, Request, Reserve
+from gridengine.gdi.requests import Caller, ConfigureAttributes, RequestBody, Reserve
 from gridengine.state.apply import apply
 from tests.builders import Cluster
 
@@ -45,7 +45,7 @@ class Bench:
             window: dict[str, Any] = {"start_time": self.cluster.now + number * 60, "duration": 86400.0}
             assert self.ask("reserve", Reserve(**window, pe="mpi", pe_range="1-2")) == 0
 
-    def ask(self, name: str, request: Request, taken: bool = True) -> int:
+    def ask(self, name: str, request: RequestBody, taken: bool = True) -> int:
         """Decide; the status."""
         decision = decide(self.cluster.state, name, request, ROOT, self.world)
         for event in decision.events if taken else ():

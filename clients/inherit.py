@@ -6,15 +6,15 @@ Called by `interactive`. Source: sge_submit(1) qrsh -inherit, sge_pe(5) control_
 import os
 
 from clients import gdi, program
-from clients.interactive import Session
-from clients.submission import Job
+from clients.interactive import InteractiveSession
+from clients.submission import ReadSubmission
 from clients.terminal import Interrupted, Terminal
 from gridengine.options.option import OptionError
 
 _FAILED = 1
 
 
-def run_inherited(job: Job) -> int:
+def run_inherited(job: ReadSubmission) -> int:
     """`qrsh -inherit HOST [COMMAND [ARGUMENT ...]]`; the exit status: that of the task. Raises OptionError."""
     if not job.operands:
         raise OptionError("-inherit: a host is expected, and a command for it")
@@ -54,7 +54,7 @@ def _this_job() -> tuple[int, int]:
     return int(job), int(task) if task.isdigit() else 1
 
 
-class _SlaveSession(Session):
+class _SlaveSession(InteractiveSession):
     """The session of a slave task; its job goes on whatever happens here."""
 
     def __init__(self, key: list[int], terminal: Terminal, stdin: bool) -> None:

@@ -10,7 +10,7 @@ import time
 
 from clients import gdi, program
 from clients.progress import PATIENCE_S, records_of
-from clients.submission import Job, read_submission, submit_request
+from clients.submission import ReadSubmission, read_submission, submit_request
 from gridengine.options.option import OptionError, options_of, usage
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -25,7 +25,7 @@ _PAUSE_S = 0.1
 _FAILED = 1
 
 
-def submit_interactive(command: str, kind: str, job: Job) -> "tuple[int, str] | int":
+def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[int, str] | int":
     """Submit; the job's id and name, or the exit status of a command that has nothing more to do."""
     if job.settings.get("help"):
         sys.stdout.write(usage(command, "[command [arguments]]", options_of(command, SUBMIT_OPTIONS)))
@@ -65,13 +65,13 @@ def run_session(command: str, arguments: list[str], kind_of: "Any") -> int:
 
     terminal = Terminal()
     terminal.watch_signals()
-    session: Session | None = None
+    session: InteractiveSession | None = None
     try:
         submitted = submit_interactive(command, kind_of(job), job)
         if isinstance(submitted, int):
             return submitted
         job_id, name = submitted
-        session = Session(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
+        session = InteractiveSession(job_id, terminal, verbose, stdin=not job.settings.get("nostdin"))
         if verbose:
             report_submission(job_id, name)
         return session.run() if wait_for_start(command, job_id, verbose) else _FAILED
@@ -102,14 +102,14 @@ def _attach(target: str) -> int:
         raise OptionError(f'-attach: "{target}" is no job id')
     terminal = Terminal()
     terminal.watch_signals()
-    session = Session(int(target), terminal, verbose=False, stdin=True)
+    session = InteractiveSession(int(target), terminal, verbose=False, stdin=True)
     try:
         return session.run(attached=True)
     except Interrupted as interruption:
         return session.interrupted(interruption.number)
 
 
-class Session:
+class InteractiveSession:
     """The session of a job that has its place; `_request` names it to the qmaster."""
 
     def __init__(self, job_id: int, terminal: "Terminal", verbose: bool, stdin: bool) -> None:
@@ -125,7 +125,7 @@ class Session:
 
     def run(self, attached: bool = False) -> int:
         """Connect, pump, connect again if need be; the exit status of the job."""
-        from clients.session_link import Refused, connect
+        from clients.session_link import SessionRefused, connect
         from clients.session_pump import Dismissed
 
         lost = 0.0
@@ -135,8 +135,8 @@ class Session:
                 return self._outcome_from_qmaster()
             try:
                 connection, answer = connect(place, self._pump.greeting())
-            except (OSError, Refused) as error:
-                if isinstance(error, Refused) and not error.again:
+            except (OSError, SessionRefused) as error:
+                if isinstance(error, SessionRefused) and not error.again:
                     raise program.Failure(f"job {self._job_id}: {error}", _FAILED) from None
                 lost = lost or time.monotonic()
                 if time.monotonic() - lost > PATIENCE_S:
@@ -189,7 +189,7 @@ class Session:
             if answer.status:
                 if attached:
                     program.show_answers(answer)
-                    raise program.Ended(answer.status)
+                    raise program.CommandEnded(answer.status)
                 return None
             place: dict[str, Any] = answer.data
             if place["host"] and place["port"]:

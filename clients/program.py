@@ -56,7 +56,7 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
         status = command(arguments)
         sys.stdout.flush()
         return status
-    except Ended as end:
+    except CommandEnded as end:
         return end.status
     except OptionError as error:
         complain(f"{name}: {error.text}")
@@ -126,7 +126,7 @@ def read(name: str, body: object) -> "Any":
     answer = gdi.call(name, body)
     if show_answers(answer):
         sys.stdout.flush()
-        raise Ended(answer.status)
+        raise CommandEnded(answer.status)
     return answer.data
 
 
@@ -141,7 +141,7 @@ def read_lines(name: str, body: object) -> "tuple[Any, Iterator[Any]]":
         raise gdi.Unreachable(f"the qmaster gave no readable answer to the request {name}")
     answer = gdi.Answer(first["status"], first["answers"], first["data"])
     if show_answers(answer):
-        raise Ended(answer.status)
+        raise CommandEnded(answer.status)
     return answer.data, lines
 
 
@@ -170,7 +170,7 @@ class Failure(Exception):
         super().__init__(text)
 
 
-class Ended(Exception):
+class CommandEnded(Exception):
     """The command has said what there was to say and ends with a status."""
 
     def __init__(self, status: int) -> None:
@@ -204,7 +204,7 @@ def simple_options(
     fields.pop("now", None)
     if fields.get("help"):
         sys.stdout.write(usage(name, operands, options))
-        raise Ended(0)
+        raise CommandEnded(0)
     return fields, rest
 
 

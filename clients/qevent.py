@@ -46,14 +46,14 @@ def _misused(reason: str) -> int:
 
 
 def _records(types: list[str]) -> "Iterator[Record]":
-    """Notices of these types (all for none), also after a break; Ended when the qmaster ends or refuses the stream."""
+    """Notices of these types (all for none), also after a break; CommandEnded when the qmaster ends or refuses the stream."""
     while True:
         try:
             registered = False
             for record in gdi.stream("events", {"name": "qevent", "types": types}):
                 if "refused" in record or "end" in record:
                     program.complain(record.get("refused") or f"qevent: the qmaster has ended the events: {record['end']}")
-                    raise program.Ended(1)
+                    raise program.CommandEnded(1)
                 registered = True
                 if "number" in record:
                     yield record

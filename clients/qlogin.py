@@ -2,7 +2,7 @@
 
 from clients import program
 from clients.interactive import run_session
-from clients.submission import Job
+from clients.submission import ReadSubmission
 from gridengine.options.option import OptionError
 
 
@@ -11,7 +11,7 @@ def qlogin(arguments: list[str]) -> int:
     return run_session("qlogin", arguments, _kind)
 
 
-def _kind(job: Job) -> str:
+def _kind(job: ReadSubmission) -> str:
     if job.operands:
         raise OptionError(f'"{job.operands[0]}" is no option, and qlogin takes no command')
     return "qlogin"

@@ -2,7 +2,7 @@
 
 from clients import program
 from clients.interactive import run_session
-from clients.submission import Job
+from clients.submission import ReadSubmission
 
 
 def qrsh(arguments: list[str]) -> int:
@@ -10,7 +10,7 @@ def qrsh(arguments: list[str]) -> int:
     return run_session("qrsh", arguments, _kind)
 
 
-def _kind(job: Job) -> str:
+def _kind(job: ReadSubmission) -> str:
     return "qrsh" if job.operands else "qrlogin"
 
 

@@ -8,7 +8,7 @@ import os
 from clients import program
 from clients.interactive import report_submission, submit_interactive, wait_for_start
 from clients.program import Failure
-from clients.submission import Job, read_submission
+from clients.submission import ReadSubmission, read_submission
 
 
 def qsh(arguments: list[str]) -> int:
@@ -23,7 +23,7 @@ def qsh(arguments: list[str]) -> int:
     return 0 if wait_for_start("qsh", submitted[0], verbose=True) else 1
 
 
-def _check_display(job: Job) -> None:
+def _check_display(job: ReadSubmission) -> None:
     """There must be a display that the exec host can reach: one with a host's name. Raises Failure."""
     environment = job.target.request.setdefault("environment", {})
     display = environment.setdefault("DISPLAY", os.environ.get("DISPLAY", ""))

@@ -4,7 +4,7 @@ import sys
 
 from clients import gdi, program
 from clients.progress import records_of
-from clients.submission import Job, read_submission, submit_request
+from clients.submission import ReadSubmission, read_submission, submit_request
 from gridengine.errors import EXIT_SYNC_FAILED
 from gridengine.options.option import options_of, usage
 from gridengine.options.submit import SUBMIT_OPTIONS
@@ -49,7 +49,7 @@ def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
     return answer.status or 1
 
 
-def _submitted(job: Job, data: "dict[str, Any]") -> int:
+def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
     """Say the number of the job, then wait for it where that was asked for."""
     job_id, tasks = data["job_id"], data.get("tasks", "")
     label = f"{job_id}.{tasks}" if tasks else str(job_id)

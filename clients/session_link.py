@@ -20,7 +20,7 @@ _ANSWER_S = 15.0
 _LINE_BYTES = 4096
 
 
-class Refused(Exception):
+class SessionRefused(Exception):
     """The session does not let this client in. `again`: asking again, after asking the qmaster where, may help."""
 
     def __init__(self, reason: str, again: bool) -> None:
@@ -44,13 +44,13 @@ def connect(place: "dict[str, Any]", greeting: "dict[str, Any]") -> "tuple[ssl.S
         answer = json.loads(_line(connection))
     except ValueError:
         plain.close()
-        raise Refused(f"host {place['host']} gave no readable answer", again=False) from None
+        raise SessionRefused(f"host {place['host']} gave no readable answer", again=False) from None
     except OSError:
         plain.close()
         raise
     if "refused" in answer:
         connection.close()
-        raise Refused(answer["refused"], bool(answer.get("again")))
+        raise SessionRefused(answer["refused"], bool(answer.get("again")))
     connection.setblocking(False)
     return connection, answer
 

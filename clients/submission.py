@@ -39,7 +39,7 @@ Source = list[list[Setting]]
 """The settings of one source: a list for each line, since -soft holds until the end of the line in a file or script."""
 
 
-class Job:
+class ReadSubmission:
     """A submission read: the folded options, the operands, and the script where one is sent along.
 
     `script`: its text, None for a program; `script_bytes` instead when it is no UTF-8.
@@ -55,7 +55,7 @@ class Job:
         return self.target.settings
 
 
-def read_submission(command: str, arguments: list[str]) -> Job:
+def read_submission(command: str, arguments: list[str]) -> ReadSubmission:
     """All options of a submission, folded in their order (SB-3), its operands and script. Raises OptionError."""
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
@@ -77,7 +77,7 @@ def read_submission(command: str, arguments: list[str]) -> Job:
         if prefix:
             sources.append(_script_settings(script, prefix, operands[0] if operands else "standard input", options))
     _fold(target, [*sources, [command_line]])
-    return Job(target, operands, script)
+    return ReadSubmission(target, operands, script)
 
 
 def _fold(target: Submission, sources: list[Source]) -> None:
@@ -205,7 +205,7 @@ def _script_settings(script: bytes, prefix: str, name: str, options: "dict[str, 
     return found
 
 
-def submit_request(job: Job, kind: str = "batch") -> "dict[str, Any]":
+def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]":
     """The body of the request `submit`. Raises OptionError for what no request can carry."""
     request = job.target.request
     arguments = job.operands[1:]

@@ -72,7 +72,7 @@ class CellFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class InstalledCell:
     """An existing cell: its files and the settings of its bootstrap file."""
 
     files: CellFiles
@@ -103,13 +103,13 @@ def cell_of_environment(root: Path | None, name: str) -> CellFiles:
     return CellFiles(Path(os.path.abspath(root)), name)
 
 
-def read_cell(files: CellFiles) -> Cell:
+def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
     settings = parse_bootstrap(_read(files.bootstrap), files.bootstrap)
     master_host = _read(files.act_qmaster).strip()
     if not master_host:
         raise Refusal(f"{files.act_qmaster} is empty: it must name the master host")
-    return Cell(files, settings, master_host)
+    return InstalledCell(files, settings, master_host)
 
 
 def parse_bootstrap(text: str, path: Path) -> dict[str, str]:

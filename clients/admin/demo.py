@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from clients.admin.cell import Cell, read_cell
+from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
@@ -55,7 +55,7 @@ class Demo:
         self._progress = progress
         self._place = place
         self._work = place / "work"
-        self._cell: Cell | None = None
+        self._cell: InstalledCell | None = None
 
     def run(self) -> None:
         """Make the cell, run the jobs, show them. Refusal: anything did not happen as it should."""

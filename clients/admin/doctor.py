@@ -21,7 +21,7 @@ from pathlib import Path
 
 from clients import gdi
 from clients.addresses import host_addresses
-from clients.admin.cell import Cell, CellFiles, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, read_cell
 from clients.admin.certificate import belongs_together, is_signed_by, names_of, validity
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_master_here, process_of
@@ -98,7 +98,7 @@ def check_programs(installation: Installation) -> Iterator[Finding]:
         yield Finding(f"programs in {installation.bin}")
 
 
-def check_owners(cell: Cell) -> Iterator[Finding]:
+def check_owners(cell: InstalledCell) -> Iterator[Finding]:
     """The files of `common`: there, readable by everybody, and nobody's to write but the admin user's."""
     admin_user = cell.settings["admin_user"]
     try:
@@ -127,7 +127,7 @@ def check_owners(cell: Cell) -> Iterator[Finding]:
         yield Finding(f"files of {cell.files.common} belong to {admin_user}")
 
 
-def check_secrets(cell: Cell, now: datetime) -> Iterator[Finding]:
+def check_secrets(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     """The keys of this machine's hosts are secret and whole; their certificates are the authority's and valid now."""
     master = cell.qmaster_spool_dir / "keys"
     places = {master: f"remove {cell.qmaster_spool_dir}/authority, then gridengine start"} if is_master_here(cell) else {}
@@ -143,7 +143,7 @@ def check_secrets(cell: Cell, now: datetime) -> Iterator[Finding]:
             yield Finding(f"{directory}: {error}", again)
 
 
-def _check_keys(directory: Path, again: str, cell: Cell, now: datetime) -> Iterator[Finding]:
+def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     names = ("tls.key", "tls.crt") if directory.parent == cell.qmaster_spool_dir else ("tls.key", "tls.crt", "gdi_key")
     for path in (directory, *(directory / name for name in names)):
         if path.stat().st_mode & 0o077:
@@ -167,11 +167,11 @@ def _check_keys(directory: Path, again: str, cell: Cell, now: datetime) -> Itera
         yield Finding(f"the certificate {directory}/tls.crt is valid until {end:%Y-%m-%d}")
 
 
-def _addresses(cell: Cell, host: str) -> list[str]:
+def _addresses(cell: InstalledCell, host: str) -> list[str]:
     return host_addresses(host, [alias for alias, unique in host_aliases(cell).items() if unique == host])
 
 
-def check_names(cell: Cell) -> Iterator[Finding]:
+def check_names(cell: InstalledCell) -> Iterator[Finding]:
     """The master host's name and this host's own resolve."""
     aliases = {unique: alias for alias, unique in host_aliases(cell).items()}
     for role, name in (("master host", cell.master_host), ("this host", socket.gethostname())):
@@ -186,7 +186,7 @@ def check_names(cell: Cell) -> Iterator[Finding]:
         yield Finding(f"{role} {name} is {', '.join(sorted(str(address) for address in addresses))}")
 
 
-def check_spool(cell: Cell) -> Iterator[Finding]:
+def check_spool(cell: InstalledCell) -> Iterator[Finding]:
     """The spool directory that this host uses: there, on a local disk, with room."""
     directory = cell.qmaster_spool_dir if is_master_here(cell) else cell.execd_spool_dir
     if not directory.is_dir():
@@ -203,7 +203,7 @@ def check_spool(cell: Cell) -> Iterator[Finding]:
         yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
 
 
-def check_clock(cell: Cell, now: datetime) -> Iterator[Finding]:
+def check_clock(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     """The clock is not behind the cell's own files: certificates and accounting need the right time."""
     made = cell.files.bootstrap.stat().st_mtime
     if now.timestamp() < made:
@@ -214,7 +214,7 @@ def check_clock(cell: Cell, now: datetime) -> Iterator[Finding]:
         yield Finding(f"the clock says {now:%Y-%m-%d %H:%M} UTC")
 
 
-def check_daemons(cell: Cell) -> Iterator[Finding]:
+def check_daemons(cell: InstalledCell) -> Iterator[Finding]:
     """Daemons that belong here live."""
     for daemon in daemons_of_this_machine(cell):
         if process_of(daemon) is None:
@@ -226,7 +226,7 @@ def check_daemons(cell: Cell) -> Iterator[Finding]:
             yield Finding(f"{daemon} runs")
 
 
-def check_ports(cell: Cell) -> Iterator[Finding]:
+def check_ports(cell: InstalledCell) -> Iterator[Finding]:
     """The master host's ports answer; on the master host itself, before the start, nobody else has them."""
     here = is_master_here(cell)
     down = here and not answers(cell.run_dir / "gdi.sock")
@@ -244,7 +244,7 @@ def check_ports(cell: Cell) -> Iterator[Finding]:
             yield Finding(f"{key} {port} {'is free' if down else 'answers'}")
 
 
-def check_qmaster(cell: Cell, installation: Installation) -> Iterator[Finding]:
+def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[Finding]:
     """A command gets an answer."""
     qconf = installation.bin / "qconf"
     if not qconf.exists():
@@ -257,7 +257,7 @@ def check_qmaster(cell: Cell, installation: Installation) -> Iterator[Finding]:
         yield Finding(f"qconf -sss says: {said[0]}", "start the daemons: gridengine start")
 
 
-def check_strays(cell: Cell) -> Iterator[Finding]:
+def check_strays(cell: InstalledCell) -> Iterator[Finding]:
     """The hosts have no task that the cell does not know. Says nothing where the qmaster cannot be asked."""
     os.environ.update(cell.environment())
     try:

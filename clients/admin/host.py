@@ -14,7 +14,7 @@ import typer
 
 from clients.addresses import host_addresses
 from clients.admin.authority import Authority
-from clients.admin.cell import Cell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import HOST_NAME
 from clients.admin.certificate import utc_now
 from clients.admin.local_daemons import host_aliases, is_master_here, qmaster_of, renew
@@ -77,7 +77,7 @@ def revoke(context: typer.Context, name: Name) -> None:
         typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, those that run go on")
 
 
-def add_host(cell: Cell, name: str, into: Path | None = None) -> tuple[str, Path]:
+def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[str, Path]:
     """Make keys for a host; return its unique name and where the keys lie. Refusal: no address, or no right to."""
     unique = _unique(cell, name)
     addresses = host_addresses(unique, _aliases(cell, unique))
@@ -89,7 +89,7 @@ def add_host(cell: Cell, name: str, into: Path | None = None) -> tuple[str, Path
         raise Refusal(f"cannot make keys for {unique}: {error.filename}: {error.strerror}") from error
 
 
-def provide_authority(cell: Cell, fresh: bool) -> bool:
+def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
     """Make the authority and the master host's keys where a cell never had them; say whether that was so.
 
     One that was lost with the spool is made anew only for a `fresh` start: it may be restored, and hosts believe in it.
@@ -106,25 +106,25 @@ def provide_authority(cell: Cell, fresh: bool) -> bool:
     return True
 
 
-def provide_hosts(cell: Cell, names: list[str]) -> None:
+def provide_hosts(cell: InstalledCell, names: list[str]) -> None:
     """Make keys for all exec hosts of a cell that has just got its authority, in place of secrets that all of them had."""
     for name in names:
         add_host(cell, name)
     authority_of(cell).remove_shared_secrets()
 
 
-def authority_of(cell: Cell) -> Authority:
+def authority_of(cell: InstalledCell) -> Authority:
     return Authority(cell.files, cell.qmaster_spool_dir, cell.settings["admin_user"])
 
 
-def _master_cell(context: typer.Context) -> Cell:
+def _master_cell(context: typer.Context) -> InstalledCell:
     cell = read_cell(context.obj)
     if not is_master_here(cell):
         raise Refusal(f"the keys of hosts are made and revoked on the master host, {cell.master_host}")
     return cell
 
 
-def _opened(cell: Cell) -> Authority:
+def _opened(cell: InstalledCell) -> Authority:
     authority = authority_of(cell)
     try:
         there = authority.exists
@@ -135,12 +135,12 @@ def _opened(cell: Cell) -> Authority:
     return authority
 
 
-def _unique(cell: Cell, name: str) -> str:
+def _unique(cell: InstalledCell, name: str) -> str:
     unique = host_aliases(cell).get(name.lower(), name)
     if not re.fullmatch(HOST_NAME, unique):
         raise Refusal(f'host "{unique}": that is no host name')
     return unique
 
 
-def _aliases(cell: Cell, unique: str) -> list[str]:
+def _aliases(cell: InstalledCell, unique: str) -> list[str]:
     return [alias for alias, known in host_aliases(cell).items() if known == unique]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from clients.admin.cell import Cell
+from clients.admin.cell import InstalledCell
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 
@@ -42,20 +42,20 @@ class LocalDaemon:
         return f"{self.program} ({self.host})"
 
 
-def qmaster_of(cell: Cell) -> LocalDaemon:
+def qmaster_of(cell: InstalledCell) -> LocalDaemon:
     """Return the qmaster of the cell, as a daemon of the master host."""
     return LocalDaemon(
         QMASTER, cell.master_host, cell.qmaster_spool_dir / "qmaster.pid", cell.run_dir / "gdi.sock"
     )
 
 
-def execd_of(cell: Cell, host: str) -> LocalDaemon:
+def execd_of(cell: InstalledCell, host: str) -> LocalDaemon:
     """Return the execution daemon of `host`."""
     spool = cell.execd_spool_dir / host
     return LocalDaemon(EXECD, host, spool / "execd.pid", spool / "launcher.sock")
 
 
-def host_aliases(cell: Cell) -> dict[str, str]:
+def host_aliases(cell: InstalledCell) -> dict[str, str]:
     """Return the unique name of every alias in `host_aliases`. Source: sge_host_aliases(5)."""
     try:
         lines = cell.files.host_aliases.read_text().splitlines()
@@ -65,18 +65,18 @@ def host_aliases(cell: Cell) -> dict[str, str]:
     return {alias.lower(): names[0] for names in words for alias in names[1:]}
 
 
-def this_host(cell: Cell) -> str:
+def this_host(cell: InstalledCell) -> str:
     """Return the name of this machine in the cell: its host name, or the unique name that this is an alias of."""
     name = socket.gethostname()
     return host_aliases(cell).get(name.lower(), name)
 
 
-def is_master_here(cell: Cell) -> bool:
+def is_master_here(cell: InstalledCell) -> bool:
     """Say whether this machine is the master host, by its name or by an alias."""
     return cell.master_host in {socket.gethostname(), this_host(cell)}
 
 
-def exec_hosts_to_start(cell: Cell, installation: Installation) -> list[str]:
+def exec_hosts_to_start(cell: InstalledCell, installation: Installation) -> list[str]:
     """Return the exec hosts that this machine plays when nobody says: its own name, on the master host only if
     the cell knows it as an exec host. Refusal: the qmaster on this host cannot be asked.
     """
@@ -84,14 +84,14 @@ def exec_hosts_to_start(cell: Cell, installation: Installation) -> list[str]:
     return [host] if not is_master_here(cell) or host in known_exec_hosts(cell, installation) else []
 
 
-def known_exec_hosts(cell: Cell, installation: Installation) -> list[str]:
+def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[str]:
     """Return the exec hosts that the running qmaster knows."""
     environment = {**os.environ, **cell.environment()}
     asked = subprocess.run([installation.program("qconf"), "-sel"], env=environment, capture_output=True, text=True)
     return asked.stdout.split()
 
 
-def daemons_of_this_machine(cell: Cell) -> list[LocalDaemon]:
+def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     """Return the daemons that have ever run on this machine, exec hosts first."""
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
     return [*found, qmaster_of(cell)] if is_master_here(cell) else found
@@ -121,7 +121,7 @@ def process_of(daemon: LocalDaemon) -> psutil.Process | None:
     return process if alive and int(stat.rpartition(")")[2].split()[19]) == start_ticks else None
 
 
-def start(daemon: LocalDaemon, cell: Cell, installation: Installation, options: Iterable[str] = ()) -> None:
+def start(daemon: LocalDaemon, cell: InstalledCell, installation: Installation, options: Iterable[str] = ()) -> None:
     """Start a daemon that does not live, with these options; it leaves our session and this returns when it serves.
 
     Refusal: it says why it cannot, or does not serve within START_S.

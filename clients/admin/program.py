@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from clients.admin.accounting_upgrade import upgrade_accounting
-from clients.admin.cell import Cell, cell_of_environment, read_cell
+from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.completion import bash_completion, zsh_completion
@@ -197,7 +197,7 @@ def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The
 
 
 def _start(
-    daemon: LocalDaemon, cell: Cell, installation: Installation, progress: Progress, options: list[str] | None = None
+    daemon: LocalDaemon, cell: InstalledCell, installation: Installation, progress: Progress, options: list[str] | None = None
 ) -> None:
     if (process := process_of(daemon)) and not is_ending(daemon):
         typer.echo(f"{daemon} runs already, pid {process.pid}")

@@ -1,6 +1,6 @@
 """In which form a command prints what it was told: a text for people, XML or JSON. Chosen once, by its options.
 
-Owns the choice. Each form is a module here with the functions of `Output`, `as_text`, `as_xml` and `as_json`; the other modules
+Owns the choice. Each form is a module here with the functions of `OutputForm`: `as_text`, `as_xml`, `as_json`; the other modules
 print one kind of thing each. Called by the commands that have -xml.
 """
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     Fields = dict[str, Any]
 
-    class Output(Protocol):
+    class OutputForm(Protocol):
         """What each form can print; all give pieces of the whole. `fields`: the options of the command."""
 
         @property
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         def reservations(self, data: Fields, fields: Fields) -> "Iterator[str]": ...
 
 
-def output_of(fields: "Fields") -> "Output":
+def output_of(fields: "Fields") -> "OutputForm":
     """The form that the options ask for; only its module is imported."""
     if fields.get("json"):
         from clients.render import as_json

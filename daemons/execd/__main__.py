@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from daemons.execd.site import PID_FILE, offer_programs, prepare_spool, save_inherited
-from daemons.execd.supervisor import Supervisor
+from daemons.execd.supervisor import ExecdSupervisor
 from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
 from daemons.runtime.keys import exec_host_keys, take_keys
@@ -60,7 +60,7 @@ def serve(
 
 async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup) -> None:
     _log.info("starting up %s", PROGRAM)
-    await Supervisor(cell, host, _binary_path()).run(stop, startup.ready)
+    await ExecdSupervisor(cell, host, _binary_path()).run(stop, startup.ready)
     _log.info("%s ends, running jobs go on", PROGRAM)
 
 

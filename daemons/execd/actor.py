@@ -21,7 +21,7 @@ import ray
 
 from daemons.execd import load
 from daemons.execd.health import Health
-from daemons.execd.load_sensors import HostNames, LoadSensors, sensor_starter, wanted_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, sensor_starter, wanted_sensors
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, read_configuration, read_site, save_configuration
@@ -74,7 +74,7 @@ class ExecdActor:
         self._host, self._site = host, site
         self._qmaster: Any = None
         self._closing = False
-        self._names = HostNames(cell, host)
+        self._names = SensorHostNames(cell, host)
         self._sensors = LoadSensors(
             lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._load_news
         )
@@ -84,8 +84,13 @@ class ExecdActor:
         self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
         self._reporter = Reporter(
-            *(self._send, self._tries, self._everything, self._tasks.acknowledged),
-            *(self._forget, self._tasks.keep_strays, self._unknown_hosts),
+            self._send,
+            self._tries,
+            full=self._everything,
+            on_acknowledged=self._tasks.acknowledged,
+            on_forget=self._forget,
+            on_strays=self._tasks.keep_strays,
+            on_unknown=self._unknown_hosts,
         )
         self._tasks.look_for_ends()
         self._configured = asyncio.Event()
@@ -95,8 +100,11 @@ class ExecdActor:
         self._background = {
             asyncio.get_running_loop().create_task(self._forever(work))
             for work in (
-                *(self._tasks.launcher.run, self._reporter.run),
-                *(self._report_load, self._measure_usage, self._health.run),
+                self._tasks.launcher.run,
+                self._reporter.run,
+                self._report_load,
+                self._measure_usage,
+                self._health.run,
             )
         }
 

@@ -14,7 +14,7 @@ import pwd
 import aiohttp
 from aiohttp import web
 
-from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
+from daemons.execd.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.runtime.bodies import Bodies, Unread
 from daemons.runtime.cell import Cell
 from daemons.runtime.connections import Connection, Room
@@ -97,7 +97,7 @@ class UnknownCaller(Exception):
     """The caller has no name on this host."""
 
 
-async def _caller(request: web.BaseRequest) -> Caller:
+async def _caller(request: web.BaseRequest) -> LocalCaller:
     """Who is on the other end of the connection."""
     assert request.transport is not None
     # the names may come from a directory server
@@ -105,7 +105,7 @@ async def _caller(request: web.BaseRequest) -> Caller:
     return await asyncio.get_running_loop().run_in_executor(None, _named, *ids)
 
 
-def _named(uid: int, gid: int) -> Caller:
+def _named(uid: int, gid: int) -> LocalCaller:
     try:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
@@ -114,4 +114,4 @@ def _named(uid: int, gid: int) -> Caller:
         group = grp.getgrgid(gid).gr_name
     except KeyError:
         group = str(gid)
-    return Caller(user, uid, group, gid)
+    return LocalCaller(user, uid, group, gid)

@@ -81,7 +81,7 @@ class LoadSensors:
         return found
 
     def unknown_hosts(self, hosts: Iterable[str], unique: Callable[[str], str]) -> None:
-        """The qmaster has no such hosts: complain of the sensors that name them. `unique`: see `HostNames`."""
+        """The qmaster has no such hosts: complain of the sensors that name them. `unique`: see `SensorHostNames`."""
         unknown = set(hosts)
         for sensor in self._sensors.values():
             named = sorted(host for host in sensor.figures if unique(host) in unknown)
@@ -89,7 +89,7 @@ class LoadSensors:
                 sensor.complain("hosts", f"names hosts that are not exec hosts: {' '.join(named[:_SHOWN_HOSTS])}")
 
 
-class HostNames:
+class SensorHostNames:
     """Which host a sensor means: the own one by any of its names, else by the cell's aliases (GC-5)."""
 
     def __init__(self, cell: Cell, host: str) -> None:

@@ -30,7 +30,7 @@ class NoQmaster(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class LocalCaller:
     """Who asks, as the kernel of this host says."""
 
     user: str
@@ -56,7 +56,7 @@ class QmasterLink:
         await self._session.close()
 
     async def post(
-        self, path: str, body: bytes, caller: Caller, total_s: float | None = None
+        self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None
     ) -> aiohttp.ClientResponse:
         """Send a request; return the answer when its head is here. `total_s`: limit for all of it. Raises NoQmaster.
 
@@ -86,7 +86,7 @@ class QmasterLink:
             self._address = (master, address, time.monotonic())
         return master, address
 
-    def _headers(self, caller: Caller) -> dict[str, str]:
+    def _headers(self, caller: LocalCaller) -> dict[str, str]:
         return {
             "Authorization": f"Bearer {self._key}",
             "Content-Type": "application/json",

@@ -19,7 +19,7 @@ import aiohttp
 
 from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
-from daemons.execd.qmaster_link import Caller, NoQmaster, QmasterLink
+from daemons.execd.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
@@ -44,7 +44,7 @@ class Cluster:
     token: str
 
 
-class Supervisor:
+class ExecdSupervisor:
     """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
 
     `binary_path`: the directory of the installed programs.
@@ -210,9 +210,9 @@ class Supervisor:
         self._complaint = complaint
 
 
-def _own_identity() -> Caller:
+def _own_identity() -> LocalCaller:
     uid, gid = os.geteuid(), os.getegid()
-    return Caller(pwd.getpwuid(uid).pw_name, uid, grp.getgrgid(gid).gr_name, gid)
+    return LocalCaller(pwd.getpwuid(uid).pw_name, uid, grp.getgrgid(gid).gr_name, gid)
 
 
 async def _answers(path: str) -> bool:

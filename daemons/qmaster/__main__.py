@@ -14,7 +14,7 @@ import typer
 
 from daemons.qmaster.cell_identity import settle
 from daemons.qmaster.spool_file import SpoolError, make_closed
-from daemons.qmaster.supervisor import Supervisor
+from daemons.qmaster.supervisor import QmasterSupervisor
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import master_keys
@@ -50,7 +50,7 @@ def start(
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
-    status = run_until_stopped(Supervisor(cell, host, startup).run, pid_file)
+    status = run_until_stopped(QmasterSupervisor(cell, host, startup).run, pid_file)
     pid_file.release()
     raise SystemExit(status)
 

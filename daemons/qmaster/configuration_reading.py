@@ -14,7 +14,7 @@ from daemons.qmaster.decide.remarks import detached
 from daemons.qmaster.master import Master
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
-from gridengine.config.share_tree import ShareTree
+from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.kinds import KIND
@@ -154,7 +154,7 @@ def config_share_tree(master: Master, body: Body, caller: Caller) -> Answer:
     if stored is None:
         # asked for what is below nothing, the original says so and is content
         return Answer(0, [("error", "No sharetree")])
-    root, answer = ShareTree.from_attributes(stored).root, Answer()
+    root, answer = ShareTreeObject.from_attributes(stored).root, Answer()
     rows: list[list[object]] = []
     for path in body.get("paths") or ["/"]:
         node = share_tree.find(root, path)

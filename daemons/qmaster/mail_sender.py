@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 
 from daemons.qmaster.mail import Mail
 from daemons.runtime import identity
-from daemons.runtime.identity import Identity
+from daemons.runtime.identity import LocalUser
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.mail_address import check_mail_address
 
@@ -78,7 +78,10 @@ class MailSender:
         user, path = _who_sends(mailer)
         subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
         process = await asyncio.create_subprocess_exec(
-            *(path, "-s", subject, check_mail_address(recipient)),
+            path,
+            "-s",
+            subject,
+            check_mail_address(recipient),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -99,7 +102,7 @@ class MailSender:
             raise OSError(f"{path} ended with exit status {process.returncode}")
 
 
-def _who_sends(mailer: str) -> tuple[Identity, str]:
+def _who_sends(mailer: str) -> tuple[LocalUser, str]:
     """`[user@]path` as the user who runs the mailer, and the path. Raises SyntaxFault."""
     user, at, path = mailer.partition("@")
     if at and "/" not in user:

@@ -33,7 +33,7 @@ from daemons.qmaster.spool import Payload, Spool, Transaction
 from daemons.qmaster.story import Line, as_text, lines
 from daemons.qmaster.timers import clock_step, due
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
-from gridengine.gdi.requests import Answer, Caller, Request
+from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
 from gridengine.state.apply import apply
 from gridengine.state.hosts import Stray
@@ -81,14 +81,14 @@ class Master:
 
     # --- requests ----------------------------------------------------------------------------------------
 
-    def handle(self, name: str, request: Request, caller: Caller) -> Answer:
+    def handle(self, name: str, request: RequestBody, caller: Caller) -> Answer:
         """Decide on a changing request. The answer may be given once `committed` reaches `state.revision`."""
         decision = self.decide(name, request, caller)
         self.record(decision, caller)
         return decision.answer
 
     def decide(
-        self, name: str, request: Request, caller: Caller, looked_up: Mapping[str, list[int]] | None = None
+        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]] | None = None
     ) -> Decision:
         """What a changing request would do; nothing is done until it is recorded. `looked_up`: as of `World`."""
         world = self.world()
@@ -123,7 +123,10 @@ class Master:
             if stray not in before:
                 _log.warning(
                     'host %s has task %s of user "%s", which this cell does not know: it is left alone (qdel -f %d ends it)',
-                    *(host, ".".join(map(str, stray.key[:2])), stray.owner or "?", stray.key[0]),
+                    host,
+                    ".".join(map(str, stray.key[:2])),
+                    stray.owner or "?",
+                    stray.key[0],
                 )
 
     def acknowledgements(self, host: str, sent: Sequence[Instruction], answers: list[Acknowledgement]) -> None:

@@ -53,7 +53,7 @@ from gridengine.gdi.requests import (
     KillEventClients,
     MonitorScheduling,
     OpenSession,
-    Request,
+    RequestBody,
     ResubmitJobs,
     Shutdown,
     Submit,
@@ -232,7 +232,7 @@ class Service:
         await self.durable()
         return answer
 
-    async def _carry_out(self, name: str, request: Request, caller: Caller) -> Answer:
+    async def _carry_out(self, name: str, request: RequestBody, caller: Caller) -> Answer:
         """Decide on a changing request once the names of hosts in it are known, and record that."""
         try:
             looked_up = await self._looked_up(request)
@@ -240,7 +240,7 @@ class Service:
             return Answer(1, [("error", f"denied: {fault}")])
         return (await self._decided(name, request, caller, looked_up)).answer
 
-    async def _looked_up(self, request: Request) -> dict[str, list[int]]:
+    async def _looked_up(self, request: RequestBody) -> dict[str, list[int]]:
         """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
         found: dict[str, list[int]] = {}
         if isinstance(request, Submit | AlterJobs):
@@ -249,7 +249,7 @@ class Service:
         return found
 
     async def _decided(
-        self, name: str, request: Request, caller: Caller, looked_up: Mapping[str, list[int]]
+        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
     ) -> Decision:
         decide = partial(self.master.decide, name, request, caller, looked_up)
         decision = await self._settled(decide, (caller.host, caller.uid))
@@ -367,7 +367,7 @@ class Service:
         """A host obeys a later qmaster: either that one has taken over, or this spool is of a time before it. The process
         that is started in the place of this one comes after both.
         """
-        _log.critical("host %s obeys a qmaster that began later than this one, which ends", host)
+        _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
         self.master.spool.remember("incarnation", str(later))
         os._exit(1)
 

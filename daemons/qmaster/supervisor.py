@@ -23,7 +23,7 @@ ACTORS_S = 110.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 
-class Supervisor:
+class QmasterSupervisor:
     """Keeps the master's node and actors."""
 
     def __init__(self, cell: Cell, host: str, startup: Startup) -> None:

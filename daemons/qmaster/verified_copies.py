@@ -14,10 +14,10 @@ from daemons.qmaster.decide.resubmission import EXIT_NOT_COPIED, owner_of, reque
 from daemons.qmaster.decide.submission import next_job_id
 from daemons.qmaster.jsv import ServerVerifier
 from daemons.qmaster.master import Master
-from gridengine.gdi.requests import Answer, Caller, Request, ResubmitJobs, VerifiedCopy
+from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
 #: carries a changing request out
-Carry = Callable[[str, Request, Caller], Awaitable[Answer]]
+Carry = Callable[[str, RequestBody, Caller], Awaitable[Answer]]
 
 
 async def verified_copies(

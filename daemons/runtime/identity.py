@@ -21,7 +21,7 @@ NOBODY = "nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class LocalUser:
     """A user of this host. `groups`: all of his group ids."""
 
     name: str
@@ -58,7 +58,7 @@ def inherited(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: environment[name] for name in INHERITED if name in environment}
 
 
-def named(user: str) -> Identity:
+def named(user: str) -> LocalUser:
     """The user of this name. Raises SyntaxFault where there is none, or where he cannot be had without root."""
     try:
         return _identity(pwd.getpwnam(user))
@@ -66,22 +66,22 @@ def named(user: str) -> Identity:
         raise SyntaxFault(f'there is no user "{user}"') from None
 
 
-def own() -> Identity:
+def own() -> LocalUser:
     """Who the daemon is."""
     try:
         return _identity(pwd.getpwuid(os.geteuid()))
     except KeyError:
         uid = os.geteuid()
-        return Identity(str(uid), uid, os.getegid(), tuple(os.getgroups()), "/", "/bin/sh")
+        return LocalUser(str(uid), uid, os.getegid(), tuple(os.getgroups()), "/", "/bin/sh")
 
 
-def unprivileged() -> Identity:
+def unprivileged() -> LocalUser:
     """Who runs what has no need to be anybody: nobody; without root, who the daemon is. Raises SyntaxFault."""
     return named(NOBODY) if os.geteuid() == 0 else own()
 
 
-def _identity(entry: pwd.struct_passwd) -> Identity:
+def _identity(entry: pwd.struct_passwd) -> LocalUser:
     name, uid, gid = entry.pw_name, entry.pw_uid, entry.pw_gid
     if os.geteuid() not in (0, uid):
         raise SyntaxFault(f'without root nothing can be run as user "{name}"')
-    return Identity(name, uid, gid, tuple(os.getgrouplist(name, gid)), entry.pw_dir or "/", entry.pw_shell or "/bin/sh")
+    return LocalUser(name, uid, gid, tuple(os.getgrouplist(name, gid)), entry.pw_dir or "/", entry.pw_shell or "/bin/sh")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from daemons.schedd.load_formula import LoadFormula
+from daemons.schedd.load_formula import CompiledFormula
 from gridengine.placement.calendar_windows import CalendarWindows
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import obstacle
@@ -32,13 +32,13 @@ class HostFigures:
         self.name, self.holder = holder.name, holder
         self.load = 0.0
         self.used = 0
-        self.places: list[Place] = []
+        self.places: list[BoardPlace] = []
         self.level = level
         self.limited = bool(level.consumables or level.exclusives)
         self.watched = watched
 
 
-class Place:
+class BoardPlace:
     """A queue instance on the board. `limited`: it has consumables besides its slots. `index`: order of names."""
 
     __slots__ = ("name", "holder", "host", "config", "level", "limited", "index", "seq_no", "free", "open")
@@ -61,9 +61,9 @@ class Group(NamedTuple):
     queue: str
     config: InstanceConfig
     level: Level
-    kinds: list[tuple[Level, list[Place]]]
+    kinds: list[tuple[Level, list[BoardPlace]]]
 
-    def add(self, place: Place) -> None:
+    def add(self, place: BoardPlace) -> None:
         for level, places in self.kinds:
             if level is place.host.level:
                 places.append(place)
@@ -82,10 +82,10 @@ class Board:
         self.site = site
         scheduler = site.scheduler
         self.by_seq_no = scheduler.by_seq_no
-        self.formula = LoadFormula(scheduler.load_formula, site)
+        self.formula = CompiledFormula(scheduler.load_formula, site)
         self.adjustments = site.adjustments()
         self.hosts: dict[str, HostFigures] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, BoardPlace] = {}
         self.groups: list[Group] = []
         self.thresholds: list[str] = []
         self.has_calendars = False
@@ -102,7 +102,7 @@ class Board:
             if host is None:
                 host = self.hosts[of_host.name] = HostFigures(of_host, site.levels[of_host], self.formula.on_consumables)
             level = site.levels[of_place]
-            place = self.places[name] = Place(of_place, host, config, level, index)
+            place = self.places[name] = BoardPlace(of_place, host, config, level, index)
             host.places.append(place)
             self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"
             if config.suspend_thresholds:
@@ -115,14 +115,14 @@ class Board:
                 self.groups.append(groups[key])
             groups[key].add(place)
 
-    def places_of(self, host: str) -> list[Place]:
+    def places_of(self, host: str) -> list[BoardPlace]:
         """The places on a host; none for a host without queues."""
         found = self.hosts.get(host)
         return found.places if found is not None else []
 
-    def refresh(self, hosts: set[str], ledger: Ledger) -> list[Place]:
+    def refresh(self, hosts: set[str], ledger: Ledger) -> list[BoardPlace]:
         """Take the figures of these hosts from the state; their places that can take something now."""
-        free: list[Place] = []
+        free: list[BoardPlace] = []
         for name in hosts:
             host = self.hosts.get(name)
             if host is None:
@@ -141,7 +141,7 @@ class Board:
         for place in host.places:
             place.open = obstacle(self.site, ledger, self.site.state.instances[place.name]) is None
 
-    def rank(self, place: Place) -> Rank:
+    def rank(self, place: BoardPlace) -> Rank:
         """Sorts places: load and sequence number in the configured order, then fewest slots in use, then the name.
 
         Source: sge_sched_conf(5) queue_sort_method, SC-5. The last two make it deterministic and spread jobs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from daemons.schedd.board import Board, Group, Place
+from daemons.schedd.board import Board, BoardPlace, Group
 from daemons.schedd.pool import Entry, Pool
 from daemons.schedd.queue_order import site_order
 from gridengine.placement.ledger import Ledger
@@ -59,7 +59,7 @@ class Category:
         cluster = site.levels[CLUSTER]
         self._cluster_limited = bool(cluster.consumables or cluster.exclusives)
         self._claim = claim_of(site, self.request)
-        self._kept_by_quotas: list[Place] = []
+        self._kept_by_quotas: list[BoardPlace] = []
         self._missing: dict[tuple[int, int], list[Demand]] = {}
         self._shared = False
         self.pool = self._find_pool(pools)
@@ -99,19 +99,19 @@ class Category:
             self._missing[id(group.level), id(level)] = missing
         return True
 
-    def _instance_suits(self, place: Place) -> bool:
+    def _instance_suits(self, place: BoardPlace) -> bool:
         instance = self.site.state.instances[place.name]
         return instance_refusal(self.site, self.request, instance, place.config) is None
 
-    def _violations(self, place: Place) -> int:
+    def _violations(self, place: BoardPlace) -> int:
         return soft_violations(self.site, Ledger(self.site.state), self.request, place.name)
 
-    def offer(self, places: Iterable[Place]) -> None:
+    def offer(self, places: Iterable[BoardPlace]) -> None:
         """These places may have room now: for a category with a pool of its own."""
         if not self._shared and self.pool.offer(places):
             self.stuck = False
 
-    def reorder(self, places: Iterable[Place]) -> None:
+    def reorder(self, places: Iterable[BoardPlace]) -> None:
         """These places have come to be preferred: for a category with a pool of its own."""
         if not self._shared:
             self.pool.offer(places)
@@ -155,7 +155,7 @@ class Category:
         self.pool, self._shared = self.pool.copy(), False
         return self._place_serial(ledger)
 
-    def has_room(self, place: Place, ledger: Ledger) -> bool:
+    def has_room(self, place: BoardPlace, ledger: Ledger) -> bool:
         """Whether an open place with a free slot can take a (serial) task: load, and consumables of host and queue."""
         request, site = self.request, self.site
         if not self._suits_now(place, ledger):
@@ -165,14 +165,14 @@ class Category:
             return False
         return not (place.limited or reserved) or room(site, ledger, request, place.holder)[0] > 0
 
-    def _suits_now(self, place: Place, ledger: Ledger) -> bool:
+    def _suits_now(self, place: BoardPlace, ledger: Ledger) -> bool:
         """Load, and the calendar if the scheduler looks ahead: the job must have ended before the next off time (CA-8)."""
         windows = self.board.windows
         if windows is not None and not windows.leave_alone(place.config, self.request.duration):
             return False
         return self.load_suits(place, ledger)
 
-    def load_suits(self, place: Place, ledger: Ledger) -> bool:
+    def load_suits(self, place: BoardPlace, ledger: Ledger) -> bool:
         """Whether the load values that a job asks for are there and suit."""
         if not self.request.hard:
             return True

@@ -11,7 +11,7 @@ from gridengine.placement.site import Site
 from gridengine.syntax.load_formula import parse_load_formula
 
 
-class LoadFormula:
+class CompiledFormula:
     """A compiled formula: (weight, name) pairs and a constant."""
 
     __slots__ = ("terms", "constant", "site", "on_consumables")

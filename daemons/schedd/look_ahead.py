@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from daemons.schedd.board import Place
+from daemons.schedd.board import BoardPlace
 from daemons.schedd.categories import Category
 from daemons.schedd.view import View
 from gridengine.placement.calendar_windows import FARTHEST_S, CalendarWindows
@@ -108,7 +108,7 @@ class LookAhead:
                 low = middle + 1
         return best
 
-    def _may_open(self, place: Place) -> bool:
+    def _may_open(self, place: BoardPlace) -> bool:
         """Open, or closed by its calendar alone."""
         instance = self.view.state.instances[place.name]
         if place.open or not (instance.calendar_disabled or instance.calendar_suspended):
@@ -117,7 +117,7 @@ class LookAhead:
         opened = replace(instance, calendar_disabled=False, calendar_suspended=False)
         return obstacle(self.view.site, self.ledger, opened) is None
 
-    def _fit(self, category: Category, places: list[Place], start: float) -> Fit | None:
+    def _fit(self, category: Category, places: list[BoardPlace], start: float) -> Fit | None:
         """Grants from `start` on for as long as the job may run, and the PE; None if it cannot be."""
         request, site = category.request, self.view.site
         end = start + self.line.run_for(request.duration)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from heapq import heapify, heappop, heappush, heapreplace
 
-from daemons.schedd.board import Place, Rank
+from daemons.schedd.board import BoardPlace, Rank
 
-Violations = Callable[[Place], int]
-Entry = tuple[int, Rank, Place]
+Violations = Callable[[BoardPlace], int]
+Entry = tuple[int, Rank, BoardPlace]
 
 
 class Pool:
@@ -25,7 +25,7 @@ class Pool:
     __slots__ = ("places", "heap", "rank", "violations")
 
     def __init__(
-        self, places: dict[str, Place], rank: Callable[[Place], Rank], violations: Violations | None = None
+        self, places: dict[str, BoardPlace], rank: Callable[[BoardPlace], Rank], violations: Violations | None = None
     ) -> None:
         self.places = places
         self.rank = rank
@@ -39,7 +39,7 @@ class Pool:
         made.places, made.rank, made.violations, made.heap = self.places, self.rank, self.violations, self.heap.copy()
         return made
 
-    def offer(self, places: Iterable[Place]) -> bool:
+    def offer(self, places: Iterable[BoardPlace]) -> bool:
         """These places may have room now; whether any of them is in the pool."""
         mine = [place for place in places if place.name in self.places]
         if len(mine) + len(self.heap) > 2 * len(self.places) + 16:
@@ -53,10 +53,10 @@ class Pool:
                 heappush(self.heap, self.entry(place))
         return bool(mine)
 
-    def entry(self, place: Place) -> Entry:
+    def entry(self, place: BoardPlace) -> Entry:
         return (self.violations(place) if self.violations else 0, self.rank(place), place)
 
-    def best(self) -> Iterator[Place]:
+    def best(self) -> Iterator[BoardPlace]:
         """The best place with a free slot, again and again: the caller drops it, or changes it, or stops."""
         heap, rank, violations = self.heap, self.rank, self.violations
         while heap:

@@ -6,7 +6,7 @@ Called by the mirror and by `daemons.schedd.cycle`.
 
 from __future__ import annotations
 
-from daemons.schedd.board import Board, Place
+from daemons.schedd.board import Board, BoardPlace
 from daemons.schedd.categories import Category, PoolKey
 from daemons.schedd.pool import Pool
 from daemons.schedd.reserved import AnyCategory, ReservedCategory
@@ -86,14 +86,14 @@ class View:
         for category in self.categories.values():
             category.unstick()
 
-    def offer(self, places: list[Place]) -> None:
+    def offer(self, places: list[BoardPlace]) -> None:
         """Let every pool know of places that may have room."""
         for pool in self.pools.values():
             pool.offer(places)
         for category in self.categories.values():
             category.offer(places)
 
-    def reorder(self, places: list[Place]) -> None:
+    def reorder(self, places: list[BoardPlace]) -> None:
         """These places have come to be preferred without having more room, as with a load formula that packs."""
         for pool in self.pools.values():
             pool.offer(places)

@@ -14,7 +14,7 @@ from gridengine.config.objects import ConfigObject
 from gridengine.config.parallel import Checkpoint, ParallelEnvironment
 from gridengine.config.resource_quota import ResourceQuota
 from gridengine.config.scheduler import Scheduler
-from gridengine.config.share_tree import ShareTree
+from gridengine.config.share_tree import ShareTreeObject
 
 #: model by kind
 KINDS: dict[str, type[ConfigObject]] = {
@@ -35,7 +35,7 @@ KINDS: dict[str, type[ConfigObject]] = {
         User,
         Project,
         ResourceQuota,
-        ShareTree,
+        ShareTreeObject,
         Scheduler,
         Configuration,
     )

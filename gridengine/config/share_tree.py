@@ -36,7 +36,7 @@ def _referred(text: str) -> list[Reference]:
     return list(dict.fromkeys(found))
 
 
-class ShareTree(ConfigObject):
+class ShareTreeObject(ConfigObject):
     """The share tree."""
 
     kind: ClassVar[str] = "share_tree"

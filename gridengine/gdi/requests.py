@@ -46,11 +46,11 @@ from gridengine.gdi.job_request import JobRequest
 from gridengine.gdi.reservation_request import ReservationRequest
 
 
-class Request(Struct, forbid_unknown_fields=True):
+class RequestBody(Struct, forbid_unknown_fields=True):
     """Base of all request bodies."""
 
 
-class Submit(Request, JobRequest):
+class Submit(RequestBody, JobRequest):
     """`submit`: a job as its options say (qsub, qrsh …). Texts are as the user gave them, unless noted.
 
     `script`: text of the script, None for binaries; with `script_encoding` `base64` when it is no UTF-8.
@@ -72,7 +72,7 @@ class Submit(Request, JobRequest):
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
 
-class DeleteJobs(Request):
+class DeleteJobs(RequestBody):
     """`delete_jobs` (qdel): targets are `ID`, `ID.RANGE`, names or patterns; `tasks` a range for all of them (-t).
 
     `users`: only jobs of these (`*` for all); without targets: all jobs of the users.
@@ -84,7 +84,7 @@ class DeleteJobs(Request):
     force: bool = False
 
 
-class ChangeStates(Request):
+class ChangeStates(RequestBody):
     """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us.
 
     `action`: disable, enable, suspend, unsuspend, clear, reschedule.
@@ -97,7 +97,7 @@ class ChangeStates(Request):
     force: bool = False
 
 
-class HoldJobs(Request):
+class HoldJobs(RequestBody):
     """`hold_jobs` (qhold, qrls): `holds` letters u, o, s; `release` to take them off."""
 
     targets: FewTargets = field(default_factory=list)
@@ -118,7 +118,7 @@ class Changes(Submit):
     context_changes: ContextChanges = field(default_factory=list)
 
 
-class AlterJobs(Request):
+class AlterJobs(RequestBody):
     """`alter_jobs` (qalter): `changes` are fields of `Changes` with the new values."""
 
     targets: FewestTargets
@@ -128,21 +128,21 @@ class AlterJobs(Request):
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
 
-class ResubmitJobs(Request):
+class ResubmitJobs(RequestBody):
     """`resubmit_jobs` (qresub): copies of jobs, by number; `holds` as in `Submit`, the holds of the originals do not count."""
 
     targets: FewestTargets
     holds: Name = ""
 
 
-class VerifiedCopy(Request):
+class VerifiedCopy(RequestBody):
     """A copy of a job of `owner` as the server's verifier has left it. Made by the qmaster, never taken from the wire."""
 
     wish: Submit
     owner: Caller
 
 
-class Reserve(Request, ReservationRequest):
+class Reserve(RequestBody, ReservationRequest):
     """`reserve` (qrsub): an advance reservation as its options say. Times in epoch seconds, 0 where not given.
 
     `users`: users and `@lists`, those with `!` in front are denied. `verify` v: a report and no reservation.
@@ -162,14 +162,14 @@ class Reserve(Request, ReservationRequest):
     rule: Name = ""
 
 
-class AlterReservations(Request):
+class AlterReservations(RequestBody):
     """`alter_reservations` (qralter): `changes` are fields of `Reserve` with the new values."""
 
     targets: FewestTargets
     changes: Annotated[dict[str, Any], FieldsOf(Reserve)]
 
 
-class DeleteReservations(Request):
+class DeleteReservations(RequestBody):
     """`delete_reservations` (qrdel): targets are ids, names or patterns; `users` as in `DeleteJobs`.
 
     `series`: with each of them all that are left of its series.
@@ -185,7 +185,7 @@ Entries = Annotated[list[tuple[Name, Attribute, Count]], Items(10_000, 4 * MB)]
 """Entries of an object's file: attribute, value, line number."""
 
 
-class ConfigureObject(Request):
+class ConfigureObject(RequestBody):
     """`config_add`, `config_modify`, `config_delete`: one object of a kind (`gridengine.config.KINDS`).
 
     `attributes`: entries of the object's file as (attribute, value, line number), empty for deletion. `source`: file
@@ -198,7 +198,7 @@ class ConfigureObject(Request):
     source: Path = ""
 
 
-class ConfigureAttributes(Request):
+class ConfigureAttributes(RequestBody):
     """`config_attributes` (qconf -aattr, -dattr, -mattr, -rattr, their file forms, -purge): some attributes of one object,
     domain or instance, all or none.
 
@@ -212,14 +212,14 @@ class ConfigureAttributes(Request):
     changes: Annotated[list[tuple[Name, Attribute]], Items(10_000, 4 * MB)]
 
 
-class ReplaceObjects(Request):
+class ReplaceObjects(RequestBody):
     """`config_replace` (qconf -Mrqs without a name): these objects instead of all of the kind; entries as in a file."""
 
     kind: Literal["resource_quota"]
     objects: Annotated[list[Entries], Items(1000, 4 * MB)]
 
 
-class ObjectChange(Request):
+class ObjectChange(RequestBody):
     """One object before and after; None where there is none. What is stored must be `before`."""
 
     kind: Name
@@ -228,7 +228,7 @@ class ObjectChange(Request):
     after: Attributes | None
 
 
-class ChangeObjects(Request):
+class ChangeObjects(RequestBody):
     """`config_change` (gridengine config plan, apply, undo): many objects in one transaction, all or nothing.
 
     `plan`: nothing changes; the answer says what would be refused and what would become of queue instances.
@@ -238,7 +238,7 @@ class ChangeObjects(Request):
     plan: bool = False
 
 
-class ChangeUsers(Request):
+class ChangeUsers(RequestBody):
     """`change_users` (qconf -au, -du): users and `@group`s into or out of access lists; missing lists are made."""
 
     verb: Literal["add", "delete"]
@@ -246,36 +246,36 @@ class ChangeUsers(Request):
     lists: Names
 
 
-class ChangeShareTree(Request):
+class ChangeShareTree(RequestBody):
     """`change_share_tree` (qconf -astnode, -mstnode, -dstnode): nodes as `path=shares`, or `path` for `delete`."""
 
     verb: Literal["add", "modify", "delete"]
     nodes: Lines
 
 
-class ClearUsage(Request):
+class ClearUsage(RequestBody):
     """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without any of all and projects."""
 
     users: Names = field(default_factory=list)
 
 
-class MonitorScheduling(Request):
+class MonitorScheduling(RequestBody):
     """`monitor_scheduling` (qconf -tsm): the next scheduling run writes its reasons into common/schedd_runlog."""
 
 
-class CleanQueues(Request):
+class CleanQueues(RequestBody):
     """`clean_queues` (qconf -cq): queue expressions; all jobs in these instances are removed."""
 
     queues: Patterns
 
 
-class KillEventClients(Request):
+class KillEventClients(RequestBody):
     """`kill_event_clients` (qconf -kec): ids of event clients, or `all`."""
 
     clients: Names
 
 
-class Shutdown(Request):
+class Shutdown(RequestBody):
     """`shutdown` (qconf -km, -ke): `what` is `qmaster`, `scheduler` or `execd`; hosts for the last, `all` for each."""
 
     what: Literal["qmaster", "execd", "scheduler"]
@@ -283,7 +283,7 @@ class Shutdown(Request):
     kill_jobs: bool = False
 
 
-class OpenSession(Request):
+class OpenSession(RequestBody):
     """`session`: where and with which ticket the owner of an interactive job connects to its streams.
 
     `slave`: those of a slave task of a parallel job, by its number.
@@ -294,7 +294,7 @@ class OpenSession(Request):
     slave: Count = 0
 
 
-class StartSlave(Request):
+class StartSlave(RequestBody):
     """`start_slave`: `qrsh -inherit HOST COMMAND` in a parallel job. `environment`: variables beyond those of the job;
     `command` "" for a login shell. Data: {"task": [job, task, attempt, number], "host": unique name}.
     """
@@ -309,7 +309,7 @@ class StartSlave(Request):
     no_shell: bool = False
 
 
-class ExecdHello(Request):
+class ExecdHello(RequestBody):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
     `session_port`: where clients of interactive jobs connect to, 0 for nowhere. `cell_id`: of the cell that it joined first,
@@ -324,7 +324,7 @@ class ExecdHello(Request):
     cell_id: Name = ""
 
 
-REQUESTS: dict[str, type[Request]] = {
+REQUESTS: dict[str, type[RequestBody]] = {
     "submit": Submit,
     "delete_jobs": DeleteJobs,
     "change_states": ChangeStates,
@@ -353,7 +353,7 @@ REQUESTS: dict[str, type[Request]] = {
 }
 
 
-def decode_request(name: str, body: bytes) -> Request:
+def decode_request(name: str, body: bytes) -> RequestBody:
     """The request of a body, within its bounds; raises msgspec.DecodeError that names the place of what is wrong."""
     kind = REQUESTS[name]
     try:

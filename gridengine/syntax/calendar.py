@@ -43,7 +43,7 @@ NUMBER: /[0-9]{1,9}/
 """
 
 
-class Entry(NamedTuple):
+class CalendarEntry(NamedTuple):
     """Days, hours and the state in them. days: (first, last) dates of the year field, both included; weekdays: 0 is
     Monday; hours: (start, end) in seconds of the day, end excluded. None stands for all."""
 
@@ -66,8 +66,8 @@ class Entry(NamedTuple):
 class Calendar(NamedTuple):
     """The entries of both fields."""
 
-    year: tuple[Entry, ...]
-    week: tuple[Entry, ...]
+    year: tuple[CalendarEntry, ...]
+    week: tuple[CalendarEntry, ...]
 
 
 def parse_calendar(year: str, week: str) -> Calendar:
@@ -75,12 +75,12 @@ def parse_calendar(year: str, week: str) -> Calendar:
     return Calendar(parse_year(year), parse_week(week))
 
 
-def parse_year(text: str) -> tuple[Entry, ...]:
+def parse_year(text: str) -> tuple[CalendarEntry, ...]:
     """Read the year field."""
     return _parse("year", text)
 
 
-def parse_week(text: str) -> tuple[Entry, ...]:
+def parse_week(text: str) -> tuple[CalendarEntry, ...]:
     """Read the week field."""
     return _parse("week", text)
 
@@ -90,7 +90,7 @@ def _grammar() -> Lark:
     return Lark(_GRAMMAR, parser="lalr", start=["year", "week"], maybe_placeholders=True)
 
 
-def _parse(field: str, text: str) -> tuple[Entry, ...]:
+def _parse(field: str, text: str) -> tuple[CalendarEntry, ...]:
     if is_none(text):
         return ()
     entries = []
@@ -106,7 +106,7 @@ def _parse(field: str, text: str) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-def _entry(tree: Tree[Token]) -> Entry:
+def _entry(tree: Tree[Token]) -> CalendarEntry:
     days: tuple[tuple[date, date], ...] | None = None
     weekdays: frozenset[int] | None = None
     hours: tuple[tuple[int, int], ...] | None = None
@@ -121,7 +121,7 @@ def _entry(tree: Tree[Token]) -> Entry:
                 hours = tuple(span for part in _trees(child) for span in _hour_range(part))
         elif child is not None:
             state = str(child).lower()
-    return Entry(days, weekdays, hours, state)
+    return CalendarEntry(days, weekdays, hours, state)
 
 
 def _trees(tree: Tree[Token]) -> list[Tree[Token]]:
@@ -195,13 +195,13 @@ def _hour_range(tree: Tree[Token]) -> list[tuple[int, int]]:
     return [span for span in ((0, end), (start, _DAY_SECONDS)) if span[0] < span[1]]
 
 
-def _entries_of(calendar: Calendar, day: date) -> tuple[list[Entry], list[Entry]]:
+def _entries_of(calendar: Calendar, day: date) -> tuple[list[CalendarEntry], list[CalendarEntry]]:
     """The entries of the year and of the week field that cover a day."""
     year = [entry for entry in calendar.year if entry.covers_day(day)]
     return year, [entry for entry in calendar.week if entry.covers_day(day)]
 
 
-def _state(fields: Iterable[Iterable[Entry]], second: int) -> str:
+def _state(fields: Iterable[Iterable[CalendarEntry]], second: int) -> str:
     """on beats suspended beats off (CA-3); the week field counts where the year field says nothing (CA-4); else on."""
     for entries in fields:
         states = {entry.state for entry in entries if entry.covers(second)}

@@ -34,7 +34,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi import requests as rq
 from gridengine.state.state import State
 
-HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decision]] = {
+HANDLERS: dict[type[rq.RequestBody], Callable[[State, Any, rq.Caller, World], Decision]] = {
     rq.Submit: submission.submit,
     rq.DeleteJobs: deletion.delete_jobs,
     rq.ChangeStates: states.change_states,
@@ -56,7 +56,7 @@ HANDLERS: dict[type[rq.Request], Callable[[State, Any, rq.Caller, World], Decisi
 }
 
 
-def decide(state: State, name: str, request: rq.Request, caller: rq.Caller, world: World) -> Decision:
+def decide(state: State, name: str, request: rq.RequestBody, caller: rq.Caller, world: World) -> Decision:
     """The decision on one request. `name` tells the verbs of one request type apart (`config_add` …)."""
     if isinstance(request, rq.ConfigureObject | rq.ConfigureAttributes) and request.kind not in KINDS:
         return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')

@@ -32,16 +32,16 @@ class Then(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailureRule:
     fault: Fault
     then: Then
 
 
-_JOBS = Failure(Fault.JOB, Then.AGAIN)
-_QUEUES = Failure(Fault.QUEUE, Then.AGAIN)
-_AFTER_JOB = Failure(Fault.QUEUE, Then.OVER)
-_LOST = Failure(Fault.HOST, Then.IF_IT_MAY)
-_NOBODYS = Failure(Fault.NOBODY, Then.OVER)
+_JOBS = FailureRule(Fault.JOB, Then.AGAIN)
+_QUEUES = FailureRule(Fault.QUEUE, Then.AGAIN)
+_AFTER_JOB = FailureRule(Fault.QUEUE, Then.OVER)
+_LOST = FailureRule(Fault.HOST, Then.IF_IT_MAY)
+_NOBODYS = FailureRule(Fault.NOBODY, Then.OVER)
 
 _JOBS_CODES = (
     failed.EARLY,
@@ -65,7 +65,7 @@ _QUEUES_CODES = (
     failed.ADDING_GROUP,
     36,
 )
-FAILURES: dict[int, Failure] = {
+FAILURES: dict[int, FailureRule] = {
     **dict.fromkeys(_JOBS_CODES, _JOBS),
     **dict.fromkeys(_QUEUES_CODES, _QUEUES),
     **dict.fromkeys((failed.BEFORE_PE_STOP, failed.IN_PE_STOP), _AFTER_JOB),
@@ -74,12 +74,12 @@ FAILURES: dict[int, Failure] = {
 _METHODS_AFTER_JOB = ("pe_stop", "epilog")
 
 
-def judge(report: Ended, by_queues_shell: bool) -> Failure:
+def judge(report: Ended, by_queues_shell: bool) -> FailureRule:
     """What the failure in a report means. `by_queues_shell`: the queue's shell or starter was to run the job."""
     failure = FAILURES.get(report.failed, _NOBODYS)
     if report.fault and failure.fault is not Fault.NOBODY:
         over = failure.then is Then.OVER or report.method in _METHODS_AFTER_JOB
-        return Failure(Fault(report.fault), Then.OVER if over else failure.then)
+        return FailureRule(Fault(report.fault), Then.OVER if over else failure.then)
     if report.failed == failed.NO_SHELL and (report.method or by_queues_shell):
         return replace(_QUEUES, then=Then.OVER if report.method == "pe_stop" else Then.AGAIN)
     return failure

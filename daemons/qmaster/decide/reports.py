@@ -45,16 +45,16 @@ from gridengine.state.state import State
 from gridengine.task_key import SlaveKey, TaskKey
 
 
-class Outcome(Decision):
+class ReportsDecision(Decision):
     """A decision on a batch of reports, with one verdict per report."""
 
     verdicts: list[Verdict] = []
 
 
-def host_reports(state: State, host: str, reports: list[Report], now: float, was_here: WasHere) -> Outcome:
+def host_reports(state: State, host: str, reports: list[Report], now: float, was_here: WasHere) -> ReportsDecision:
     """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
     this cell does not know `strays`."""
-    outcome = Outcome(verdicts=[])
+    outcome = ReportsDecision(verdicts=[])
     ended: set[TaskKey] = set()
     adopted: set[TaskKey] = set()
     judged = partial(standing, state, host, was_here=was_here)
@@ -93,7 +93,7 @@ def host_reports(state: State, host: str, reports: list[Report], now: float, was
     return outcome
 
 
-def _usage(report: UsageReport, found: Standing, outcome: Outcome, verdict: Verdict) -> None:
+def _usage(report: UsageReport, found: Standing, outcome: ReportsDecision, verdict: Verdict) -> None:
     used = report.usage
     if found is not Standing.LIVE:
         verdict.forget.extend([report.key] if found is Standing.OVER else [])
@@ -103,7 +103,7 @@ def _usage(report: UsageReport, found: Standing, outcome: Outcome, verdict: Verd
         outcome.events.append(TaskUsageReported(*report.key.master, used))
 
 
-def _checkpointed(state: State, key: TaskKey, pid: int, outcome: Outcome) -> None:
+def _checkpointed(state: State, key: TaskKey, pid: int, outcome: ReportsDecision) -> None:
     task = _live(state, key)
     if task is not None and task.checkpoint != pid:
         outcome.events.append(TaskCheckpointed(*key.master, pid))
@@ -114,7 +114,7 @@ def _live(state: State, key: TaskKey) -> Task | None:
     return task if task is not None and not task.waits else None
 
 
-def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -> None:
+def _load(state: State, host: str, report: Load, now: float, outcome: ReportsDecision) -> None:
     known = state.hosts.get(host)
     removed = list(report.removed)
     if report.full and known is not None:
@@ -122,7 +122,7 @@ def _load(state: State, host: str, report: Load, now: float, outcome: Outcome) -
     outcome.events.append(HostHeard(host, now, report.values, removed))
 
 
-def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Outcome) -> list[str]:
+def _load_of_others(state: State, by: str, report: Load, now: float, outcome: ReportsDecision) -> list[str]:
     """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
     removed = dict(report.others_removed)
     if report.full:
@@ -139,7 +139,7 @@ def _load_of_others(state: State, by: str, report: Load, now: float, outcome: Ou
     return unknown
 
 
-def _started(state: State, report: Started, found: Standing, outcome: Outcome, verdict: Verdict) -> None:
+def _started(state: State, report: Started, found: Standing, outcome: ReportsDecision, verdict: Verdict) -> None:
     if found is Standing.OVER:
         verdict.forget.append(report.key)
     task = _live(state, report.key) if found is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
@@ -153,7 +153,7 @@ def _unknown_here(
     report: Inventory,
     judged: Callable[[TaskKey, Origin], Standing],
     now: float,
-    outcome: Outcome,
+    outcome: ReportsDecision,
     verdict: Verdict,
 ) -> set[TaskKey]:
     """Tasks that the host knows and the state does not are forgotten, adopted (those are returned), or kept as strays."""
@@ -177,7 +177,7 @@ def _unknown_here(
 
 
 def _inventory(
-    state: State, host: str, report: Inventory, now: float, outcome: Outcome, ended: set[TaskKey]
+    state: State, host: str, report: Inventory, now: float, outcome: ReportsDecision, ended: set[TaskKey]
 ) -> None:
     """Tasks that the state knows and the host does not are lost.
 
@@ -213,7 +213,7 @@ def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> N
         outcome += ended_without_host(state, job, task, now, LOST, abandoned=False)
 
 
-def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
+def _ended(state: State, host: str, report: Ended, now: float, outcome: ReportsDecision) -> None:
     task = _live(state, report.key)
     if task is None or task.master_end is not None:
         return
@@ -226,16 +226,16 @@ def _ended(state: State, host: str, report: Ended, now: float, outcome: Outcome)
         _conclude(state, host, report, now, outcome)
 
 
-def concluded(state: State, job: Job, task: Task, now: float) -> Outcome:
+def concluded(state: State, job: Job, task: Task, now: float) -> ReportsDecision:
     """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
     assert task.master_end is not None
-    outcome = Outcome(verdicts=[])
+    outcome = ReportsDecision(verdicts=[])
     report = Ended(TaskKey(job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
     _conclude(state, task.host, report, now, outcome)
     return outcome
 
 
-def _conclude(state: State, host: str, report: Ended, now: float, outcome: Outcome) -> None:
+def _conclude(state: State, host: str, report: Ended, now: float, outcome: ReportsDecision) -> None:
     """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
     job = state.jobs[report.key.job]
     task = job.tasks[report.key.task]
@@ -283,14 +283,16 @@ def goes_behind(state: State, job: Job) -> bool:
     return not (parameters.old_reschedule_behavior_array_job if job.is_array else parameters.old_reschedule_behavior)
 
 
-def _end(state: State, job: Job, task: Task, report: Ended, outcome: Outcome) -> None:
+def _end(state: State, job: Job, task: Task, report: Ended, outcome: ReportsDecision) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(
         TaskEnded(*report.key.master, report.end_time or task.start_time, report.exit_status, report.failed)
     )
 
 
-def _requeue_in_error(state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: Outcome) -> None:
+def _requeue_in_error(
+    state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: ReportsDecision
+) -> None:
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(TaskRequeued(*report.key.master, now, error=reason))
 
@@ -306,7 +308,7 @@ def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
     return not job.no_shell if job.binary else queue is None or queue.shell_start_mode != "unix_behavior"
 
 
-def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool, now: float, outcome: Outcome) -> None:
+def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool, now: float, outcome: ReportsDecision) -> None:
     instance = task.granted[0].instance
     why = f": {report.reason}" if report.reason else ""
     reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
@@ -317,7 +319,7 @@ def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool,
         _end(state, job, task, report, outcome)
 
 
-def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: Outcome) -> None:
+def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: ReportsDecision) -> None:
     """Again, for no fault of the job: what it failed for did not let it begin, or is not to count."""
     outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
     outcome.events.append(TaskRequeued(*report.key.master, now, restart=False, mishap=report.reason))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from daemons.qmaster.decide.gate import conclude, no_right
 from daemons.qmaster.decide.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
-from gridengine.config.share_tree import ShareTree
+from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.gdi.requests import Caller, ChangeShareTree
 from gridengine.state.state import State
@@ -28,7 +28,7 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     found = state.kind("share_tree").get("")
     if found is None and request.verb != "add":
         return decision.refuse("No sharetree")
-    root = ShareTree.from_attributes(found).root if found else Node("Root")
+    root = ShareTreeObject.from_attributes(found).root if found else Node("Root")
     done = False
     for item in request.nodes:
         try:
@@ -39,7 +39,7 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     if not done:
         return decision.refuse(_UNCHANGED)
     try:
-        proposal.set("share_tree", "", ShareTree.of(root))
+        proposal.set("share_tree", "", ShareTreeObject.of(root))
     except ConfigError as fault:
         decision.answer.answers.clear()
         return decision.refuse(str(fault))

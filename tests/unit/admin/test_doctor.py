@@ -12,14 +12,14 @@ import pytest
 
 from clients.admin import doctor
 from clients.admin.authority import Authority
-from clients.admin.cell import Cell, CellFiles
+from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import VALIDITY, make_authority, utc_now
 
 NOW = utc_now()
 
 
 @pytest.fixture
-def cell(tmp_path: Path) -> Cell:
+def cell(tmp_path: Path) -> InstalledCell:
     """A sound cell of the current user whose daemons do not run."""
     files = CellFiles(tmp_path, "c")
     files.secrets.mkdir(parents=True, mode=0o700)
@@ -38,7 +38,7 @@ def cell(tmp_path: Path) -> Cell:
         "qmaster_port": "1",
         "ray_port": "2",
     }
-    return Cell(files, settings, "localhost")
+    return InstalledCell(files, settings, "localhost")
 
 
 def wrong(findings) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clients import gdi
-from clients.interactive import Session
+from clients.interactive import InteractiveSession
 from clients.remote_command import arguments
 from clients.terminal import Terminal
 from tests.harness import Cell
@@ -76,7 +76,7 @@ def test_interactive_jobs_run_in_reservations(shell: Shell, cell: Cell, command:
 def test_a_client_that_comes_again_does_without_the_qmaster(monkeypatch: pytest.MonkeyPatch) -> None:
     place = {"host": "h2", "port": 4711, "command": "builtin"}
     monkeypatch.setattr(gdi, "call", lambda name, body: gdi.Answer(0, [], place))
-    session = Session(7, Terminal(), verbose=False, stdin=False)
+    session = InteractiveSession(7, Terminal(), verbose=False, stdin=False)
     assert session._place(attached=False) == place
 
     def away(name: str, body: object) -> gdi.Answer:

@@ -4,7 +4,7 @@ import pytest
 
 from gridengine.config import KINDS
 from gridengine.config.access import Userset, check_departments
-from gridengine.config.share_tree import ShareTree
+from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import ConfigError
 from gridengine.syntax.object_file import format_object, parse, parse_objects
 
@@ -291,8 +291,8 @@ def test_the_share_tree() -> None:
         "id=2\nname=bob\ntype=0\nshares=50\nchildnodes=NONE\nid=3\nname=default\ntype=0\nshares=10\nchildnodes=NONE\n"
     )
     assert read("share_tree", text) == text
-    tree = ShareTree.parse(parse_objects("share_tree", text)[0])
+    tree = ShareTreeObject.parse(parse_objects("share_tree", text)[0])
     assert tree.references() == [("project", "P1"), ("user", "bob")]
-    assert ShareTree.from_attributes(tree.attributes()) == tree == ShareTree.of(tree.root)
+    assert ShareTreeObject.from_attributes(tree.attributes()) == tree == ShareTreeObject.of(tree.root)
     with pytest.raises(ConfigError, match="line 1: share tree: "):
         read("share_tree", "id=0\nname=a\ntype=0\nshares=1\nid=0\n")

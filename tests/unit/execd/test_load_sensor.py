@@ -10,7 +10,7 @@ import pytest
 
 from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
-from daemons.execd.load_sensors import HostNames, LoadSensors, wanted_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, wanted_sensors
 from daemons.runtime.cell import Cell
 from gridengine.state.configured.configuration import HostConfiguration
 from tests.unit.execd.test_load import READING
@@ -67,10 +67,10 @@ def test_configured_and_automatic_sensors(tmp_path: Path) -> None:
     assert wanted_sensors(idle, tmp_path) == [str(tmp_path / "qloadsensor"), str(tmp_path / "qidle")]
 
 
-def names(host: str, **aliases: str) -> HostNames:
+def names(host: str, **aliases: str) -> SensorHostNames:
     plain = {"root": Path("/"), "name": "c", "admin_user": "root"}
     spools = {"qmaster_spool_dir": Path("/"), "execd_spool_dir": Path("/"), "run_dir": Path("/")}
-    return HostNames(Cell(**plain, **spools, qmaster_port=1, ray_port=2, aliases=aliases), host)  # type: ignore[arg-type]
+    return SensorHostNames(Cell(**plain, **spools, qmaster_port=1, ray_port=2, aliases=aliases), host)  # type: ignore[arg-type]
 
 
 @pytest.mark.statement("LS-3", "GC-5")

@@ -12,7 +12,7 @@ import pytest
 
 from daemons.qmaster.spool import Spool
 from daemons.qmaster.spool_file import make_whole
-from daemons.qmaster.supervisor import Supervisor
+from daemons.qmaster.supervisor import QmasterSupervisor
 from daemons.runtime.ray_node import NodeInfo
 from tests.harness import Cell
 
@@ -78,6 +78,6 @@ def test_the_actors_are_started_wherever_the_daemon_was(monkeypatch: pytest.Monk
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     monkeypatch.setattr("daemons.qmaster.supervisor.ray_environment", lambda cell, spec: {})
     monkeypatch.setattr("daemons.qmaster.supervisor.head_spec", lambda cell, host: None)
-    supervisor = Supervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
+    supervisor = QmasterSupervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
     asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
     assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.start_actors")

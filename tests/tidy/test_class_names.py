@@ -1,0 +1,53 @@
+"""One name is one thing: no two public classes of the programs share theirs, but for those below.
+
+What is asked for here is the name alone; the words themselves are in docs/glossary.md.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+import pytest
+
+from tests.tidy.sources import Source
+
+PROGRAMS = ("gridengine", "daemons", "shepherd", "clients")
+_TWO_FORMS = "the model at the gate and the typed form behind it are one object of qconf (adr/0118)"
+_TWO_ENDS = "the same on both ends: commands and shepherds do not load the library by which daemons describe it"
+#: name -> why two have it
+SHARED = {
+    **dict.fromkeys(("ExecHost", "ParallelEnvironment", "Project", "User"), _TWO_FORMS),
+    "Answer": _TWO_ENDS,
+    **dict.fromkeys(("Signal", "Renice"), "the same act, told to a host and done by a shepherd"),
+    **dict.fromkeys(("Started", "Ended"), "the same fact, told by a host and seen by a shepherd"),
+    "OpenSession": "who asks for a session, and the step that makes it",
+    "Session": "what a task's config says of its session, and that session",
+    "Streams": "what a task's config says of its streams, and those streams",
+    "ConfigError": "configuration that cannot be used, of an object or of a task",
+    "Site": "what a host, and what placement, knows of where it is",
+    "Kept": "what is kept for others: in a refusal, and in the use of a time to come",
+    "Window": "a time that is free, and a time to come as use is counted in it",
+}
+
+
+def classes(sources: list[Source]) -> dict[str, list[str]]:
+    """Files by name of a public class."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for source in sources:
+        for node in source.statements():
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(source.path)
+    return found
+
+
+def test_no_two_classes_share_a_name() -> None:
+    shared = {name: paths for name, paths in classes(Source.of(*PROGRAMS)).items() if len(paths) > 1}
+    assert {name: paths for name, paths in shared.items() if name not in SHARED} == {}
+    assert SHARED.keys() <= shared.keys(), "a name that one class alone has is taken off the list"
+
+
+@pytest.mark.parametrize(("text", "seen"), [("class Job: ...", True), ("class _Job: ...", False), ("Job = int", False)])
+def test_a_second_class_is_seen(text: str, seen: bool) -> None:
+    found = classes([Source("clients/a.py", "class Job: ..."), Source("clients/b.py", text)])
+    assert (len(found["Job"]) == 2) == seen
