@@ -21,7 +21,7 @@ from typing import Any
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.service import Service
+from daemons.qmaster.serve.service import Service
 from gridengine.delivery import Batch, encode
 from gridengine.gdi.requests import Answer
 from gridengine.ranges import Ranges

@@ -14,7 +14,7 @@ import msgspec
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.effects import pending_effects
 from daemons.qmaster.master import DAEMON, Master
-from daemons.qmaster.spool import Spool
+from daemons.qmaster.spooling.spool import Spool
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.accounting import AccountingRecord

@@ -31,7 +31,7 @@ from tools.swapped import runs_when_called, swap
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGETS = (
-    *("gridengine/placement/*.py", "daemons/qmaster/decide/*.py", "daemons/qmaster/reservation*.py"),
+    *("gridengine/placement/*.py", "daemons/qmaster/decide/*/*.py", "daemons/qmaster/follow/reservation*.py"),
     *("daemons/schedd/*.py", "shepherd/*.py"),
 )
 TESTS = ("tests/unit", "tests/property", "tests/simulation")

@@ -21,7 +21,7 @@ from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 
 #: How long a daemon may take to start or to end, in seconds: longer than the daemons' own patience with Ray and with a slow
-#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.supervisor`), so that they say themselves what is wrong.
+#: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they say themselves what is wrong.
 START_S = 210.0
 STOP_S = 60.0
 

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from daemons.qmaster.cell_identity import settle
-from daemons.qmaster.spool_file import SpoolError, make_closed
-from daemons.qmaster.supervisor import QmasterSupervisor
+from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import master_keys

@@ -10,10 +10,16 @@ from datetime import UTC, tzinfo
 
 from msgspec import Struct, field
 
-from daemons.qmaster.spool import Payload
 from gridengine.accounting import AccountingRecord
 from gridengine.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
+
+
+class Payload(Struct):
+    """What a job needs at its start and nobody else needs: script (None for binaries) and environment."""
+
+    script: bytes | None
+    environment: dict[str, str]
 
 
 class World(Struct):
@@ -35,7 +41,7 @@ class World(Struct):
     outcome: Callable[[int], bool | None] = lambda job_id: None
     #: whether a path is a file that can be executed
     is_program: Callable[[str], bool] = lambda path: True
-    #: the jobs that names and patterns mean, where that was looked up before (`daemons.qmaster.slices`)
+    #: the jobs that names and patterns mean, where that was looked up before (`daemons.qmaster.serve.slices`)
     looked_up: Mapping[str, list[int]] = field(default_factory=dict)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from daemons.qmaster.decide.slaves import live_slave
-from daemons.qmaster.spool import Payload
+from daemons.qmaster.decide.jobs.slaves import live_slave
+from daemons.qmaster.decision import Payload
 from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.failed import LOST
 from gridengine.placement.reserved import time_left

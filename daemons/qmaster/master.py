@@ -12,26 +12,26 @@ from pathlib import Path
 
 import msgspec
 
-from daemons.qmaster import story
-from daemons.qmaster.accounting_file import AccountingFile
 from daemons.qmaster.admit import admit
 from daemons.qmaster.decide import decide
-from daemons.qmaster.decide.dependencies import end_of_doomed
-from daemons.qmaster.decide.reports import host_reports
-from daemons.qmaster.decide.rerun import tasks_of_lost_hosts
-from daemons.qmaster.decide.share_usage import usage_charges
-from daemons.qmaster.decide.submission import MAX_JOB_ID
-from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.decide.hosts.reports import host_reports
+from daemons.qmaster.decide.jobs.dependencies import end_of_doomed
+from daemons.qmaster.decide.jobs.rerun import tasks_of_lost_hosts
+from daemons.qmaster.decide.jobs.share_usage import usage_charges
+from daemons.qmaster.decide.jobs.submission import MAX_JOB_ID
+from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.effects import acknowledged
-from daemons.qmaster.following import FOLLOWERS
-from daemons.qmaster.initial_states import execd_started
-from daemons.qmaster.mail import Mail, mails
-from daemons.qmaster.overdue import end_overdue
-from daemons.qmaster.reporting import ReportingFile, reporting_records
-from daemons.qmaster.reservation_states import next_healing, reservation_changes
-from daemons.qmaster.spool import Payload, Spool, Transaction
-from daemons.qmaster.story import Line, as_text, lines
-from daemons.qmaster.timers import clock_step, due
+from daemons.qmaster.follow.following import FOLLOWERS
+from daemons.qmaster.follow.initial_states import execd_started
+from daemons.qmaster.follow.overdue import end_overdue
+from daemons.qmaster.follow.reservation_states import next_healing, reservation_changes
+from daemons.qmaster.follow.timers import clock_step, due
+from daemons.qmaster.spooling.accounting_file import AccountingFile
+from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.tell import story
+from daemons.qmaster.tell.mail import Mail, mails
+from daemons.qmaster.tell.reporting import ReportingFile, reporting_records
+from daemons.qmaster.tell.story import Line, as_text, lines
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import apsw
 
-from daemons.qmaster import spool_file, story
+from daemons.qmaster.spooling import spool_file
+from daemons.qmaster.tell import story
 from gridengine.state.events import AnyEvent
 from gridengine.units import INFINITY
 

@@ -8,7 +8,7 @@ How a short-lived process makes an actor that outlives it, pinned to a node, and
 
     connect(cell, info.head)
     import ray
-    from daemons.qmaster.actor import QmasterActor        # a plain class with async methods
+    from daemons.qmaster.serve.actor import QmasterActor        # a plain class with async methods
     actor = ray.remote(QmasterActor).options(
         **KEPT, name="qmaster", resources={"qmaster": 0.001}, max_concurrency=1000
     ).remote(*arguments)

@@ -3,7 +3,7 @@
 Owns the shapes alone. Who may change them is decided in `daemons.qmaster`; they are written by
 `gridengine.state.apply` only. A job keeps its pending tasks as ranges and only those tasks as objects that
 have a life of their own (running, in error, rescheduled), so a million pending tasks cost what one costs.
-The script and the environment are not here: they are payload (see `daemons.qmaster.spool`).
+The script and the environment are not here: they are payload (see `daemons.qmaster.spooling.spool`).
 """
 
 from __future__ import annotations

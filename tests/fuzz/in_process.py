@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from daemons.qmaster.service import Service
+from daemons.qmaster.serve.service import Service
 from daemons.schedd.cycle import schedule
 from gridengine.config import KINDS
 from gridengine.delivery import Load

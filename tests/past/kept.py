@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from daemons.qmaster.spool_file import make_whole
+from daemons.qmaster.spooling.spool_file import make_whole
 from tests.past.play import perform
 
 DATA = Path(__file__).parents[1] / "data"

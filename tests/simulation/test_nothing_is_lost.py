@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from daemons.execd.tries import Tries
-from daemons.qmaster import batches
-from daemons.qmaster.batches import Batches
-from daemons.qmaster.correspondence import Correspondence
-from daemons.qmaster.decide import reports
-from daemons.qmaster.decide.slaves import live_slave
-from daemons.qmaster.decide.strays import Standing, standing
+from daemons.qmaster.decide.hosts import reports
+from daemons.qmaster.decide.hosts.strays import Standing, standing
+from daemons.qmaster.decide.jobs.slaves import live_slave
 from daemons.qmaster.effects import pending_effects
+from daemons.qmaster.serve import batches
+from daemons.qmaster.serve.batches import Batches
+from daemons.qmaster.serve.correspondence import Correspondence
 from gridengine.delivery import Batch, Forget, OnTask
 from gridengine.state import apply as apply_module
 from gridengine.state.invariants import invariants

@@ -18,7 +18,8 @@ FEWEST = 3
 #: table -> why it stands where it does
 KEPT = {
     "clients/admin/completion.py": "its keys are what arguments of commands are, jobs and files among them",
-    "daemons/qmaster/decide/complex_settings.py": "which attributes of an object are lists of complexes, not what its kind is",
+    "daemons/qmaster/decide/configuration/complex_settings.py": "which attributes of an object are lists of complexes,"
+    " not what its kind is",
 }
 
 

@@ -9,25 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from daemons.qmaster.decide import (
-    alteration,
-    attributes,
-    change_sets,
-    cleaning,
-    configuration,
-    deletion,
-    holds,
-    reservation_alteration,
-    reservation_deletion,
-    reservations,
-    resubmission,
-    share_tree_nodes,
-    share_usage,
-    slaves,
-    states,
-    submission,
-    usersets,
-)
+from daemons.qmaster.decide.configuration import attributes, change_sets, share_tree_nodes, usersets
+from daemons.qmaster.decide.configuration import objects as configuration
+from daemons.qmaster.decide.hosts import cleaning
+from daemons.qmaster.decide.jobs import alteration, deletion, holds, resubmission, share_usage, slaves, states, submission
+from daemons.qmaster.decide.reservations import alteration as reservation_alteration
+from daemons.qmaster.decide.reservations import deletion as reservation_deletion
+from daemons.qmaster.decide.reservations import granting as reservations
 from daemons.qmaster.decision import Decision, World
 from gridengine.config import KINDS
 from gridengine.errors import SyntaxFault

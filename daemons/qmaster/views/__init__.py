@@ -1,7 +1,7 @@
 """Views: what the reading requests answer, as pure functions from the state to plain data.
 
 Owns the table of reading requests. Must not change anything; the only thing beyond the state is the spool's payload and
-accounting, which are read here and passed in. Called by `daemons.qmaster.service`. Shapes: docs/gdi.md.
+accounting, which are read here and passed in. Called by `daemons.qmaster.serve.service`. Shapes: docs/gdi.md.
 """
 
 from __future__ import annotations

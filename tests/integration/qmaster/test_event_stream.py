@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from clients import gdi
-from daemons.qmaster.service import Service
+from daemons.qmaster.serve.service import Service
 from daemons.qmaster.views.jobs import ROWS_A_LINE
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Answer

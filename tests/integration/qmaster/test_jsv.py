@@ -15,7 +15,7 @@ import pytest
 
 from clients.program import Failure
 from clients.verifiers import verified
-from daemons.qmaster.jsv import ServerVerifier
+from daemons.qmaster.serve.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
 from gridengine.state.configured.configuration import HostConfiguration

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster import mail_sender
-from daemons.qmaster.mail import Mail
-from daemons.qmaster.mail_sender import MailSender
+from daemons.qmaster.serve import mail_sender
+from daemons.qmaster.serve.mail_sender import MailSender
+from daemons.qmaster.tell.mail import Mail
 from tests.integration.cells import PATIENCE_S
 
 SCRIPT = """#!/bin/sh

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster import batches as module
-from daemons.qmaster import payloads
-from daemons.qmaster.batches import Batches
-from daemons.qmaster.correspondence import Correspondence
-from daemons.qmaster.dispatch import Dispatcher
-from daemons.qmaster.payloads import Payloads
-from daemons.qmaster.service import Service
-from daemons.qmaster.spool import Payload
+from daemons.qmaster.decision import Payload
+from daemons.qmaster.serve import batches as module
+from daemons.qmaster.serve import payloads
+from daemons.qmaster.serve.batches import Batches
+from daemons.qmaster.serve.correspondence import Correspondence
+from daemons.qmaster.serve.dispatch import Dispatcher
+from daemons.qmaster.serve.payloads import Payloads
+from daemons.qmaster.serve.service import Service
 from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Start, Started, Verdict, decode, encode
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
@@ -246,7 +246,7 @@ def test_a_qmaster_that_hears_of_a_later_one_makes_way(
         raise Ended
 
     later = one.master.incarnation + 1000
-    monkeypatch.setattr("daemons.qmaster.service.os._exit", end)
+    monkeypatch.setattr("daemons.qmaster.serve.service.os._exit", end)
     with pytest.raises(Ended):
         serve(letter(later, 1))
     one.restart()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.cell_identity import CellIdentity, read_identity, settle
-from daemons.qmaster.spool import Spool
-from daemons.qmaster.spool_file import SpoolError, make_whole
+from daemons.qmaster.spooling.cell_identity import CellIdentity, read_identity, settle
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
 from daemons.runtime.cell import Cell, CellFault
 from tests.harness import Cell as RunningCell
 

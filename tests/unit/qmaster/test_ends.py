@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.decide.ends import ended_without_host, requeued_without_host
-from daemons.qmaster.decide.failures import FAILURES
+from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
+from daemons.qmaster.decide.jobs.failures import FAILURES
 from daemons.qmaster.decision import Decision
 from gridengine.failed import ENFORCED, LOST, RESCHEDULED, TEXTS
 from gridengine.state.jobs import Job, Task

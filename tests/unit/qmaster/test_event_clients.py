@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster import event_clients
-from daemons.qmaster.event_clients import EventClient, EventClients
+from daemons.qmaster.serve import event_clients
+from daemons.qmaster.serve.event_clients import EventClient, EventClients
 from gridengine.gdi.requests import Caller, KillEventClients
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute

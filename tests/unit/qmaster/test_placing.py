@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.placing import PATIENCE_S, Waiting, unplaced
+from daemons.qmaster.serve.unplaced_actors import PATIENCE_S, Waiting, unplaced
 
 
 @pytest.mark.statement("QI-3")

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.reading import READERS
-from daemons.qmaster.reading_slices import SLICE, parts_of
+from daemons.qmaster.serve.reading_slices import SLICE, parts_of
+from daemons.qmaster.views.reading import READERS
 from gridengine.gdi.requests import Answer
 from tests.harness import Cell
 from tests.unit.qmaster.test_slices import ALICE, fill, serve

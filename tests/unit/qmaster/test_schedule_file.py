@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from daemons.qmaster.scheduling import SchedulerDriver
-from daemons.qmaster.text_file import TextFile
+from daemons.qmaster.serve.scheduling import SchedulerDriver
+from daemons.qmaster.spooling.text_file import TextFile
 from gridengine.orders import Orders
 from tests.harness import Cell
 

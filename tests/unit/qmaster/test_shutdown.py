@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster.service import Service
+from daemons.qmaster.serve.service import Service
 from gridengine.gdi.requests import Answer, Caller, Shutdown
 from tests.harness import MASTER, Cell
 

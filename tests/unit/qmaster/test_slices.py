@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.qmaster import slices as module
 from daemons.qmaster.selection import meant
-from daemons.qmaster.service import Service
-from daemons.qmaster.slices import SLICE, Divided, at_a_time, slices
+from daemons.qmaster.serve import slices as module
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.serve.slices import SLICE, Divided, at_a_time, slices
 from gridengine.gdi.requests import AlterJobs, Answer, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.syntax.wildcard import compile_expression
 from tests.harness import Cell

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster.spool import Spool
-from daemons.qmaster.spool_file import make_whole
-from daemons.qmaster.supervisor import QmasterSupervisor
+from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.spooling.spool_file import make_whole
 from daemons.runtime.ray_node import NodeInfo
 from tests.harness import Cell
 
@@ -76,8 +76,8 @@ def test_the_actors_are_started_wherever_the_daemon_was(monkeypatch: pytest.Monk
         return Done()
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
-    monkeypatch.setattr("daemons.qmaster.supervisor.ray_environment", lambda cell, spec: {})
-    monkeypatch.setattr("daemons.qmaster.supervisor.head_spec", lambda cell, host: None)
+    monkeypatch.setattr("daemons.qmaster.serve.supervisor.ray_environment", lambda cell, spec: {})
+    monkeypatch.setattr("daemons.qmaster.serve.supervisor.head_spec", lambda cell, host: None)
     supervisor = QmasterSupervisor(cell=None, host="m", startup=None)  # type: ignore[arg-type]
     asyncio.run(supervisor._start_actors(NodeInfo("session", "10.0.0.1:6446", "node")))
-    assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.start_actors")
+    assert commands[0][1:4] == ("-P", "-m", "daemons.qmaster.serve.start_actors")

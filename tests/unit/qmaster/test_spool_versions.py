@@ -13,11 +13,11 @@ import apsw
 import msgspec
 import pytest
 
-from daemons.qmaster import spool_versions
-from daemons.qmaster.cell_identity import settle
-from daemons.qmaster.spool import Spool
-from daemons.qmaster.spool_file import SpoolError
-from daemons.qmaster.spool_versions import STEPS, VERSION, Record, Step
+from daemons.qmaster.spooling import spool_versions
+from daemons.qmaster.spooling.cell_identity import settle
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.spooling.spool_versions import STEPS, VERSION, Record, Step
 from daemons.runtime.cell import Cell
 from tests.past.kept import DATA, unpack
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from daemons.qmaster import story
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
+from daemons.qmaster.tell import story
 from gridengine.ranges import Ranges
 from gridengine.state.machines import job, slave, task
 from gridengine.state.machines.event import InvalidTransition
@@ -105,5 +105,5 @@ def test_people_read_it(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatc
     array = cell.submit(tasks="1-3")
     cell.cycle()
     assert any("TaskDispatched (task 3)" in line for line in shell(f"qexplain -story {array}").lines)
-    monkeypatch.setattr("daemons.qmaster.reading.MOST_LINES", 2)
+    monkeypatch.setattr("daemons.qmaster.views.reading.MOST_LINES", 2)
     assert shell(f"qexplain -story {array}").lines[0] == f"job {array}, the last that happened to it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from daemons.qmaster.decide.proposal import Proposal
+from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.config import KINDS
@@ -82,7 +82,7 @@ def test_what_follows_by_rule_belongs_to_it(cell: Cell, monkeypatch: pytest.Monk
     def fails(*_arguments: object) -> list[AnyEvent]:
         raise ValueError("a bug")
 
-    monkeypatch.setattr("daemons.qmaster.following.concerned_hosts", fails)
+    monkeypatch.setattr("daemons.qmaster.follow.following.concerned_hosts", fails)
     with pytest.raises(ValueError, match="a bug"):
         cell.configure("cluster_queue", "all.q", priority="5")
     assert cell.state.snapshot() == snapshot and cell.state.revision == revision

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.service import Service
+from daemons.qmaster.serve.service import Service
 from tests.harness import Cell
 
 

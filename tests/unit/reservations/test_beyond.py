@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dateutil import rrule as rrule_module
 
-from daemons.qmaster.decide.reservation_series import MOST_EXAMINED
+from daemons.qmaster.decide.reservations.series import MOST_EXAMINED
 from gridengine.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell

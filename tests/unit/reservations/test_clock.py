@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from daemons.qmaster.decide.refused import Refused
-from daemons.qmaster.decide.reservation_series import occurrences
-from daemons.qmaster.service import Service
+from daemons.qmaster.decide.reservations.series import occurrences
+from daemons.qmaster.serve.service import Service
 from gridengine.placement.granting import closed_within
 from tests.builders import Cluster
 from tests.unit.reservations.conftest import ReservingCell

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from daemons.qmaster.decide import reservation_guards
+from daemons.qmaster.decide.reservations import guards as reservation_guards
 from tests.unit.reservations.conftest import ReservingCell
 
 ON_H1, ON_H2, PARALLEL, BY_GROUP = 1, 2, 3, 4

@@ -16,8 +16,8 @@ import aiohttp
 import pytest
 
 from daemons.execd.gateway import Gateway
-from daemons.qmaster import gdi_server
-from daemons.qmaster.gdi_server import GdiServer
+from daemons.qmaster.serve import gdi_server
+from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.runtime import door, http_door
 from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connections import Room

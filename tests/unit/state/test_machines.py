@@ -9,8 +9,8 @@ import pytest
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
-from daemons.qmaster.spool import Spool, Transaction
-from daemons.qmaster.spool_file import SpoolError
+from daemons.qmaster.spooling.spool import Spool, Transaction
+from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.ranges import Ranges
 from gridengine.state.apply import CHECKS, HANDLERS, apply
 from gridengine.state.events import AnyEvent

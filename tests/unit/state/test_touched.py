@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from daemons.qmaster.spool import Transaction
+from daemons.qmaster.spooling.spool import Transaction
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.event import Event

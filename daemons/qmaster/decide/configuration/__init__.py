@@ -1,0 +1,1 @@
+"""Decisions on configuration objects."""

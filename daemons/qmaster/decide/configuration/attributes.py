@@ -1,0 +1,104 @@
+"""Single attributes of objects, queue domains and queue instances: -aattr, -dattr, -mattr, -rattr and -purge.
+
+Owns which object and which tuple a name means, and the answers. The arithmetic on texts is
+`gridengine.config.attribute_changes`'. Source: qconf(1); QF-1 … QF-8, QF-39, HG-10; O for texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.configuration.complex_settings import full_text, is_complex_list, table_of
+from daemons.qmaster.decide.configuration.gate import conclude, no_right, settled, stored_name
+from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
+from daemons.qmaster.decision import Decision, World
+from gridengine.config import KINDS
+from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.gdi.requests import Caller, ConfigureAttributes
+from gridengine.kinds import KIND
+from gridengine.state.state import State
+from gridengine.syntax.lists import is_none
+
+
+def change(state: State, request: ConfigureAttributes, caller: Caller, world: World) -> Decision:
+    """Some attributes of one object changed, or with the verb `purge` tuples taken out of a queue: all or none."""
+    decision = Decision()
+    if refusal := no_right(state, caller, world):
+        return decision.refuse(refusal)
+    if not request.changes:
+        return decision.refuse("denied: no attribute is named")
+    words = KIND[request.kind]
+    written, part = _divided(request)
+    name = stored_name(request.kind, written, state, world)
+    if name is None:
+        return decision.refuse(f'can\'t resolve hostname "{written}"')
+    before = state.kind(request.kind).get(name)
+    if before is None:
+        return decision.refuse(f'denied: {words.noun} "{name}" does not exist')
+    if part and request.kind == "cluster_queue" and not part.startswith("@"):
+        part = world.resolve_host(part) or part
+    proposal = Proposal(state)
+    try:
+        if request.verb == "purge":
+            after = _purged(request, before, part, decision)
+            if after is None:
+                return decision
+        else:
+            after = dict(before)
+            for attribute, value in request.changes:
+                after = _changed(proposal, request, after, attribute, value, part)
+        model = KINDS[request.kind].from_attributes(after, name=name)
+        proposal.set(request.kind, name, settled(proposal, request.kind, model, world))
+    except ConfigError as error:
+        return decision.refuse(str(error))
+    decision.answer.info(f'{caller.user}@{caller.host} modified "{name}" in {words.listing}')
+    return conclude(proposal, decision, world)
+
+
+def _divided(request: ConfigureAttributes) -> tuple[str, str]:
+    """Object and part of it: host or group of a queue's tuple, rule of a resource quota set (QF-6)."""
+    separator = {"cluster_queue": "@", "resource_quota": "/"}.get(request.kind)
+    if separator is None:
+        return request.name, ""
+    name, _, part = request.name.partition(separator)
+    return name, part
+
+
+def _changed(
+    proposal: Proposal, request: ConfigureAttributes, before: Attributes, attribute: str, value: str, part: str
+) -> Attributes:
+    """The attributes after one change; names of complexes in the value are made full ones first. Raises ConfigError."""
+    kind = request.kind
+    if kind == "resource_quota" and (part or attribute == "limit"):
+        return change_limit(before, request.verb, attribute, value, part)
+    if is_complex_list(kind, attribute) and not is_none(value):
+        try:
+            value = _full_value(proposal, kind, attribute, value)
+        except SyntaxFault as fault:
+            raise ConfigError(kind, request.name, attribute, str(fault)) from None
+    return change_attribute(kind, before, request.verb, attribute, value, part)
+
+
+def _full_value(proposal: Proposal, kind: str, attribute: str, value: str) -> str:
+    if not value.lstrip().startswith("["):
+        return full_text(table_of(proposal), kind, attribute, value)
+    # tuples alone: with a default that says nothing they are a text like any other
+    return full_text(table_of(proposal), kind, attribute, f"NONE,{value}").removeprefix("NONE,")
+
+
+def _purged(request: ConfigureAttributes, before: Attributes, part: str, decision: Decision) -> Attributes | None:
+    """The queue without tuples of a host or group; None when there is none. What is not there is a warning, as in the
+    original. Raises ConfigError (QF-8)."""
+    names = [name for name, _ in request.changes]
+    if request.kind != "cluster_queue":
+        reason = "only the settings of a host or host group in a queue can be purged"
+        raise ConfigError(request.kind, request.name, names[0], reason)
+    if not part:
+        reason = "purging needs a host or a host group: queue@host or queue@@group"
+        raise ConfigError(request.kind, request.name, names[0], reason)
+    found = None
+    for name in names:
+        after = purge_override(found or before, name, part)
+        if after is None:
+            decision.answer.warning(f'Attribute name ("{name}") and/or value ("{part}") not found')
+        found = after or found
+    return found

@@ -1,0 +1,151 @@
+"""Lists of `complex=value` in configuration objects: shortcuts become full names, values must fit the type.
+
+Owns that step between an object's own checks and the stored text; so nothing behind the gate knows shortcuts.
+Called by `objects` and `attributes`. Source: CX-2, CX-4, CX-45; complex(5); T for shortcuts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
+from gridengine.config.complexes import STRING_TYPES, value_of
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.syntax.host_rule import HostRule
+from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
+from gridengine.syntax.load_formula import parse_load_formula
+from gridengine.syntax.overrides import Overrides
+from gridengine.syntax.rqs import parse_rule
+from gridengine.units import INFINITY
+
+_LISTS: dict[str, tuple[str, ...]] = {
+    "cluster_queue": ("complex_values", "load_thresholds", "suspend_thresholds"),
+    "exec_host": ("complex_values", "load_scaling"),
+    "scheduler": ("job_load_adjustments",),
+}
+_TYPED = (*_LISTS["cluster_queue"], "job_load_adjustments")
+
+
+class _Known(NamedTuple):
+    """What a value must fit: full name, type, and whether the complex is consumed (CX-45)."""
+
+    name: str
+    type: str = ""
+    consumable: bool = False
+
+
+Table = Mapping[str, _Known]
+"""A complex by its name or shortcut."""
+
+
+def table_of(proposal: Proposal) -> Table:
+    """The complexes as they would be, by name and by shortcut."""
+    entries = proposal.kind("complex").items()
+    known = {name: _Known(name, text["type"], text["consumable"] != "NO") for name, text in entries}
+    return {text["shortcut"]: known[name] for name, text in entries} | known
+
+
+def is_complex_list(kind: str, attribute: str) -> bool:
+    return attribute in _LISTS.get(kind, ())
+
+
+def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attributes) -> Attributes:
+    """The attributes with full names of complexes; raises ConfigError for a value that its type does not allow."""
+    table = table_of(proposal)
+    changed = dict(attributes)
+    for attribute in _LISTS.get(kind, ()):
+        text = attributes.get(attribute, "NONE")
+        if is_none(text):
+            continue
+        try:
+            changed[attribute] = full_text(table, kind, attribute, text)
+        except SyntaxFault as fault:
+            raise ConfigError(kind, name, attribute, str(fault)) from None
+    if kind == "exec_host":
+        variables = split_names(attributes["report_variables"])
+        changed["report_variables"] = join_names((_known(table, item).name for item in variables), ",")
+    if kind == "host_group" and attributes.get("rule"):
+        _check_rule(table, name, HostRule(attributes["rule"]))
+    if kind == "scheduler":
+        _check_formula(table, attributes["load_formula"])
+    if kind == "resource_quota":
+        changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
+    return changed
+
+
+def full_text(table: Table, kind: str, attribute: str, text: str) -> str:
+    """One list with full names, with its tuples where the attribute has any. Raises SyntaxFault."""
+    if kind != "cluster_queue":
+        return _full_pairs(table, attribute, text)
+    overrides = Overrides.parse(text)
+    tuples = {key: _full_pairs(table, attribute, value) for key, value in overrides.tuples.items()}
+    return str(Overrides(_full_pairs(table, attribute, overrides.default), tuples))
+
+
+def _full_pairs(table: Table, attribute: str, text: str) -> str:
+    pairs: dict[str, str] = {}
+    for written, value in split_pairs(text, value_required=False):
+        known = _known(table, written)
+        if known.name in pairs:
+            raise SyntaxFault(f'"{known.name}" is given twice, once as "{written}"')
+        if value and attribute in _TYPED:
+            _check_value(known, value)
+        if value and attribute == "complex_values":
+            _check_capacity(known, value)
+        pairs[known.name] = value
+    return join_pairs(pairs.items())
+
+
+def _known(table: Table, written: str) -> _Known:
+    """What a name or shortcut stands for; an unknown one for itself, its absence is reported with the references."""
+    return table.get(written) or _Known(written)
+
+
+def _check_value(known: _Known, value: str) -> None:
+    try:
+        value_of(known.type, value)
+    except SyntaxFault as fault:
+        raise SyntaxFault(f'"{known.name}" is of the type {known.type}: {fault}') from None
+
+
+def _check_capacity(known: _Known, value: str) -> None:
+    """How much there is of a consumable can be counted: nothing negative, and an end. Source: complex(5); O."""
+    if not known.consumable:
+        return
+    amount = value_of(known.type, value)
+    if isinstance(amount, float) and not 0 <= amount < INFINITY:
+        raise SyntaxFault(f'"{known.name}" is consumable, {value} is not an amount of it')
+
+
+def _check_formula(table: Table, text: str) -> None:
+    """The load formula adds numbers. Raises ConfigError. Source: LS-7; O."""
+    for name in parse_load_formula(text).names():
+        if _known(table, name).type in STRING_TYPES:
+            raise ConfigError("scheduler", "", "load_formula", f'"{name}" is of the type {table[name].type}, not a number')
+
+
+def _check_rule(table: Table, name: str, rule: HostRule) -> None:
+    """What a host group's rule compares with must be values of the types."""
+    for test in rule.tests:
+        try:
+            _check_value(_known(table, test.name), test.value)
+        except SyntaxFault as fault:
+            raise ConfigError("host_group", name, "rule", str(fault)) from None
+
+
+def _full_rule(table: Table, name: str, line: str) -> str:
+    """A rule with full names. Its limits must be values of their types, those of consumables neither negative nor endless;
+    formulas are for the hosts to fill (RQ-6). Source: O for what is refused."""
+    rule = parse_rule(line)
+    limits: dict[str, str] = {}
+    for written, value in rule.limits.items():
+        known = _known(table, written)
+        try:
+            if "$" not in value:
+                _check_value(known, value)
+                _check_capacity(known, value)
+        except SyntaxFault as fault:
+            raise ConfigError("resource_quota", name, "limit", str(fault)) from None
+        limits[known.name] = value
+    return str(rule._replace(limits=limits))

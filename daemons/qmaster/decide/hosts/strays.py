@@ -1,0 +1,109 @@
+"""Tasks on a host that the state does not have there: what they are to this cell, and what becomes of them.
+
+Owns the judgement. A task that was this cell's and is over is forgotten by its host. One that began after the spool was saved
+from which the master went on is adopted. Everything else is a stray: the host keeps it, whatever it does, until an operator
+ends it (qdel -f). Called by `reports` and `deletion`. Source: docs/adr/0093; EX-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from daemons.qmaster.decide.jobs.slaves import live_slave
+from gridengine.delivery import Origin
+from gridengine.placement.charges import charges
+from gridengine.state.events import AnyEvent
+from gridengine.state.hosts import Stray
+from gridengine.state.jobs import Job
+from gridengine.state.machines.host import StraysFound
+from gridengine.state.machines.job import JobNumbersRaised
+from gridengine.state.machines.task import TaskDispatched, TaskStarted
+from gridengine.state.state import State
+from gridengine.task_key import SlaveKey, TaskKey
+
+WasHere = Callable[[TaskKey, Origin], bool]
+"""Whether a try of a task has ended in this cell, as far as the accounting index tells."""
+
+
+class Standing(Enum):
+    """What a task on a host is to the cell."""
+
+    LIVE = "at work, as the state says"
+    OVER = "this cell's, and over"
+    LATER = "a later try of a task that waits, as the state says"
+    UNKNOWN = "nothing that the state knows"
+
+
+def standing(state: State, host: str, key: TaskKey, origin: Origin, was_here: WasHere) -> Standing:
+    """What a task on a host is to the cell. `origin`: as the host has it, empty for one that does not say."""
+    known = state.hosts.get(host)
+    if known is not None and key in known.abandoned:
+        return Standing.OVER
+    found = _of_try(state, key, origin)
+    if isinstance(key, SlaveKey):
+        found = _of_slave(state, key, found)
+    elif found is Standing.LIVE and state.jobs[key.job].tasks[key.task].host != host:
+        found = Standing.UNKNOWN
+    return Standing.OVER if found is Standing.UNKNOWN and was_here(key, origin) else found
+
+
+def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
+    job_id, task_id, attempt = key.master
+    job = state.jobs.get(job_id)
+    if job is None or not _same(job, origin):
+        return Standing.UNKNOWN
+    task = job.tasks.get(task_id)
+    if task is not None and not task.waits:
+        if attempt > task.attempt:
+            return Standing.UNKNOWN
+        return Standing.LIVE if attempt == task.attempt else Standing.OVER
+    waits = task is not None or task_id in job.pending
+    begun = task.attempt if task is not None else 0
+    return Standing.LATER if waits and attempt > begun else Standing.OVER
+
+
+def _of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
+    """A slave task is what its master is, unless it is over before that, or began unknown to the state."""
+    if master is not Standing.LIVE or live_slave(state, key) is not None:
+        return Standing.UNKNOWN if master is Standing.LATER else master
+    return Standing.OVER if key.number <= state.jobs[key.job].tasks[key.task].slaves_begun else Standing.UNKNOWN
+
+
+def _same(job: Job, origin: Origin) -> bool:
+    """Whether a job of the state is the one that a task comes from: numbers are used again."""
+    return not origin.owner or (job.owner, job.submitted) == (origin.owner, origin.submit_time)
+
+
+def adoption(state: State, key: TaskKey, origin: Origin, now: float) -> list[AnyEvent]:
+    """The events by which a LATER try is the cell's again, with the places that it has; none when those are gone."""
+    if not origin.granted or any(grant.instance not in state.instances for grant in origin.granted):
+        return []
+    if origin.pe and not state.has("parallel_environment", origin.pe):
+        return []
+    job = state.jobs[key.job]
+    resources = charges(state, job)
+    dispatched = TaskDispatched(*key.master, origin.granted, origin.time or now, origin.pe, resources)
+    return [dispatched, TaskStarted(*key.master, origin.time or now)]
+
+
+def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]:
+    """What an inventory says of strays, if it is news. No new job gets a number that one of them has."""
+    known = state.hosts.get(host)
+    events: list[AnyEvent] = []
+    if strays != (known.strays if known is not None else []):
+        events.append(StraysFound(host, strays))
+    last = max((stray.key.job for stray in strays), default=0)
+    return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
+
+
+def strays_of(state: State, target: str) -> dict[str, list[TaskKey]]:
+    """The strays that `JOB` or `JOB.TASK` means, by host."""
+    number, _, task = target.partition(".")
+    if not number.isdecimal() or not (task or "1").isdecimal():
+        return {}
+    wanted = (int(number), int(task)) if task else (int(number),)
+    found = {
+        name: [stray.key for stray in host.strays if stray.key[: len(wanted)] == wanted] for name, host in state.hosts.items()
+    }
+    return {name: keys for name, keys in found.items() if keys}

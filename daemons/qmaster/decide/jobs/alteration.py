@@ -1,0 +1,224 @@
+"""Alteration: qalter (statements SO-42 … SO-44, DP-5, SO-2, SO-18, ST-20).
+
+Owns what may be changed, by whom, and the messages in their order. The changed job is checked by the code of submission.
+What concerns the start of a job takes effect for tasks that are not running; consumables of running jobs cannot change.
+Source: sge_submit(1) qalter; O for texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.decide.jobs.admission import check_project
+from daemons.qmaster.decide.jobs.holds import change_holds
+from daemons.qmaster.decide.jobs.job_fields import check_job_name, job_fields
+from daemons.qmaster.decide.jobs.job_request import request_of
+from daemons.qmaster.decide.jobs.resubmission import owner_of
+from daemons.qmaster.decide.jobs.submission import check_deadline
+from daemons.qmaster.decide.jobs.validation import goes_on
+from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import Decision, Payload, World
+from daemons.qmaster.permissions import is_operator
+from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.field_names import FIELD_NAMES
+from gridengine.gdi.requests import AlterJobs, Caller, Changes
+from gridengine.jsv.parameters import PARAMETER_OF
+from gridengine.state.jobs import Job, JobChanges
+from gridengine.state.machines.job import JobChanged
+from gridengine.state.state import State
+
+EXIT_WHOLE_JOBS_ONLY = 4
+NEVER = frozenset(field.name for field in FIELD_NAMES if field.fixed)
+"""Fields that stay as they were submitted (SO-5, SO-42)."""
+
+_ACTS = (
+    ("priority", "sets scheduling priority of job {id} to {value}"),
+    ("job_share", "sets job share of job {id} to {value}"),
+    ("override_tickets", "sets override tickets of job {id} to {value}"),
+)
+_PLACE = frozenset(("ar", "hard", "pe", "pe_range", "allocation_rule", "hard_queues", "master_queues", "checkpoint"))
+"""Fields that a reservation must be able to fulfil."""
+_LISTS = {"hold_jid": "predecessors", "hold_jid_ad": "array_predecessors"}
+
+
+def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -> Decision:
+    """Change jobs; each one that cannot be is named, the others change nevertheless."""
+    decision = Decision()
+    operator = is_operator(state, caller, world.admin_user)
+    said = frozenset(request.changes)
+    try:
+        changes = msgspec.convert(request.changes, Changes)
+        selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
+    except (SyntaxFault, msgspec.ValidationError) as error:
+        return decision.refuse(f"denied: {error}")
+    if fixed := sorted(said & NEVER):
+        return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
+    if unverified := _unverified(state, said):
+        return decision.refuse(f"denied: changes of {unverified} are not among those of jsv_allowed_mod")
+    for target, found in selection:
+        if not found:
+            decision.answer.error(missing(target, request.users))
+        for selected in found:
+            if not may_control(selected.job, caller, operator):
+                decision.answer.error(not_owner(selected.job, caller))
+                continue
+            try:
+                _alter(state, selected, changes, said, request.verify, caller, world, decision)
+            except Refused as refusal:
+                decision.answer.error(refusal.text, refusal.status)
+    return decision
+
+
+def _unverified(state: State, said: frozenset[str]) -> str:
+    """Parameters that may not change behind the back of a server verifier, "" for none. Source: sge_conf(5); JV-5."""
+    configuration = state.configuration()
+    if not configuration.jsv_url:
+        return ""
+    return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in said} - configuration.jsv_allowed_mod))
+
+
+def _alter(
+    state: State,
+    selected: Selected,
+    changes: Changes,
+    said: frozenset[str],
+    verify: str,
+    caller: Caller,
+    world: World,
+    decision: Decision,
+) -> None:
+    job = selected.job
+    whole = said - {"holds"}
+    if whole and selected.tasks is not None:
+        raise Refused("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
+    _check_rights(state, job, changes, said, caller, world)
+    fields = _fields(state, job, changes, said, world) if whole else {}
+    mine = Decision()
+    if not _validated(state, job, fields, verify, mine, decision, world):
+        return
+    if "holds" in said:
+        change_holds(state, selected, changes.holds, caller, world, mine)
+    if whole:
+        decision.events.append(JobChanged(job.id, JobChanges(**fields)))
+        if "environment" in said:
+            decision.payloads[job.id] = _payload(job, changes, world)
+        _say_changes(state, job, fields, changes, said, caller, decision)
+    decision.events += mine.events
+    decision.answer.answers += mine.answer.answers
+
+
+def _validated(
+    state: State, job: Job, fields: dict[str, Any], verify: str, mine: Decision, decision: Decision, world: World
+) -> bool:
+    """-w for a changed job; one that runs or is held is not looked at, as in the original."""
+    runs = job.runs
+    inside = fields.get("ar", job.ar) and not _PLACE.isdisjoint(fields) and not runs
+    implied, verify = not verify, verify or ("e" if inside else "n")  # AR-89
+    if verify == "n":
+        return True
+    if runs or (job.holds and not implied):
+        decision.answer.info("verification: job is already running or is held")
+        return verify in "ew"
+    changed = msgspec.structs.replace(job, **fields)
+    going = goes_on(state, changed, verify, mine, world)
+    if not going:
+        decision.answer.answers += mine.answer.answers
+    decision.answer.status = decision.answer.status or mine.answer.status
+    return going
+
+
+def _check_rights(
+    state: State, job: Job, changes: Changes, said: frozenset[str], caller: Caller, world: World
+) -> None:
+    operator = is_operator(state, caller, world.admin_user)
+    if "priority" in said and changes.priority > job.priority and not operator:
+        raise Refused(f'denied: "{caller.user}" must be operator to increase job priority')
+    if "override_tickets" in said and not operator:
+        raise Refused(f'denied: "{caller.user}" must be operator to change amount of override tickets')
+    if "ar" in said and any(task.granted for task in job.tasks.values()):
+        raise Refused(f"denied: cannot modify running job {job.id}: it stays in its advance reservation")  # AR-95, X-17
+    if "deadline" in said and changes.deadline:
+        check_deadline(state, caller)
+
+
+def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], world: World) -> dict[str, Any]:
+    """The new values of the fields of the job. Raises Refused."""
+    wish = request_of(job)
+    for name in said - {"holds", "context_changes", "environment"}:
+        setattr(wish, name, getattr(changes, name))
+    owner = owner_of(job, job.submit_host)
+    fields = job_fields(state, wish, owner, said, world, job)
+    if "name" in said:
+        check_job_name(changes.name)
+        fields["name"] = changes.name
+    if "project" in said:
+        check_project(state, state.configuration(), changes.project, owner)
+    if "context_changes" in said:
+        fields["context"] = _context(job.context, changes.context_changes)
+    if "mail_list" in said and not changes.mail_list:
+        fields["mail_list"] = [f"{job.owner}@{job.submit_host}"]
+    if "hard" in fields and any(task.granted for task in job.tasks.values()):
+        _check_consumables(state, job, fields["hard"])
+    check_whole_job(state, msgspec.structs.replace(job, **fields))
+    return fields
+
+
+def _check_consumables(state: State, job: Job, hard: dict[str, str]) -> None:
+    """What running tasks hold cannot change under them (SO-43). Raises Refused."""
+    for name in sorted({*job.hard, *hard}):
+        entry = state.complexes.get(name)
+        if entry is not None and entry.is_consumable and job.hard.get(name) != hard.get(name):
+            raise Refused(f'denied: job {job.id} is running, its request of the consumable "{name}" cannot change')
+
+
+def _context(context: dict[str, str], changes: list[tuple[Any, str, str]]) -> dict[str, str]:
+    """The context after -ac, -dc and -sc in the order in which they were given (SO-2)."""
+    kept = dict(context)
+    for verb, variable, value in changes:
+        if verb == "sc":
+            kept.clear()
+        elif verb == "dc":
+            kept.pop(variable, None)
+        else:
+            kept[variable] = value
+    return kept
+
+
+def _payload(job: Job, changes: Changes, world: World) -> Payload:
+    """The script as it was, with the exported variables replaced; what else came with the job stays."""
+    kept = world.payload(job.id)
+    old = {name: value for name, value in kept.environment.items() if name not in job.environment_names}
+    return Payload(kept.script, {**old, **changes.environment})
+
+
+def _say_changes(
+    state: State,
+    job: Job,
+    fields: dict[str, Any],
+    changes: Changes,
+    said: frozenset[str],
+    caller: Caller,
+    decision: Decision,
+) -> None:
+    for name, text in _ACTS:
+        if name in said:
+            what = text.format(id=job.id, value=getattr(changes, name))
+            decision.answer.info(f"{caller.user}@{caller.host} {what}")
+    for name, noun in ((field.name, field.noun) for field in FIELD_NAMES):
+        if name not in said or not noun:
+            continue
+        decision.answer.info(f"modified {noun} of job {job.id}")
+        if name in _LISTS:
+            gone = [item for item in getattr(changes, name) if item.isdecimal() and int(item) not in state.jobs]
+            decision.answer.info(f"   blocking jobs: {_listed(fields[_LISTS[name]])}")
+            decision.answer.info(f"   exited jobs:   {_listed(gone)}")
+
+
+def _listed(items: list[Any]) -> str:
+    return ",".join(map(str, items)) or "NONE"
+
+

@@ -1,0 +1,122 @@
+"""Dependencies: what -hold_jid and its relatives mean for a job, and the end of jobs that can never run.
+
+Owns the reading of the lists when a job is submitted or changed, and their checks. That predecessors are taken from a job
+as they end is `gridengine.state.apply`. Source: DP-1 … DP-5; docs/adr/0020-dependencies-on-success-and-failure.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Literal
+
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.selection import predecessors
+from daemons.qmaster.tell.accounting import killed_record
+from gridengine.failed import ENFORCED
+from gridengine.gdi.requests import Submit
+from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.state import State
+
+FIELDS = frozenset(("hold_jid", "hold_jid_ad", "hold_jid_ok", "hold_jid_fail"))
+
+
+def dependency_fields(
+    state: State, wish: Submit, owner: str, changed: Collection[str], world: World, job: Job | None = None
+) -> dict[str, Any]:
+    """Fields of `Job` that follow from the lists. `job`: the one that is changed; its other lists stay as they were
+    resolved. Raises Refused.
+    """
+    fields: dict[str, Any] = {}
+    if "hold_jid_ad" in changed:
+        fields["array_predecessors"] = _arrays(state, wish, owner, world)
+    if FIELDS & set(changed) - {"hold_jid_ad"}:
+        plain, conditions = _kept(job, changed)
+        if "hold_jid" in changed:
+            plain = _resolved(state, wish.hold_jid, owner, world)
+            fields["predecessors_requested"] = list(wish.hold_jid)
+        how: Literal["ok", "fail"]
+        for option, how in (("hold_jid_ok", "ok"), ("hold_jid_fail", "fail")):
+            if option in changed:
+                requested = getattr(wish, option)
+                conditions |= _conditions(state, requested, owner, how, world)
+                fields[option] = list(requested)
+        fields["predecessors"] = [*plain, *(other for other in conditions if other not in plain)]
+        fields["conditions"] = conditions
+    if job is not None:
+        _check_circle(state, job, [*fields.get("predecessors", ()), *fields.get("array_predecessors", ())])
+    return fields
+
+
+def _kept(job: Job | None, changed: Collection[str]) -> tuple[list[int], dict[int, Any]]:
+    """Predecessors of the lists that do not change: those of -hold_jid, and those with conditions."""
+    if job is None:
+        return [], {}
+    plain = [other for other in job.predecessors if other not in job.conditions]
+    return plain, {other: how for other, how in job.conditions.items() if f"hold_jid_{how}" not in changed}
+
+
+def _resolved(state: State, requested: Iterable[str], owner: str, world: World) -> list[int]:
+    try:
+        return predecessors(state, requested, owner, world.looked_up)
+    except ValueError as error:
+        raise Refused(f"job rejected: {error}") from None
+
+
+def _conditions(
+    state: State, requested: list[str], owner: str, how: Literal["ok", "fail"], world: World
+) -> dict[int, str]:
+    """Jobs that must end in one way; those that have ended already must have ended so."""
+    for item in requested:
+        if item.isdecimal() and int(item) not in state.jobs:
+            succeeded = world.outcome(int(item))
+            if succeeded is None:
+                raise Refused(f"job rejected: -hold_jid_{how}: job {item} is unknown, and so is how it ended")
+            if succeeded != (how == "ok"):
+                ended = "succeeded" if succeeded else "failed"
+                raise Refused(f"job rejected: -hold_jid_{how}: job {item} has {ended}, so this job could never run")
+    return dict.fromkeys(_resolved(state, requested, owner, world), how)
+
+
+def _arrays(state: State, wish: Submit, owner: str, world: World) -> list[int]:
+    """Array predecessors: arrays over the same range of ids as the job's own (DP-4)."""
+    if not wish.hold_jid_ad:
+        return []
+    if not wish.tasks:
+        raise Refused("job rejected: -hold_jid_ad is for array jobs (-t)")
+    own = wish.tasks.partition(":")[0]
+    found = _resolved(state, wish.hold_jid_ad, owner, world)
+    for other_id in found:
+        other = state.jobs[other_id]
+        if not other.is_array:
+            raise Refused(f"job rejected: -hold_jid_ad is for array jobs (-t), job {other_id} is none")
+        if other.task_range is not None and own != "{}-{}".format(*other.task_range):
+            text = f"{own} is not the range {other.task_range[0]}-{other.task_range[1]} of job {other_id}"
+            raise Refused(f"job rejected: an array must have the same range of tasks as those of -hold_jid_ad, {text}")
+    return found
+
+
+def _check_circle(state: State, job: Job, others: list[int]) -> None:
+    """A job must not wait for itself, not even by way of others."""
+    seen: set[int] = set()
+    ahead = list(others)
+    while ahead:
+        number = ahead.pop()
+        if number == job.id:
+            raise Refused(f"denied: job {job.id} would wait for itself")
+        if number not in seen and number in state.jobs:
+            seen.add(number)
+            ahead += (*state.jobs[number].predecessors, *state.jobs[number].array_predecessors)
+
+
+def end_of_doomed(state: State, now: float) -> Decision:
+    """The deletion of all jobs that can never run, with an accounting record each that says when."""
+    decision = Decision()
+    for job_id in sorted(state.doomed):
+        job = state.jobs[job_id]
+        if waiting := job.waiting:
+            decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
+            record = killed_record(state, job, Task(waiting.first), now, ENFORCED)
+            decision.accounting.append((job_id, waiting.first, record))
+    return decision

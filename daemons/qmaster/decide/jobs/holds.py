@@ -1,0 +1,99 @@
+"""Holds: qhold, qrls and the -h of qalter and qresub (statements SO-13, SO-49, AJ-6).
+
+Owns the three levels of rights (user holds by the owner, operator holds by operators, system holds by managers) and the
+messages, one for each task whose holds change. Source: qhold(1), qrls(1); O for texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.jobs.hold_rights import EXIT_RIGHTS, LETTERS, check_hold_rights, hold_kinds
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import is_operator
+from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller, HoldJobs
+from gridengine.ranges import Ranges
+from gridengine.state.dependencies import unfinished
+from gridengine.state.jobs import Hold, Job
+from gridengine.state.machines.job import HoldsChanged
+from gridengine.state.state import State
+
+EXIT_UNKNOWN, EXIT_NOT_OWNER = 3, 18
+"""Exit codes of qhold and qrls."""
+SINGLE_LINES = 1000
+"""Up to so many tasks are named one by one, more of them by their ranges."""
+
+
+def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> Decision:
+    """Set or clear holds of jobs and tasks."""
+    decision = Decision()
+    operator = is_operator(state, caller, world.admin_user)
+    if any(letter not in LETTERS for letter in request.holds):
+        return decision.refuse(f'denied: unknown hold list "{request.holds}"', 7)
+    try:
+        selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
+    except SyntaxFault as fault:
+        return decision.refuse(f"denied: {fault}")
+    letters = request.holds.upper() if request.release else request.holds
+    for target, found in selection:
+        if not found:
+            decision.answer.error(missing(target, request.users), EXIT_UNKNOWN)
+        for selected in found:
+            if not may_control(selected.job, caller, operator):
+                decision.answer.error(not_owner(selected.job, caller), EXIT_NOT_OWNER)
+                continue
+            try:
+                change_holds(state, selected, letters, caller, world, decision, EXIT_RIGHTS)
+            except Refused as refusal:
+                decision.answer.error(refusal.text, refusal.status)
+    return decision
+
+
+def change_holds(
+    state: State, selected: Selected, letters: str, caller: Caller, world: World, decision: Decision, status: int = 1
+) -> None:
+    """Carry out letters of u s o (set), U S O (clear), n (clear all) on tasks of a job. Raises Refused."""
+    job = selected.job
+    tasks = unfinished(job) if selected.tasks is None else unfinished(job) & selected.tasks
+    every = Hold.USER | Hold.OPERATOR | Hold.SYSTEM
+    unwanted = every if "n" in letters else hold_kinds(letter.lower() for letter in letters if letter.isupper())
+    set_now = _difference(job, tasks, hold_kinds(letters) & ~unwanted)
+    cleared = _existing(job, tasks, unwanted)
+    check_hold_rights(state, caller, world, hold_kinds(letters) & ~unwanted, "set", status)
+    # as in the original: whoever removes a hold needs the right for all that the letters name, -h n all three
+    check_hold_rights(state, caller, world, unwanted if cleared else Hold(0), "remove", status)
+    changed = Ranges()
+    for part in (*set_now.values(), *cleared.values()):
+        changed = changed | part
+    if changed:
+        decision.events.append(HoldsChanged(job.id, changed, int(_kinds(set_now)), int(_kinds(cleared))))
+        _say_modified(decision, job, changed)
+
+
+def _kinds(parts: dict[Hold, Ranges]) -> Hold:
+    kinds = Hold(0)
+    for kind in parts:
+        kinds |= kind
+    return kinds
+
+
+def _difference(job: Job, tasks: Ranges, wanted: Hold) -> dict[Hold, Ranges]:
+    """Tasks that do not have the wanted holds yet."""
+    return {kind: tasks - job.holds.get(kind.value, Ranges()) for kind in wanted}
+
+
+def _existing(job: Job, tasks: Ranges, unwanted: Hold) -> dict[Hold, Ranges]:
+    """Tasks that have the unwanted holds."""
+    parts = {kind: tasks & job.holds[kind.value] for kind in unwanted if kind.value in job.holds}
+    return {kind: part for kind, part in parts.items() if part}
+
+
+def _say_modified(decision: Decision, job: Job, tasks: Ranges) -> None:
+    if not job.is_array:
+        decision.answer.info(f"modified hold of job {job.id}")
+    elif len(tasks) > SINGLE_LINES:
+        decision.answer.info(f"modified hold of job-array tasks {tasks.summary()} of job {job.id}")
+    else:
+        for task_id in tasks:
+            decision.answer.info(f"modified hold of job-array task {job.id}.{task_id}")

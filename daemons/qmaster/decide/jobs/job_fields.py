@@ -1,0 +1,227 @@
+"""From what a request says to the fields of a job: names resolved, values checked.
+
+Owns the checks of single options (statements SB-9, SO, CQ-40, CX-42 … CX-45, GD-12). The same code serves a submission,
+where everything counts, and a change, where only what was said does. Rights are `admission`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
+from daemons.qmaster.decide.jobs.dependencies import dependency_fields
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decide.reservations.jobs import check_reservation
+from daemons.qmaster.decision import World
+from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
+from gridengine.config.parallel import check_allocation_rule
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.job_request import REQUEST_FIELDS
+from gridengine.gdi.requests import Caller, Submit
+from gridengine.placement.parallel import matching_pes
+from gridengine.placement.requests import request_fault
+from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
+from gridengine.state import checkpointing
+from gridengine.state.jobs import Job, PathOnHost
+from gridengine.state.state import State
+from gridengine.syntax.mail_address import check_mail_address
+from gridengine.syntax.wildcard import is_pattern
+from gridengine.units import INFINITY, parse_time
+
+ALL = frozenset(field.name for field in msgspec.structs.fields(Submit))
+PATHS = ("stdout", "stderr", "stdin", "shells")
+"""Fields that may name a host each path is for."""
+_OF_RESERVATION = frozenset(("ar", "hard"))
+_CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
+_KEYWORDS = frozenset(("NONE", "ALL", "TEMPLATE"))
+_QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
+LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
+
+
+def job_fields(
+    state: State, wish: Submit, owner: Caller, said: Collection[str], world: World, job: Job | None = None
+) -> dict[str, Any]:
+    """Fields of `Job` for those of the request that were said; the rest of the request is only looked at. `job`: the
+    one that is changed. Name, tasks, holds and environment are not among them. Raises Refused.
+    """
+    fields = {name: getattr(wish, name) for name in REQUEST_FIELDS if name in said}
+    for name in PATHS:
+        if name in said:
+            fields[name] = _on_known_hosts(getattr(wish, name), world)
+    for name in ("hard", "soft"):
+        if name in said:
+            fields[name] = requested_resources(state, getattr(wish, name), name == "soft", world)
+    if "account" in said:
+        check_object_name(wish.account)
+    check_mail_list(wish.mail_list)
+    if "pe_range" in said and wish.pe_range:
+        fields["pe_range"] = _slot_ranges(wish.pe_range)
+    _check_kind(wish, said, job)
+    if not _QUEUES.isdisjoint(said):
+        _check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
+    if "allocation_rule" in said and wish.allocation_rule:
+        fields["allocation_rule"] = _rule(wish)
+    if wish.master_queues and not (wish.pe or wish.allocation_rule):
+        raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
+    if "pe" in said and wish.pe and not matching_pes(state, wish.pe):
+        raise Refused(f'job rejected: the requested parallel environment "{wish.pe}" does not exist')
+    if not _CHECKPOINTING.isdisjoint(said):
+        _check_checkpointing(state, wish, said, job)
+    if not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
+        raise Refused(f"denied: priority {wish.priority} is outside {LOWEST_PRIORITY}..{HIGHEST_PRIORITY}")
+    if "ar" in said:
+        fields["ar_time"] = 0.0
+    if wish.ar and not _OF_RESERVATION.isdisjoint(said):
+        hard = fields["hard"] if "hard" in fields else job.hard if job is not None else {}
+        fields["ar_time"] = check_reservation(state, wish.ar, hard, owner, world.now).submit_time
+    if not DEPENDENCIES.isdisjoint(said):
+        fields |= dependency_fields(state, wish, owner.user, said, world, job)
+    return fields
+
+
+def _on_known_hosts(paths: list[PathOnHost], world: World) -> list[PathOnHost]:
+    """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises Refused."""
+    found = []
+    for name, path in paths:
+        unique = world.resolve_host(name) if name else ""
+        if unique is None:
+            raise Refused(f'can\'t resolve hostname "{name}"')
+        found.append((unique, path))
+    return found
+
+
+def check_mail_list(addresses: list[str]) -> None:
+    """The values of -M (SO-19). Raises Refused."""
+    for address in addresses:
+        try:
+            check_mail_address(address)
+        except SyntaxFault as fault:
+            raise Refused(f"job rejected: -M: {fault}") from None
+
+
+def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job: Job | None) -> None:
+    """The environment exists; -c is for jobs that have one, and `-c n` for those that have none (SO-7, O). Raises Refused."""
+    name = wish.checkpoint if "checkpoint" in said or job is None else job.checkpoint
+    when = wish.checkpoint_when if "checkpoint_when" in said or job is None else job.checkpoint_when
+    if name and not state.has("checkpoint", name):
+        raise Refused(f'job rejected: the requested checkpointing environment "{name}" does not exist')
+    if name and when == "n":
+        raise Refused('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
+    if not checkpointing.is_occasion(when):
+        raise Refused(f'job rejected: -c: "{when}" is neither letters of nsmxr nor an interval')
+    if when and when != "n" and not name:
+        raise Refused("job rejected: -c is for jobs with a checkpointing environment (-ckpt) only")
+
+
+def _rule(wish: Submit) -> str:
+    """The rule of -alloc (AR-126). Raises Refused."""
+    try:
+        rule = check_allocation_rule(wish.allocation_rule)
+        parse_slot_ranges(wish.pe_range)
+    except SyntaxFault as fault:
+        raise Refused(f"job rejected: the allocation rule (-alloc) is wrong: {fault}") from None
+    return rule
+
+
+def _slot_ranges(text: str) -> str:
+    """A slot range as it is kept and shown: open ends filled in, in ascending order. Raises Refused."""
+    try:
+        return format_slot_ranges(parse_slot_ranges(text))
+    except SyntaxFault as fault:
+        raise Refused(f"job rejected: the slot range is wrong: {fault}") from None
+
+
+def _check_kind(wish: Submit, said: Collection[str], job: Job | None) -> None:
+    """Options that mean something for some jobs only. Raises Refused."""
+    if "task_concurrency" in said and wish.task_concurrency and not (wish.tasks if job is None else job.is_array):
+        raise Refused("job rejected: a limit of running tasks (-tc) is for array jobs (-t) only")
+
+
+def requested_resources(state: State, requests: list[str], soft: bool, world: World) -> dict[str, str]:
+    """The requests of -l with times in seconds, as they are shown and accounted. Raises Refused."""
+    found = named_resources(state, requests, soft)
+    if "slots" in found:
+        raise Refused("job rejected: slots cannot be requested by -l, use a parallel environment (-pe)")
+    for name, value in found.items():
+        if state.complexes[name].type == "TIME":
+            seconds = parse_time(value)
+            found[name] = str(int(seconds)) if seconds < INFINITY else value
+    if "hostname" in found and not is_pattern(found["hostname"]):
+        check_host(state, world, found["hostname"])
+    return found
+
+
+def check_host(state: State, world: World, name: str) -> None:
+    """Raises Refused for a host that nothing knows; "" stands for any."""
+    if name and not state.has("exec_host", name) and world.resolve_host(name) is None:
+        raise Refused(f'can\'t resolve hostname "{name}"')
+
+
+def check_job_name(name: str) -> None:
+    """SB-9: as `check_object_name`, and no leading digit. Raises Refused."""
+    if name[:1].isdecimal():
+        raise Refused(f'denied: "{name}" is not a valid object name (cannot start with a digit)')
+    check_object_name(name)
+
+
+def check_object_name(name: str) -> None:
+    """None of / : @ \\ * ?, nothing that cannot be printed, no keyword, something at all. Source: SB-9; O. Raises Refused."""
+    if not name or name.isspace():
+        raise Refused('denied: "" is not a valid object name (must not be empty)')
+    if name.upper() in _KEYWORDS:
+        raise Refused(f'denied: "{name}" is not a valid object name (it is a keyword)')
+    for char in name:
+        if char in "/:@\\*?" or not char.isprintable():
+            shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
+            letter = char if char.isprintable() else repr(char)[1:-1]
+            raise Refused(f'denied: "{shown}" is not a valid object name (must not contain {letter})')
+
+
+def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
+    """The tasks of -t, and first, last and step as they were given. `most`: max_aj_tasks, 0 for no limit. Raises Refused.
+
+    A list such as 2,4,6 is taken if it is one progression. Source: SO-36, AJ-2; O.
+    """
+    try:
+        tasks = Ranges.parse(text)
+    except SyntaxFault as fault:
+        raise Refused(f'job rejected: task range "{text}": {fault}') from None
+    if len(tasks.runs) != 1:
+        raise Refused(f'job rejected: task range "{text}" must be of the form first-last:step')
+    if most and len(tasks) > most:
+        raise Refused(f"job rejected: you tried to submit a job with more than {most} tasks (max_aj_tasks)")
+    first, _, rest = text.replace(" ", "").partition("-")
+    last, _, step = rest.partition(":")
+    if first.isdecimal() and last.isdecimal():
+        return tasks, (int(first), int(last), int(step or 1))
+    return tasks, (tasks.first, tasks.last, tasks.step)
+
+
+def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, str]:
+    """`name=value` requests by full name; a bare name of a BOOL means TRUE. Raises Refused."""
+    found: dict[str, str] = {}
+    if not requests:
+        return found
+    shortcuts = {text["shortcut"]: name for name, text in state.kind("complex").items()}
+    for item in requests:
+        given, equals, value = item.partition("=")
+        name = given if state.has("complex", given) else shortcuts.get(given, "")
+        if not name:
+            raise Refused(f'unknown resource "{given}"')
+        entry = state.complexes[name]
+        if not equals and entry.type == "BOOL":
+            value = "TRUE"
+        if fault := request_fault(entry, value, soft):
+            raise Refused(f"denied: {fault}")
+        found[name] = value
+    return found
+
+
+def _check_queues(state: State, expressions: list[str]) -> None:
+    try:
+        check_queue_expressions(state, expressions)
+    except NoSuchQueue as error:
+        raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None

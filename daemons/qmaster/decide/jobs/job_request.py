@@ -1,0 +1,43 @@
+"""The request that a job would come of: the way back from a job to `Submit`.
+
+Owns that translation. Called for changes (what stays is checked together with what changes), for copies, and for job
+submission verifiers. Pure.
+"""
+
+from __future__ import annotations
+
+import base64
+
+from daemons.qmaster.decision import Payload
+from gridengine.gdi.job_request import REQUEST_FIELDS
+from gridengine.gdi.requests import Submit
+from gridengine.state.jobs import Job
+
+
+def request_of(job: Job) -> Submit:
+    """The request, without script and environment. Holds are not taken along."""
+    return Submit(
+        name=job.name,
+        hard=[f"{name}={value}" for name, value in job.hard.items()],
+        soft=[f"{name}={value}" for name, value in job.soft.items()],
+        tasks=range_text(job),
+        hold_jid=list(job.predecessors_requested),
+        hold_jid_ad=[str(other) for other in job.array_predecessors],
+        **{name: getattr(job, name) for name in REQUEST_FIELDS},
+    )
+
+
+def with_payload(wish: Submit, payload: Payload) -> Submit:
+    """The request with script and environment."""
+    wish.environment = dict(payload.environment)
+    if payload.script is not None:
+        wish.script = base64.b64encode(payload.script).decode()
+        wish.script_encoding = "base64"
+    return wish
+
+
+def range_text(job: Job) -> str:
+    """`1-10:2` as an array was submitted, "" for other jobs."""
+    if job.array is None:
+        return ""
+    return "{}-{}:{}".format(*(job.task_range or (job.array.first, job.array.last, job.array.step)))

@@ -1,0 +1,74 @@
+"""Which tasks may be started again, and what becomes of those whose host is lost for good.
+
+Owns that rule for qmod -rj, for lost hosts (reschedule_unknown) and for tasks whose guardian died. Pure.
+Source: sge_conf(5) reschedule_unknown, ENABLE_RESCHEDULE_KILL, ENABLE_RESCHEDULE_SLAVE, DISABLE_AUTO_RESCHEDULING;
+queue_conf(5) rerun, checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA-8.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
+from daemons.qmaster.decision import Decision
+from gridengine.failed import LOST, RESCHEDULED
+from gridengine.state import checkpointing
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+
+
+def why_not(state: State, job: Job, task: Task) -> str:
+    """Why a running task may not be started again, "" if it may: its kind, `-r`, the queue's `rerun`, the letter `r` of
+    a checkpointing job."""
+    config = state.configs.get(task.granted[0].instance) if task.granted else None
+    if job.kind != "batch":
+        return "it is interactive"
+    if job.checkpoint and checkpointing.UNKNOWN_HOST not in checkpointing.occasions(state, job):
+        return f'it is a checkpointing job ("{job.checkpoint}") without "r" among its occasions'
+    if job.rerun is False:
+        return "it is not rerunnable (-r n)"
+    if job.rerun is None and not (config and config.rerun):
+        return f'it is not rerunnable: no -r y, and rerun of queue "{task.granted[0].queue}" is FALSE'
+    return ""
+
+
+def may_rerun(state: State, job: Job, task: Task, checkpoint: int = 0) -> bool:
+    """Whether a task that lost its host or shepherd runs again: -r before the queue's `rerun` (QC-17), or because there
+    is a checkpoint to start from; interactive jobs never (IA-8)."""
+    if job.kind != "batch":
+        return False
+    if job.rerun is not None:
+        return job.rerun
+    config = state.configs.get(task.granted[0].instance) if task.granted else None
+    return bool(task.checkpoint or checkpoint or (config and config.rerun))
+
+
+def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
+    """Tasks of hosts that have been unknown for reschedule_unknown are pending again, so far as they may (EX-11).
+
+    `started`: when the qmaster began to listen, which hosts cannot have been unknown to it before. What may not run again
+    stays, or with ENABLE_RESCHEDULE_KILL is ended as failed. A host that returns is told to kill what it still runs.
+    """
+    decision = Decision()
+    for host in state.hosts.values():
+        if host.up or not state.tasks_on.get(host.name):
+            continue
+        limit = state.configuration(host.name).reschedule_unknown_s
+        if limit and now - max(host.lost_at, started) >= limit:
+            _give_up(state, host.name, now, decision)
+    return decision
+
+
+def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
+    parameters = state.configuration().qmaster_params
+    if parameters.disable_auto_rescheduling:
+        return
+    # each decision has the record of the try that it ends
+    decided = {(job_id, task_id) for job_id, task_id, _ in decision.accounting}
+    for job_id, task_id in sorted(state.tasks_on[host] - decided):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        if task.deleted_by or task.host != host and not parameters.enable_reschedule_slave:
+            continue
+        if not why_not(state, job, task):
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED)
+        elif parameters.enable_reschedule_kill and job.kind == "batch":
+            decision += ended_without_host(state, job, task, now, LOST)

@@ -1,0 +1,82 @@
+"""Resubmission: copies of jobs (qresub; statement SO-45).
+
+Owns the rules: owners copy their jobs, managers anybody's; a copy has everything of the original, script and environment
+included, but its number, its holds and its past. Source: sge_submit(1) qresub; O for texts and exit codes.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
+from daemons.qmaster.decide.jobs.job_request import range_text, request_of
+from daemons.qmaster.decide.jobs.submission import accept, make_job, next_job_id, script_of
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import Decision, Payload, World
+from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
+from gridengine.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
+from gridengine.state.jobs import Job
+from gridengine.state.state import State
+
+EXIT_NOT_COPIED = 4
+
+
+def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: World) -> Decision:
+    """Copy jobs; those that cannot be are named, the others are copied nevertheless."""
+    decision = Decision()
+    if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
+        return decision.refuse(not_submit_host(caller), EXIT_NOT_COPIED)
+    last = 0
+    for target in request.targets:
+        try:
+            original, wish = requested_copy(state, target, request.holds, caller, world)
+            job = make_job(state, wish, owner_of(original, caller.host), world, next_job_id(state, last))
+        except Refused as refusal:
+            decision.answer.error(refusal.text, EXIT_NOT_COPIED)
+            continue
+        last = job.id
+        _accept(state, job, world.payload(original.id), decision, world)
+    return decision
+
+
+def requested_copy(state: State, target: str, holds: str, caller: Caller, world: World) -> tuple[Job, Submit]:
+    """A job that the caller may copy, and the request that the copy comes of, without its payload. Raises Refused."""
+    check_hold_rights(state, caller, world, hold_kinds(holds), "set")
+    original = _original(state, target, caller, world)
+    wish = request_of(original)
+    wish.holds = holds
+    return original, wish
+
+
+def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:
+    """Make a copy as a verifier has left it; that the caller may have it was seen before."""
+    decision = Decision()
+    try:
+        job = make_job(state, request.wish, request.owner, world, next_job_id(state))
+        payload = Payload(script_of(request.wish), request.wish.environment)
+    except Refused as refusal:
+        return decision.refuse(refusal.text, EXIT_NOT_COPIED)
+    _accept(state, job, payload, decision, world)
+    return decision
+
+
+def _accept(state: State, job: Job, payload: Payload, decision: Decision, world: World) -> None:
+    accept(state, job, payload, decision, world.now)
+    tasks = range_text(job)
+    kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
+    decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
+
+
+def _original(state: State, target: str, caller: Caller, world: World) -> Job:
+    head, dot, _ = target.partition(".")
+    job = state.jobs.get(int(head)) if head.isdecimal() else None
+    if job is None:
+        raise Refused(f'job "{target}" does not exist')
+    if dot:
+        raise Refused("denied: the selected option works only on jobs and not on tasks")
+    if job.owner != caller.user and not is_manager(state, caller, world.admin_user):
+        raise Refused(f"job rejected: {caller.user}@{caller.host} is not allowed to resubmit jobs of user {job.owner}")
+    return job
+
+
+def owner_of(job: Job, host: str) -> Caller:
+    """The owner of a job, as if he asked from a host."""
+    return Caller(job.owner, job.uid, job.group, job.gid, host)

@@ -1,0 +1,113 @@
+"""Slave tasks: who may start one on which host, and how they and their masters end.
+
+Owns these rules; where a client then finds the streams of its slave task is `daemons.qmaster.serve.sessions`'.
+Source: sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_submit(1) -inherit; statements TI-1 … TI-5, PE-13.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.tell.accounting import slave_record
+from gridengine.delivery import Ended
+from gridengine.failed import LOST
+from gridengine.gdi.requests import Caller, StartSlave
+from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
+from gridengine.state.slaves import SlaveTask
+from gridengine.state.state import State
+from gridengine.state.touched import Touched
+from gridengine.task_key import SlaveKey
+
+"""Numbers in the key of a slave task; that of its master lacks the last."""
+
+
+def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:
+    """Accept or refuse `qrsh -inherit HOST COMMAND`; data: {"task": [job, task, attempt, number], "host"} (TI-1)."""
+    decision = Decision()
+    job = state.jobs.get(request.job_id)
+    task = job.tasks.get(request.task_id) if job is not None else None
+    where = f"executing task of job {request.job_id} failed: "
+    if job is None or task is None:
+        return decision.refuse(f"{where}there is no such job")
+    if caller.user != job.owner:
+        return decision.refuse(f'{where}it belongs to "{job.owner}", not to "{caller.user}"')
+    if task.waits or task.deleted_by or task.rescheduling or task.master_end is not None:
+        return decision.refuse(f"{where}the job does not run")
+    pe = state.pes.get(task.pe) if task.pe else None
+    if pe is None or not pe.control_slaves:
+        what = f'control_slaves of its parallel environment "{task.pe}" is FALSE' if task.pe else "it is no parallel job"
+        return decision.refuse(f"{where}{what}")
+    host = world.resolve_host(request.host)
+    grants = [grant for grant in task.granted if grant.host == host]
+    if not grants:
+        return decision.refuse(f'{where}host "{request.host}" is not one of its hosts')
+    room = sum(grant.slots for grant in grants) - (pe.job_is_first_task and host == task.host)
+    used = sum(not slave.over and slave.host == host for slave in task.slaves.values())
+    if used >= room:
+        return decision.refuse(f'{where}all slots that it was granted on host "{host}" are in use ({used} of {room})')
+    instance = _least_used(task, [(grant.instance, grant.slots) for grant in grants])
+    slave = SlaveTask(
+        number=task.slaves_begun + 1,
+        instance=instance,
+        command=request.command,
+        args=request.args,
+        cwd=request.cwd,
+        environment=request.environment,
+        no_shell=request.no_shell,
+        start_time=world.now,
+    )
+    decision.events.append(SlaveRequested(job.id, task.id, task.attempt, slave))
+    decision.answer.data = {"task": [job.id, task.id, task.attempt, slave.number], "host": slave.host}
+    return decision
+
+
+def _least_used(task: Task, instances: list[tuple[str, int]]) -> str:
+    """The instance of the host with most slots left, the first of equals (PE-14)."""
+    used = {name: sum(slave.instance == name and not slave.over for slave in task.slaves.values()) for name, _ in instances}
+    return max(instances, key=lambda pair: pair[1] - used[pair[0]])[0]
+
+
+def live_slave(state: State, key: SlaveKey) -> SlaveTask | None:
+    """The slave task of this name; None when it has ended or its try is over."""
+    task = state.task(*key.master)
+    slave = task.slaves.get(key.number) if task is not None else None
+    return slave if slave is not None and not slave.over else None
+
+
+def slave_ended(state: State, key: SlaveKey, report: Ended, decision: Decision) -> None:
+    """A host reports the end of a slave task: a record of its own, unless accounting_summary adds it to the job's (PE-13)."""
+    slave = live_slave(state, key)
+    if slave is None:
+        return
+    job = state.jobs[key.job]
+    task = job.tasks[key.task]
+    pe = state.pes.get(task.pe)
+    if pe is None or not pe.accounting_summary:
+        decision.accounting.append((key.job, key.task, slave_record(state, job, task, slave, report)))
+    end = report.end_time or slave.start_time
+    decision.events.append(
+        SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
+    )
+
+
+def lost_slave(state: State, key: SlaveKey, now: float, decision: Decision) -> None:
+    """The slave task is no longer known to its host."""
+    slave = live_slave(state, key)
+    if slave is not None:
+        lost = Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
+        slave_ended(state, key, lost, decision)
+
+
+def holding(state: State, task: Task) -> list[SlaveTask]:
+    """The slave tasks that a master's end waits for: those that live, on hosts that can say how they ended (TI-5)."""
+    return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
+
+
+def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
+    """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
+    found: list[tuple[Job, Task]] = []
+    for job_id, task_id in touched.divided.union(*(state.tasks_on.get(host, ()) for host in touched.lost)):
+        task = state.task(job_id, task_id)
+        if task is not None and task.master_end is not None and not holding(state, task):
+            found.append((state.jobs[job_id], task))
+    return found

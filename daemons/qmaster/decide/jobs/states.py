@@ -1,0 +1,186 @@
+"""State changes: qmod on jobs and queue instances (statements QM-1 … QM-11, QI-4, QI-6, QI-10).
+
+Owns the texts and rights; what a suspension means for jobs follows from the state (`gridengine.state.wanted`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from daemons.qmaster.decide.hosts.reports import goes_behind
+from daemons.qmaster.decide.jobs.ends import requeued_without_host
+from daemons.qmaster.decide.jobs.rerun import why_not
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import is_operator, owns_queue
+from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.failed import RESCHEDULED
+from gridengine.gdi.requests import Caller, ChangeStates
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceFlagsChanged
+from gridengine.state.machines.job import JobErrorChanged
+from gridengine.state.machines.task import TaskErrorCleared, TaskReschedulingRequested, TaskSuspensionChanged
+from gridengine.state.state import State
+
+TaskId = tuple[int, int]
+"""(job, task)."""
+_FLAGS = {
+    "disable": ("disabled", True),
+    "enable": ("disabled", False),
+    "suspend": ("suspended", True),
+    "unsuspend": ("suspended", False),
+}
+_DONE = {"disable": "disabled", "enable": "enabled", "suspend": "suspended", "unsuspend": "unsuspended"}
+
+
+def change_states(state: State, request: ChangeStates, caller: Caller, world: World) -> Decision:
+    decision = Decision()
+    pushed: list[TaskId] = []
+    operator = is_operator(state, caller, world.admin_user)
+    if request.force and not operator:
+        return decision.refuse(f'denied: "{caller.user}" must be operator to force a state change (-f)')
+    for target in request.targets:
+        instances: list[str] = []
+        jobs: list[Selected] = []
+        try:
+            if request.what in ("queue", "any"):
+                instances = select_instances(state, target)
+            if request.what in ("job", "any") and not instances:
+                jobs = [selected for _, found in select_jobs(state, [target], request.tasks) for selected in found]
+        except SyntaxFault:
+            pass
+        if not instances and not jobs:
+            what = "invalid queue" if request.what == "queue" else "invalid queue or job"
+            decision.answer.error(f'{what} "{target}"')
+        for instance in instances:
+            _change_instance(state, request, instance, caller, operator, decision, pushed)
+        for selected in jobs:
+            _change_job(state, request, selected, caller, operator, decision, pushed)
+    if request.force:
+        _take_back(state, world.now, pushed, decision)
+    return decision
+
+
+def _take_back(state: State, now: float, pushed: Iterable[TaskId], decision: Decision) -> None:
+    """-f: tasks to be rescheduled whose host cannot be reached are pending again at once (QM-5).
+
+    A host that comes back is told to kill what it may still run of them.
+    """
+    # a command may name a task twice
+    for job_id, task_id in dict.fromkeys(pushed):
+        job = state.jobs[job_id]
+        task = job.tasks[task_id]
+        if not state.hosts[task.host].up:
+            behind = goes_behind(state, job)
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED, behind=behind)
+
+
+def _change_instance(
+    state: State,
+    request: ChangeStates,
+    name: str,
+    caller: Caller,
+    operator: bool,
+    decision: Decision,
+    pushed: list[TaskId],
+) -> None:
+    action = request.action
+    if not operator and not (owns_queue(state, caller, name) and action != "reschedule"):
+        decision.answer.error(f'{caller.user} - you have no permission to modify queue "{name}"')
+        return
+    instance = state.instances[name]
+    changed = "forced state change" if request.force else "changed state"
+    if action in _FLAGS:
+        flag, on = _FLAGS[action]
+        if getattr(instance, flag) == on and not request.force:
+            decision.answer.info(f'Queue instance "{name}" is already in the specified state: {_DONE[action]}')
+            return
+        decision.events.append(InstanceFlagsChanged([name], {flag: on}))
+        decision.answer.info(f'{caller.user}@{caller.host} {changed} of "{name}" ({_DONE[action]})')
+    elif action == "clear":
+        if not instance.errors and not request.force:
+            decision.answer.info(f'Queue instance "{name}" is already in the specified state: no error')
+            return
+        decision.events.append(InstanceErrorsCleared([name]))
+        decision.answer.info(f'{caller.user}@{caller.host} {changed} of "{name}" (no error)')
+    else:
+        for job_id, task_id in sorted(state.tasks_in.get(name, ())):
+            job = state.jobs[job_id]
+            task = job.tasks[task_id]
+            if task.granted[0].instance == name:  # of a parallel job that of its master counts (O)
+                _reschedule(state, job, task, caller, decision, pushed, request.force)
+
+
+def _change_job(
+    state: State,
+    request: ChangeStates,
+    selected: Selected,
+    caller: Caller,
+    operator: bool,
+    decision: Decision,
+    pushed: list[TaskId],
+) -> None:
+    action, job = request.action, selected.job
+    if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
+        decision.answer.error(f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"')
+        return
+    if selected.tasks is not None and not selected.tasks & (job.pending | Ranges.of(job.tasks)):
+        decision.answer.error(f'invalid queue or job "{job.id}.{selected.tasks}"')
+        return
+    tasks = [t for t in job.tasks.values() if selected.tasks is None or t.id in selected.tasks]
+    if action == "clear":
+        _clear(job, tasks, caller, decision)
+        return
+    here = [task for task in tasks if not task.waits]
+    if not here:
+        wanted = selected.tasks or job.pending | Ranges.of(job.tasks)
+        what = f"job-array task {job.id}.{wanted.first}" if job.is_array and len(wanted) == 1 else f"job {job.id}"
+        decision.answer.info(f"Modify operation can not be applied on {what} in pending/hold state")
+        return
+    for task in here:
+        if action == "reschedule":
+            _reschedule(state, job, task, caller, decision, pushed, request.force)
+        else:
+            _suspend(job, task, action == "suspend", caller, decision)
+
+
+def _name(job: Job, task: Task) -> str:
+    return f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
+
+
+def _suspend(job: Job, task: Task, on: bool, caller: Caller, decision: Decision) -> None:
+    if task.suspended == on:
+        decision.answer.info(f"{caller.user} - {_name(job, task)} is already {'suspended' if on else 'unsuspended'}")
+        return
+    decision.events.append(TaskSuspensionChanged(job.id, task.id, "user", on))
+    decision.answer.info(f"{caller.user} - {'suspended' if on else 'unsuspended'} {_name(job, task)}")
+
+
+def _clear(job: Job, tasks: list[Task], caller: Caller, decision: Decision) -> None:
+    in_error = [task for task in tasks if task.error]
+    if job.error:
+        decision.events.append(JobErrorChanged(job.id, ""))
+        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of job {job.id}")
+    elif not in_error:
+        decision.answer.error(f"Job {job.id} is not in error state")
+    for task in in_error:
+        decision.events.append(TaskErrorCleared(job.id, task.id))
+        decision.answer.info(f"{caller.user}@{caller.host} cleared error state of {_name(job, task)}")
+
+
+def _reschedule(
+    state: State, job: Job, task: Task, caller: Caller, decision: Decision, pushed: list[TaskId], force: bool
+) -> None:
+    """Push a task back, and note that; `force`: also one that may not run again (O)."""
+    reason = why_not(state, job, task)
+    if reason and (job.kind != "batch" or not force):
+        # no failure of the command: of a whole queue those that may are pushed (O)
+        decision.answer.warning(f"{_name(job, task)} can not be rescheduled: {reason}")
+    elif task.deleted_by or (task.rescheduling and state.hosts[task.host].up):
+        # of a host that does not answer it may be asked again, then with -f
+        decision.answer.info(f"{_name(job, task)} is already being ended")
+    else:
+        decision.events.append(TaskReschedulingRequested(job.id, task.id, caller.user))
+        pushed.append((job.id, task.id))
+        decision.answer.info(f"{caller.user} - pushed rescheduling of {_name(job, task)} on host {task.host}")

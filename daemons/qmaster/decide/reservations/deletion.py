@@ -1,0 +1,97 @@
+"""Deletion of advance reservations: qrdel, and which reservations a target of a command means.
+
+Owns rights, texts and the order; what a deletion does to the jobs inside is `reservation_ends`'. Source: qrdel(1);
+statements AR-101 … AR-106; O for texts.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.reservations.ends import end_reservation
+from daemons.qmaster.decide.reservations.requests import may_reserve
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
+from daemons.qmaster.selection import user_matches
+from gridengine.gdi.requests import Caller, DeleteReservations
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+from gridengine.syntax.wildcard import compile_expression
+
+
+def delete_reservations(state: State, request: DeleteReservations, caller: Caller, world: World) -> Decision:
+    """qrdel, in the order of the targets."""
+    decision = Decision()
+    if not (is_submit_host(state, caller.host) or is_admin_host(state, caller.host)):
+        return decision.refuse(not_submit_host(caller))
+    operator = is_operator(state, caller, world.admin_user)
+    if not may_reserve(state, caller, world):
+        return decision.refuse(f'denied: "{caller.user}" must be manager, operator or in userset "arusers"')
+    users = [caller.user if user == "$user" else user for user in request.users]
+    targets = request.targets
+    if "0" in targets or not (targets or users):
+        return decision.refuse("You have to specify a username or advance_reservation ids")
+    if "*" in users and not targets and not operator:
+        return decision.refuse(f'denied: "{caller.user}" must be manager or operator to delete all advance reservations')
+    done: set[int] = set()
+    for target in targets or [""]:
+        found = [r for r in _chosen(state, target, users, caller, request.series) if r.id not in done]
+        if not found:
+            decision.answer.error(nothing(target, users))
+        for reservation in found:
+            done.add(reservation.id)
+            if not operator and reservation.owner != caller.user:
+                decision.answer.error(not_owner(caller, reservation, "delete"))
+                continue
+            _delete(state, reservation, decision, caller, world, request.force)
+    return decision
+
+
+def _chosen(
+    state: State, target: str, users: list[str], caller: Caller, series: bool
+) -> list[AdvanceReservation]:
+    """What a target means; with `series` also the later ones of their series."""
+    found = selected_reservations(state, target, users, caller.user)
+    if not series:
+        return found
+    from_when = {one.series: one.start_time for one in reversed(found) if one.series}
+    return [
+        one
+        for one in state.reservations.values()
+        if one in found or one.start_time >= from_when.get(one.series, float("inf"))
+    ]
+
+
+def selected_reservations(state: State, target: str, users: list[str], caller: str) -> list[AdvanceReservation]:
+    """What a target means: an id of anybody's; a name or pattern only among one's own, unless users are named (AR-102)."""
+    if target.isdecimal():
+        one = state.reservations.get(int(target))
+        return [one] if one is not None and user_matches(one.owner, users) else []
+    named = compile_expression(target) if target else lambda name: True
+    owners = users or [caller]
+    return [r for _, r in sorted(state.reservations.items()) if named(r.name) and user_matches(r.owner, owners)]
+
+
+def not_owner(caller: Caller, reservation: AdvanceReservation, verb: str) -> str:
+    """The refusal for somebody else's reservation."""
+    rights = "you do not have the necessary privileges"
+    return f'{caller.user} - {rights} to {verb} the advance_reservation "{reservation.id}"'
+
+
+def nothing(target: str, users: list[str]) -> str:
+    """The refusal for a target that means none."""
+    if target:
+        return f'denied: advance_reservation "{target}" does not exist'
+    return f"There is no advance_reservation registered for the following users: {','.join(users)}"
+
+
+def _delete(
+    state: State, reservation: AdvanceReservation, decision: Decision, caller: Caller, world: World, force: bool
+) -> None:
+    number = reservation.id
+    if reservation.ending and not force:
+        decision.answer.info(f"advance_reservation {number} is already in deletion")
+        return
+    gone = end_reservation(state, reservation, "d", caller.user, world.now, decision, force)
+    text = f"has deleted advance_reservation {number}"
+    if not gone:
+        text = f"has registered the advance_reservation {number} for deletion"
+    decision.answer.info(f"{caller.user} {text}")

@@ -1,0 +1,55 @@
+"""The end of an advance reservation, by the clock or by qrdel: its jobs first, then itself.
+
+Owns the events of that. Called by `reservations` (qrdel) and by the timers. Source: AR-55, AR-97, AR-104, AR-105.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from daemons.qmaster.decide.jobs.ends import ended_without_host
+from daemons.qmaster.decision import Decision
+from gridengine.failed import ENFORCED
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved
+from gridengine.state.machines.task import TaskDeletionRequested
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+
+
+def end_reservation(
+    state: State,
+    reservation: AdvanceReservation,
+    how: Literal["x", "d"],
+    by: str,
+    now: float,
+    decision: Decision,
+    force: bool = False,
+    why: str = "",
+) -> bool:
+    """Add the events of an end; whether the reservation is gone with them.
+
+    Pending tasks go at once; those at a host are killed and the reservation waits for them, unless `force`: then they are
+    taken off without an answer of their hosts, as with qdel -f.
+    """
+    number = reservation.id
+    if not reservation.ending:
+        decision.events.append(ReservationEnding(number, how, by, now, why))
+    waiting = False
+    for job_id in sorted(state.reserved.jobs[number]):
+        job = state.jobs[job_id]
+        pending = job.waiting
+        if pending:
+            decision.events.append(PendingTasksDeleted(job_id, pending, by, now))
+        for task in sorted(job.tasks.values(), key=lambda task: task.id):
+            if task.waits:
+                continue
+            if force:
+                decision += ended_without_host(state, job, task, now, ENFORCED)
+                continue
+            waiting = True
+            if not task.deleted_by:
+                decision.events.append(TaskDeletionRequested(job_id, task.id, by))
+    if not waiting:
+        decision.events.append(ReservationRemoved(number, now))
+    return not waiting

@@ -1,0 +1,133 @@
+"""What a request for an advance reservation says, checked and completed: a draft without grants.
+
+Owns the arithmetic of the time window, names, users, and who may ask at all. Called by `reservations`.
+Source: qrsub(1); statements AR-1 … AR-30; O for texts.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.jobs.job_fields import check_job_name, check_mail_list, check_object_name, requested_resources
+from daemons.qmaster.decide.jobs.whole_jobs import check_slots
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.decision import World
+from daemons.qmaster.permissions import is_operator
+from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
+from gridengine.config.parallel import check_allocation_rule
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Caller, Reserve
+from gridengine.gdi.reservation_request import RESERVATION_FIELDS
+from gridengine.placement.parallel import matching_pes
+from gridengine.ranges import parse_slot_ranges
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+
+MAX_AR_ID = 9_999_999
+
+
+def may_reserve(state: State, caller: Caller, world: World) -> bool:
+    """Managers, operators and the access list `arusers`, by user or @unix_group. Source: AR-29, AR-30."""
+    if is_operator(state, caller, world.admin_user):
+        return True
+    arusers = state.usersets.get("arusers")
+    return arusers is not None and not arusers.entries.isdisjoint((caller.user, f"@{caller.group}"))
+
+
+def draft(state: State, request: Reserve, caller: Caller, world: World) -> AdvanceReservation:
+    """The reservation of a request, not placed yet. Raises Refused."""
+    if request.name:
+        check_job_name(request.name)
+    check_object_name(request.account)
+    check_mail_list(request.mail_list)
+    start, end = time_window(request.start_time, request.end_time, request.duration, world.now)
+    hard = requested_resources(state, request.hard, False, world)
+    try:
+        check_queue_expressions(state, (*request.hard_queues, *request.master_queues))
+    except NoSuchQueue as error:
+        raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None
+    rule = _allocation_rule(request)
+    _check_slots(request)
+    if request.pe and not matching_pes(state, request.pe):
+        raise Refused(f'job rejected: the requested parallel environment "{request.pe}" does not exist')
+    if request.checkpoint and not state.has("checkpoint", request.checkpoint):
+        raise Refused(f'job rejected: the requested checkpointing environment "{request.checkpoint}" does not exist')
+    allowed, denied = access(state, request.users, caller.user)
+    asked = {name: getattr(request, name) for name in RESERVATION_FIELDS}
+    return AdvanceReservation(
+        id=next_ar_id(state),
+        owner=caller.user,
+        group=caller.group,
+        submit_time=world.now,
+        start_time=start,
+        end_time=end,
+        hard=hard,
+        immediate=request.now,
+        allowed=allowed,
+        denied=denied,
+        **{**asked, "allocation_rule": rule},
+    )
+
+
+def _allocation_rule(request: Reserve) -> str:
+    """The rule of -alloc (AR-126). Raises Refused."""
+    if not request.allocation_rule:
+        return ""
+    try:
+        return check_allocation_rule(request.allocation_rule)
+    except SyntaxFault as fault:
+        raise Refused(f"denied: the allocation rule (-alloc) is wrong: {fault}") from None
+
+
+def _check_slots(request: Reserve) -> None:
+    """The slots of -pe or -alloc (AR-19). Raises Refused."""
+    check_slots(request.pe, request.allocation_rule, request.pe_range)
+    if not request.pe_range:
+        return
+    try:
+        parse_slot_ranges(request.pe_range)
+    except SyntaxFault as fault:
+        raise Refused(f"denied: the number of slots (-pe, -alloc) is wrong: {fault}") from None
+
+
+def time_window(start: float, end: float, duration: float, now: float) -> tuple[float, float]:
+    """Start and end (epoch s) of what was given of the three, 0 where not given. Raises Refused. Source: AR-1 … AR-7."""
+    if not end and not duration:
+        raise Refused('missing value for "end time or duration" in advance reservation request')
+    this_second = float(int(now))
+    if start and end and duration and end - start != duration:
+        raise Refused("difference between end and start time does not correspond to duration")
+    start = start or (end - duration if end and duration else this_second)
+    if start < this_second:
+        raise Refused("start time is in the past")
+    end = end or start + duration
+    if end <= this_second:
+        raise Refused("end time is in the past")
+    if start >= end:
+        raise Refused("start time is later than end time")
+    return start, end
+
+
+def access(state: State, users: list[str], caller: str) -> tuple[list[str], list[str]]:
+    """Allowed and denied users and @lists of -u; nobody allowed: the owner alone is. Raises Refused (AR-21, AR-22)."""
+    allowed: list[str] = []
+    denied: list[str] = []
+    for item in users:
+        name = item.removeprefix("!")
+        name = caller if name == "$user" else name
+        if name.startswith("@") and not state.has("userset", name[1:]):
+            raise Refused(f'Userset "{name[1:]}" does not exist')
+        kept = denied if item.startswith("!") else allowed
+        if name and name not in kept:
+            kept.append(name)
+    return allowed, denied
+
+
+def next_ar_id(state: State, taken: int = 0) -> int:
+    """The next number that no reservation has; after 9999999 it goes on at 1 (AR-28). `taken`: the last one that this
+    request has used already."""
+    number = taken + 1 if taken else state.next_ar_id
+    while True:
+        if number > MAX_AR_ID:
+            number = 1
+        if number not in state.reservations:
+            return number
+        number += 1

@@ -1,0 +1,1 @@
+"""What follows from a state by rule or by the clock: events, without anybody having asked."""

@@ -1,0 +1,49 @@
+"""What follows from a transaction by rule, in transactions of their own that the same commit writes.
+
+Owns the list of these rules and their order. Each looks at what a transaction touched, after it was applied, and gives decisions;
+each of them is applied, with all that follows from it, before the next is asked for. Called by `master`. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from daemons.qmaster.decide.hosts.reports import concluded
+from daemons.qmaster.decide.jobs.slaves import ended_masters
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.follow.calendars import calendar_settlement
+from daemons.qmaster.follow.memberships import hosts_with_new_values, membership_changes
+from daemons.qmaster.follow.subordination import concerned_hosts, subordination_changes
+from gridengine.kinds import affecting
+from gridengine.state.state import State
+from gridengine.state.touched import Touched
+
+_OF_INSTANCES = affecting("instances")
+
+
+def _members_and_calendars(state: State, touched: Touched, world: World) -> Iterator[Decision]:
+    """Members of host groups by rule first: calendars are looked at when those have followed."""
+    if not touched.kinds.isdisjoint(_OF_INSTANCES):
+        yield Decision(events=membership_changes(state) or calendar_settlement(state, world.now, world.zone))
+    elif hosts := hosts_with_new_values(touched):
+        yield Decision(events=membership_changes(state, hosts))
+    elif touched.members:
+        yield Decision(events=calendar_settlement(state, world.now, world.zone))
+
+
+def _ended_masters(state: State, touched: Touched, world: World) -> Iterator[Decision]:
+    """The ends of parallel tasks that waited for those of their slave tasks."""
+    for job, task in ended_masters(state, touched):
+        yield concluded(state, job, task, world.now)
+
+
+def _subordination(state: State, touched: Touched, world: World) -> Iterator[Decision]:
+    if hosts := concerned_hosts(state, touched):
+        yield Decision(events=subordination_changes(state, hosts))
+
+
+FOLLOWERS: tuple[Callable[[State, Touched, World], Iterable[Decision]], ...] = (
+    _members_and_calendars,
+    _ended_masters,
+    _subordination,
+)

@@ -1,0 +1,39 @@
+"""Jobs on hosts that are not heard of, past their run time: the qmaster ends them itself.
+
+Owns that rule; only where ENABLE_ENFORCE_MASTER_LIMIT of qmaster_params is set. Called by the timers of `master`. What
+may still run there is killed when the host is back, as after any forced deletion. Source: sge_conf(5); RL-11.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decide.jobs.ends import ended_without_host
+from daemons.qmaster.decision import Decision
+from gridengine.failed import ENFORCED
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.units import INFINITY, parse_time
+
+_RUN_TIMES = ("h_rt", "s_rt")
+
+
+def end_overdue(state: State, now: float) -> Decision:
+    """Ends of the tasks whose h_rt or s_rt, and DURATION_OFFSET after it, is over on a host in state `u`."""
+    decision = Decision()
+    if not state.configuration().qmaster_params.enable_enforce_master_limit:
+        return decision
+    offset = state.scheduler.duration_offset_s
+    for host in (host.name for host in state.hosts.values() if not host.up):
+        for job_id, task_id in sorted(state.tasks_on.get(host, ())):
+            job = state.jobs[job_id]
+            task = job.tasks[task_id]
+            if task.host == host and task.start_time + _run_time(state, job, task) + offset < now:
+                decision += ended_without_host(state, job, task, now, ENFORCED)
+    return decision
+
+
+def _run_time(state: State, job: Job, task: Task) -> float:
+    """The smallest of the run time limits of job and queue instance, seconds."""
+    config = state.configs.get(task.granted[0].instance)
+    limits = config.execution.limits if config is not None else {}
+    asked = [parse_time(text) for name in _RUN_TIMES if (text := job.hard.get(name))]
+    return min([*asked, *(limits[name] for name in _RUN_TIMES if name in limits)], default=INFINITY)

@@ -1,0 +1,256 @@
+"""The qmaster as a Ray actor: the service on an event loop of its own, and the calls between actors.
+
+Owns the Ray side alone: handles of the schedd and of the execds, the watch over nodes. Ray's threads hand everything
+to the service's loop, so the state has one writer whatever Ray does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import ray
+from dateutil.tz import tzlocal
+from ray._private.state import actors
+
+from daemons.qmaster.decision import World
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.host_names import HostNames
+from daemons.qmaster.serve.initial_configuration import load_initial_configuration
+from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
+from daemons.qmaster.spooling.cell_identity import read_identity
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.runtime.cell import read_cell
+from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.daemon import announce_end, die_with_parent
+from daemons.runtime.keys import known_hosts, master_keys
+from daemons.runtime.messages import open_messages
+from daemons.runtime.ray_session import KEPT, NAMESPACE, actor_class
+from gridengine.gdi.requests import Answer, Shutdown
+
+_log = logging.getLogger(__name__)
+EXECD_ACTOR = "daemons.execd.actor:ExecdActor"
+"""Named, not imported: the qmaster places the actor, what it does is the execd's."""
+NODE_WATCH_S = 0.5
+SHUT_DOWN_S, UNKNOWN_SHUT_DOWN_S = 30.0, 5.0
+"""Patience with the answer to a shutdown: a host may take seconds over its jobs, one that is gone Ray knows sooner."""
+
+
+class QmasterActor:
+    """One per cell, named `qmaster`, pinned to the head node, restarted by Ray for ever."""
+
+    def __init__(self, root: str, cell_name: str, ray_address: str, session: str) -> None:
+        die_with_parent()  # a raylet that was killed must not leave a second master behind
+        self._cell = read_cell({"SGE_ROOT": root, "SGE_CELL": cell_name})
+        self._host = self._cell.own_name()
+        open_messages(self._cell.qmaster_spool_dir / "messages", "worker", self._host)
+        self._ray_address = ray_address
+        self._session_id = session
+        self._cell_id = read_identity(self._cell).id
+        self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
+        self._handles: dict[str, Any] = {}
+        self._schedd: Any = None
+        self._refused: SpoolError | None = None
+        try:
+            self._serve()
+        except SpoolError as fault:
+            _log.error("the qmaster cannot start: %s", fault)
+            if ray.get_runtime_context().was_current_actor_reconstructed:
+                os._exit(1)
+            self._refused = fault  # for whoever starts the cell; trying again would not help
+        except Exception:
+            # a constructor that raises would end the actor for ever; a process that dies is restarted by Ray
+            _log.exception("the qmaster cannot start")
+            os._exit(1)
+
+    def _serve(self) -> None:
+        names = HostNames(self._cell)
+        zone = tzlocal()
+
+        def world() -> World:
+            return World(
+                now=time.time(),
+                resolve_host=names.resolve,
+                master_host=self._host,
+                admin_user=self._cell.admin_user,
+                zone=zone,
+                steady=time.monotonic(),
+                is_program=_is_program,
+            )
+
+        spool = Spool(self._cell.spool, self._cell_id)
+        self._master = Master(spool, self._cell.common / "accounting", world)
+        if spool.empty:
+            load_initial_configuration(self._master, self._cell.common / "initial-config")
+        seldom_look_for_cycles()
+        self._service = Service(
+            self._master,
+            cycle=self._cycle,
+            deliver=self._deliver,
+            host_joined=self._host_joined,
+            session=self._session,
+            shut_down=self._shut_down,
+            settled=names.settled,
+        )
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
+        self._run(self._start()).result(60)
+        _log.info("qmaster is up: %d jobs, revision %d", len(self._master.state.jobs), self._master.state.revision)
+
+    def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+
+    async def _start(self) -> None:
+        cell = self._cell
+        key_of = KnownHosts(known_hosts(cell)).key
+        address, tls = cell.address(self._host), master_keys(cell).server_context(callers_need_keys=True)
+        await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls, cell.limits)
+        self._watch = self._loop.create_task(self._watch_nodes())
+
+    # --- called by other actors ------------------------------------------------------------------------------
+
+    async def report(self, host: str, data: bytes) -> bytes:
+        """Reports of a host (encoded Batch) -> verdicts; returns when they are on disk."""
+        return await asyncio.wrap_future(self._run(self._service.reports(host, data)))
+
+    async def ping(self) -> str:
+        """Which Ray session it serves. Raises SpoolError when it cannot serve."""
+        if self._refused is not None:
+            raise self._refused
+        return self._session_id
+
+    async def stop(self) -> None:
+        """End cleanly; the supervisor takes the node down after it."""
+        await asyncio.wrap_future(self._run(self._service.stop()))
+
+    # --- calls to other actors --------------------------------------------------------------------------------
+
+    async def _cycle(self, snapshot: bytes | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        try:
+            if self._schedd is None:
+                self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
+            orders: bytes = await self._schedd.cycle.remote(snapshot, base, events, now, monitored)
+            return orders
+        except Exception:
+            self._schedd = None
+            raise
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        try:
+            if host not in self._handles:
+                self._handles[host] = self._execd(host)
+            acknowledgements: bytes = await self._handles[host].deliver.remote(data)
+            return acknowledgements
+        except Exception:
+            self._handles.pop(host, None)
+            raise
+
+    @staticmethod
+    def _execd(host: str) -> Any:
+        try:
+            return ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
+        except ValueError:
+            raise LookupError("it has not joined") from None
+
+    async def _host_joined(self, host: str) -> None:
+        """Make the host's actor if there is none; Ray places it when its node is there."""
+        await asyncio.to_thread(self._ensure_execd, host)
+        if host not in self._handles:
+            self._service.dispatcher.reconnected(host)
+
+    def _ensure_execd(self, host: str) -> None:
+        try:
+            ray.get_actor(f"execd-{host}", namespace=NAMESPACE)
+        except ValueError:
+            actor_class(EXECD_ACTOR).options(
+                **KEPT, name=f"execd-{host}", max_concurrency=100, resources={f"host-{host}": 0.001}
+            ).remote(host, str(self._cell.root), self._cell.name)
+
+    def _session(self) -> dict[str, str]:
+        return {
+            "session": self._session_id,
+            "ray_address": self._ray_address,
+            "ray_token": self._ray_token,
+            "cell_id": self._cell_id,
+        }
+
+    async def _watch_nodes(self) -> None:
+        """A host whose node is dead is lost at once; Ray's health checks see that within seconds."""
+        waiting = Waiting()
+        while True:
+            await asyncio.sleep(NODE_WATCH_S)
+            # one that reports for the first time while Ray is asked may be missing in the answer
+            up = [name for name, host in self._master.state.hosts.items() if host.up]
+            try:
+                nodes = await asyncio.to_thread(ray.nodes)
+            except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
+                _log.warning("cannot list nodes: %s", error)
+                continue
+            alive = {
+                name.removeprefix("host-")
+                for node in nodes
+                if node["Alive"]
+                for name in node["Resources"]
+                if name.startswith("host-")
+            }
+            for name in up:
+                if name not in alive:
+                    self._service.node_lost(name)
+            if forgotten := waiting.too_long(alive, up, time.monotonic()):
+                await asyncio.to_thread(self._end_head_without, forgotten)
+
+    @staticmethod
+    def _end_head_without(hosts: list[str]) -> None:
+        """End the head, and this actor with it, if it does not place the actors of these hosts; the supervisor starts it
+        again."""
+        try:
+            found = list(actors().values())
+        except Exception as error:  # noqa: BLE001 - the head is ending
+            _log.warning("cannot list actors: %s", error)
+            return
+        if hosts := unplaced(hosts, found):
+            _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))
+            os.kill(os.getppid(), signal.SIGKILL)
+
+    async def _shut_down(self, request: Shutdown) -> Answer:
+        answer = Answer()
+        if request.what == "qmaster":
+            answer.info("qmaster is going down")
+            pid = announce_end(self._cell.qmaster_spool_dir / "qmaster.pid")
+            self._loop.call_later(0.2, os.kill, pid, signal.SIGTERM)
+        elif request.what == "execd":
+            for host in request.hosts:
+                await self._stop_execd(host, request.kill_jobs, answer)
+        else:
+            text = "the scheduler cannot be stopped alone, it belongs to the qmaster; set schedule_interval 0 to stop scheduling"
+            answer.error(text)
+        return answer
+
+    async def _stop_execd(self, host: str, kill_jobs: bool, answer: Answer) -> None:
+        """Nothing more is placed there from now on: what ends with the daemon must not begin there again."""
+        known = self._master.state.hosts.get(host)
+        patience_s = UNKNOWN_SHUT_DOWN_S
+        if known is not None and known.up:
+            self._master.lose_host(host)
+            patience_s = SHUT_DOWN_S
+        try:
+            actor = self._execd(host)
+            await asyncio.wait_for(actor.shut_down.remote(kill_jobs), patience_s)
+            answer.info(f"sent shutdown notification to host {host}")
+        except Exception:  # noqa: BLE001 - dead, restarting or unknown: the same to the administrator
+            answer.error(f'denied: execution host "{host}" does not answer')
+
+
+def _is_program(path: str) -> bool:
+    """Whether a path is a file that can be executed."""
+    return os.path.isfile(path) and os.access(path, os.X_OK)

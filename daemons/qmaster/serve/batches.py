@@ -1,0 +1,67 @@
+"""What goes to an exec host in one call: the instructions that are pending, as many as fit, with the scripts that it lacks.
+
+Owns the making of a batch and the taking of its answer; pure but for reading payloads from the spool, so that tests and the
+simulation use it without any loop. What it remembers of hosts saves bytes and is true or soon corrected. Called by `dispatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from daemons.qmaster.effects import pending_effects
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.payloads import Payloads, weight
+from gridengine.delivery import Acknowledgement, Batch, Configure, Start
+
+MAX_INSTRUCTIONS = 100
+"""Instructions in one call: large enough to amortise it, small enough that ends are reported meanwhile."""
+MAX_BYTES = 4 * 2**20
+"""What the instructions of one call weigh, with their scripts and environments; the first is sent whatever it weighs."""
+
+
+class Batches:
+    """`inventoried`: hosts that have said what they have, so that tasks may be started there."""
+
+    def __init__(self, master: Master, inventoried: Container[str]) -> None:
+        self._master, self._inventoried = master, inventoried
+        self._configured: dict[str, dict[str, str]] = {}
+        self._payloads = Payloads(master.spool.payload)
+
+    def compose(self, host: str) -> Batch:
+        """What a host is to be told now, as much of it as goes into one call. All of it must be on disk."""
+        state = self._master.state
+        batch = Batch(master=self._master.stamp)
+        configuration = state.configuration_text(host)
+        if self._configured.get(host) != configuration:
+            batch.instructions.append(Configure(configuration))
+        size = 0
+        for instruction in pending_effects(state, host, self._payloads, host in self._inventoried):
+            script = self._payloads.script_for(host, instruction)
+            size += weight(instruction, None if instruction.key.job in batch.scripts else script)
+            if batch.instructions and size > MAX_BYTES or len(batch.instructions) >= MAX_INSTRUCTIONS:
+                break
+            batch.instructions.append(instruction)
+            if script is not None:
+                batch.scripts[instruction.key.job] = script
+        return batch
+
+    def answered(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
+        """Take what a host has done of a batch."""
+        self._payloads.given(host, self._master.state.jobs, batch.scripts)
+        pairs = list(zip(batch.instructions, answers, strict=True))
+        for instruction, answer in pairs:
+            if isinstance(instruction, Configure):
+                if answer.ok:
+                    self._configured[host] = instruction.configuration
+            elif answer.needs_script and isinstance(instruction, Start):
+                self._payloads.lacking(host, instruction.job.id)
+        said = [(instruction, answer) for instruction, answer in pairs if not isinstance(instruction, Configure)]
+        self._master.acknowledgements(host, [each for each, _ in said], [each for _, each in said])
+
+    def reconnected(self, host: str) -> None:
+        """The host's execd is new: it has to be configured again."""
+        self._configured.pop(host, None)
+
+    def altered(self, job_id: int) -> None:
+        """The job has another environment now."""
+        self._payloads.forget(job_id)

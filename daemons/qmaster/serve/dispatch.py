@@ -1,0 +1,111 @@
+"""Delivery of instructions to exec hosts: one loop a host, one call at a time, always from the state.
+
+Owns the sending and the retrying; what is to be sent `batches` says. A host that does not answer is asked again
+with a growing pause as long as it has something to be told; what it was told already is in the state.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Container
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.batches import Batches
+from daemons.qmaster.spooling.spool import Transaction
+from gridengine.delivery import decode, encode
+
+_log = logging.getLogger(__name__)
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+
+DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
+"""(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
+
+
+class Dispatcher:
+    """One task per exec host that was ever addressed. `inventoried`: hosts that have said what they have."""
+
+    def __init__(
+        self, master: Master, call: DeliverCall, flush: Callable[[], None], inventoried: Container[str]
+    ) -> None:
+        self._master = master
+        self._call = call
+        self._flush = flush
+        self._dirty: dict[str, asyncio.Event] = {}
+        self._batches = Batches(master, inventoried)
+        self._complaints: dict[str, str] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopped = False
+        master.subscribers.append(self._committed)
+
+    def _committed(self, transaction: Transaction) -> None:
+        touched = transaction.touched
+        for job_id in touched.altered:
+            self._batches.altered(job_id)
+        for host in {*touched.told, *(self._dirty if "configuration" in touched.kinds else ())}:
+            self.wake(host)
+
+    def wake(self, host: str) -> None:
+        """There may be something to tell this host."""
+        if self._stopped:
+            return
+        if host not in self._dirty:
+            self._dirty[host] = asyncio.Event()
+            task = asyncio.get_running_loop().create_task(self._serve(host))
+            self._tasks.add(task)
+        self._dirty[host].set()
+
+    def reconnected(self, host: str) -> None:
+        """The host's execd is new: it has to be configured again."""
+        self._batches.reconnected(host)
+        self.wake(host)
+
+    async def stop(self) -> None:
+        """Tell nobody anything any more; what was not told is in the state."""
+        self._stopped = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _serve(self, host: str) -> None:
+        pause = _FIRST_PAUSE_S
+        while True:
+            await self._dirty[host].wait()
+            self._dirty[host].clear()
+            try:
+                while await self._deliver(host):
+                    pass
+                pause = _FIRST_PAUSE_S
+                self._complaints.pop(host, None)
+            except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
+                self._complain(host, str(error).partition("\n")[0] or type(error).__name__)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+                self._dirty[host].set()
+
+    def _complain(self, host: str, reason: str) -> None:
+        """Log why a host cannot be told, once for as long as the reason stays the same."""
+        if self._complaints.get(host) != reason:
+            self._complaints[host] = reason
+            _log.warning("cannot reach execd on host %s: %s", host, reason)
+
+    async def _deliver(self, host: str) -> bool:
+        """Send what is pending; whether there may be more. Raises LookupError: the host can do nothing of it now."""
+        if self._master.pending:
+            self._flush()  # a host is told nothing that a crash of this process could undo
+        batch = self._batches.compose(host)
+        if not batch.instructions:
+            return False
+        answer = decode(await self._call(host, encode(batch)))
+        if answer.refused:
+            if answer.master[0] > batch.master[0]:
+                raise LookupError("it obeys a later qmaster")
+            return True  # it has heard more than this batch knew of
+        self._batches.answered(host, batch, answer.acknowledgements)
+        self._flush()
+        if all(each.again for each in answer.acknowledgements):
+            raise LookupError(answer.acknowledgements[0].reason)
+        if not any(each.ok or each.needs_script for each in answer.acknowledgements):
+            # nothing moved: the tasks are just ending, or the host cannot; their reports will tell
+            await asyncio.sleep(_FIRST_PAUSE_S)
+        return True

@@ -1,0 +1,167 @@
+"""Event clients: who is registered, what each has subscribed, and the streams to them.
+
+Owns the registry (`qconf -secl`, `-kec`) and the request `events`, a stream of numbered notices. A client that does not
+keep up is thrown out: the qmaster never waits for it. Source: EV-1, EV-8, EV-10, QF-34; sge_conf(5) MAX_DYN_EC.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.permissions import is_admin_host, is_manager, not_admin_host, not_manager
+from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.tell.notices import TYPES, Notice, advance, full_list
+from gridengine.gdi.reading import decode_body
+from gridengine.gdi.requests import Answer, Caller, KillEventClients
+from gridengine.state.apply import load_state
+from gridengine.state.state import State, decode_snapshot
+
+_log = logging.getLogger(__name__)
+SCHEDULER_ID, FIRST_DYNAMIC_ID = 1, 11
+DEFAULT_MAX_CLIENTS = 1000
+MAX_BEHIND = 20_000
+"""Notices that may wait for a client before it counts as lost."""
+
+
+class EventClient:
+    """A registered client. `behind`: records that it has not been sent yet; `end`: why it was thrown out."""
+
+    def __init__(self, number: int, name: str, caller: Caller, types: frozenset[str]) -> None:
+        self.id = number
+        self.name = name
+        self.host = caller.host
+        self.user = caller.user
+        self.types = types
+        self.behind: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.end = ""
+        self._told = 0
+
+    def tell(self, notice: Notice) -> None:
+        """Queue a notice of a subscribed type, with the next number of this client (EV-8)."""
+        if notice.type in self.types:
+            self._told += 1
+            self.behind.put_nowait({"number": self._told, **msgspec.structs.asdict(notice)})
+
+    def throw_out(self, reason: str) -> None:
+        """Let what waits go and have the stream end with a reason."""
+        self.end = reason
+        while not self.behind.empty():
+            self.behind.get_nowait()
+        self.behind.put_nowait({"end": reason})
+
+
+class EventClients:
+    """The registry. `follow` is to be called with every committed transaction."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self._mirror: State | None = None
+        self._next = FIRST_DYNAMIC_ID
+        self.clients: dict[int, EventClient] = {}
+        master.subscribers.append(self.follow)
+
+    def follow(self, transaction: Transaction) -> None:
+        """Pass on what a transaction has changed. Without clients nothing is derived."""
+        if self._mirror is None:
+            return
+        notices = advance(self._mirror, transaction)
+        for client in list(self.clients.values()):
+            for notice in notices:
+                client.tell(notice)
+            if client.behind.qsize() > MAX_BEHIND:
+                _log.warning("event client %s with id %d on host %s does not keep up", client.name, client.id, client.host)
+                self.remove(client, "it does not keep up with the events")
+
+    def register(self, name: str, caller: Caller, types: list[str]) -> EventClient | str:
+        """A new client that has got the lists of all of its types, or why there cannot be one.
+
+        Everything decided so far must be on disk, so that lists and notices meet without a gap.
+        """
+        unknown = [each for each in types if each not in TYPES]
+        if unknown:
+            return f'denied: there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}'
+        if len(self.clients) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
+            return "denied: there are already as many event clients as MAX_DYN_EC allows"
+        if self._mirror is None:
+            self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))
+        client = EventClient(self._next, name, caller, frozenset(types or TYPES))
+        self._next += 1
+        self.clients[client.id] = client
+        for type_name in TYPES:
+            if type_name in client.types:
+                client.tell(full_list(self._mirror, type_name))
+        return client
+
+    def remove(self, client: EventClient, reason: str = "") -> None:
+        """Take a client off; with a reason its stream ends."""
+        self.clients.pop(client.id, None)
+        if reason:
+            client.throw_out(reason)
+        if not self.clients:
+            self._mirror = None
+
+    # --- requests ------------------------------------------------------------------------------------------
+
+    def listed(self) -> Answer:
+        """`event_clients` (-secl): [id, name, host] of the scheduler and of all registered clients."""
+        host = self._master.world().master_host
+        rows = [[client.id, client.name, client.host] for client in self.clients.values()]
+        return Answer(data=[[SCHEDULER_ID, "scheduler", host], *rows])
+
+    def kill(self, request: KillEventClients, caller: Caller) -> Answer:
+        """`kill_event_clients` (-kec): by id, or all but the scheduler."""
+        world, state, answer = self._master.world(), self._master.state, Answer()
+        if not is_admin_host(state, caller.host) and caller.host != world.master_host:
+            return Answer(1, [("error", not_admin_host(caller))])
+        if not is_manager(state, caller, world.admin_user):
+            return Answer(1, [("error", not_manager(caller))])
+        for wanted in [str(number) for number in self.clients] if "all" in request.clients else request.clients:
+            client = self.clients.get(int(wanted)) if wanted.isdecimal() else None
+            if client is None:
+                answer.error(f"no event client known with id {wanted} to shutdown")
+                continue
+            self.remove(client, "an administrator has removed it")
+            who = f"{client.name} with id {client.id} on host {client.host}"
+            answer.info(f"sent shutdown notification to event client {who}")
+        return answer
+
+    async def stream(
+        self, request: web.BaseRequest, body: bytes, caller: Caller, durable: Callable[[], Awaitable[None]]
+    ) -> web.StreamResponse:
+        """`events`: register and send, one JSON line a notice, until either side ends it."""
+        try:
+            wish = decode_body("events", body)
+        except msgspec.DecodeError as error:
+            return _refused(f"denied: malformed request events: {error}")
+        await durable()
+        client = self.register(wish.get("name", "qevent"), caller, wish.get("types", []))
+        if isinstance(client, str):
+            return _refused(client)
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        try:
+            await response.prepare(request)
+            await stream_line(response, {"id": client.id})
+            while True:
+                record = await client.behind.get()
+                await stream_line(response, record)
+                if "end" in record:
+                    break
+        except ConnectionError:
+            pass
+        finally:
+            self.remove(client)
+        return response
+
+
+def _refused(text: str) -> web.Response:
+    """A refusal in the form of a stream: one line."""
+    return web.Response(text=json.dumps({"refused": text}) + "\n", content_type="application/x-ndjson")

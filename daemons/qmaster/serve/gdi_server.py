@@ -1,0 +1,141 @@
+"""The GDI endpoint: HTTP on a Unix socket for this host and on TLS for the gateways of others.
+
+Owns the transport, the proof of who calls, and the shape of answers; what a request means is `service`'s. Identity:
+the kernel's word on the socket (SO_PEERCRED), or a gateway's word together with its host's key. Source: docs/gdi.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from ssl import SSLContext
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.serve.known_hosts import KeyOf
+from daemons.qmaster.serve.local_users import LocalUsers
+from daemons.qmaster.serve.turns import Turns
+from daemons.runtime.bodies import Bodies, Unread, skip
+from daemons.runtime.cell import Limits
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials, tcp_listener, unix_listener
+from daemons.runtime.http_door import TAKEN_S, HttpDoors, hand_over, refusal
+from gridengine.gdi.requests import Answer, Caller
+
+_log = logging.getLogger(__name__)
+_encoder = msgspec.json.Encoder()
+
+Handler = Callable[[str, bytes, Caller], Awaitable[Answer | web.StreamResponse]]
+Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
+
+#: requests of one user that are answered at a time: each answer is in memory until the client has taken it
+TURNS = 16
+#: requests whose answers are lines that come while something goes on: they take no turn
+LASTING = frozenset(("wait", "events"))
+
+
+class GdiServer:
+    """Listens on the Unix socket and, when a TLS context is given, on a TCP port.
+
+    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer;
+    `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
+    """
+
+    def __init__(self, handle: Handler, streams: Mapping[str, Streamer], host: str, key_of: KeyOf, limits: Limits) -> None:
+        self._handle = handle
+        self._streams = streams
+        self._host = host
+        self._users = LocalUsers()
+        self._key_of = key_of
+        self._limits = limits
+        self._bodies = Bodies(limits)
+        self._turns = Turns(TURNS)
+        self._doors: HttpDoors | None = None
+
+    async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
+        """`address`: of the master host, the one interface that the port is bound to."""
+        self._doors = HttpDoors(Room(), self._serve)
+        self._doors.open(unix_listener(path), self._limits.max_user_connections)
+        if tls is not None:
+            self._doors.open(tcp_listener(address, port), tls=tls)
+
+    async def stop(self) -> None:
+        if self._doors is not None:
+            await self._doors.close()
+
+    async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        caller = await self._caller(request, connection)
+        if caller is None:
+            return refusal("denied: the caller's host has no keys of this cell, or old ones")
+        length = request.content_length if request.body_exists else 0
+        who = (caller.host, caller.uid)
+        try:
+            async with self._bodies.read(name, length, request.content, who) as body:
+                if name in LASTING:
+                    return await self._answer(name, request, body, caller)
+                async with self._turns.of(who):
+                    response = await self._answer(name, request, body, caller)
+                    await hand_over(request, response)
+                    return response
+        except Unread as unread:
+            if unread.again and connection.trusted:
+                await skip(request.content)  # a gateway sends all of it before it looks for an answer
+            return refusal(str(unread), unread.again)
+
+    async def _answer(self, name: str, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        try:
+            if name in self._streams:
+                return await self._streams[name](request, body, caller)
+            answer = await self._handle(name, body, caller)
+        except Exception:
+            _log.exception("request %s of %s@%s failed", name, caller.user, caller.host)
+            answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])
+        return answer if isinstance(answer, web.StreamResponse) else _reply(answer)
+
+    async def _caller(self, request: web.BaseRequest, connection: Connection) -> Caller | None:
+        peer = request.transport.get_extra_info("socket") if request.transport is not None else None
+        if peer is None:
+            return None
+        if peer.family == socket.AF_UNIX:
+            return await self._users.caller(*credentials(peer), self._host)
+        caller = self._vouched(request)
+        if caller is not None:
+            connection.vouched()
+        return caller
+
+    def _vouched(self, request: web.BaseRequest) -> Caller | None:
+        """A caller as another host's gateway vouches for him; the key must be that host's own."""
+        headers = request.headers
+        scheme, _, key = headers.get("Authorization", "").partition(" ")
+        wanted = self._key_of(headers.get("X-GE-Host", ""))
+        if scheme != "Bearer" or not wanted or not hmac.compare_digest(key.encode(), wanted.encode()):
+            return None
+        try:
+            return Caller(
+                headers["X-GE-User"],
+                int(headers["X-GE-Uid"]),
+                headers["X-GE-Group"],
+                int(headers["X-GE-Gid"]),
+                headers["X-GE-Host"],
+                daemon=headers.get("X-GE-Daemon") == "1",
+            )
+        except (KeyError, ValueError):
+            return None
+
+
+def _reply(answer: Answer) -> web.Response:
+    return web.Response(body=_encoder.encode(answer), content_type="application/json")
+
+
+async def stream_line(response: web.StreamResponse, value: object) -> None:
+    """One JSON line of a stream. Raises ConnectionError, also when the client does not take it."""
+    try:
+        async with asyncio.timeout(TAKEN_S):
+            await response.write(_encoder.encode(value) + b"\n")
+    except TimeoutError:
+        raise ConnectionError("the client does not read") from None

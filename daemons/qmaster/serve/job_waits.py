@@ -1,0 +1,110 @@
+"""Clients that wait for a job, such as `qsub -sync y`: they hear how its tasks begin and end, a JSON line each.
+
+Owns who waits for which job, and until when. What is told is on disk. Called by the service. Source: docs/gdi.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.spooling.spool import Transaction
+from gridengine.gdi.reading import decode_body
+from gridengine.gdi.requests import Caller, malformed
+from gridengine.state.machines.job import PendingTasksDeleted
+from gridengine.state.machines.task import TaskDispatched, TaskEnded
+
+Record = dict[str, Any]
+
+
+class JobWaits:
+    """`settled()`: returns when nothing is between memory and disk."""
+
+    def __init__(self, master: Master, settled: Callable[[], Awaitable[None]]) -> None:
+        self._master, self._settled = master, settled
+        self._waiters: dict[int, list[asyncio.Queue[Record]]] = {}
+        self._over: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
+
+    async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """Stream the ends of a job's tasks, one JSON line each, until the job is over."""
+        try:
+            job_id: int = decode_body("wait", body)["job_id"]
+        except msgspec.DecodeError as error:
+            return web.json_response(msgspec.to_builtins(malformed("wait", error)))
+        # what ended is read from disk: nothing may be between memory and disk at that moment
+        await self._settled()
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        queue: asyncio.Queue[Record] = asyncio.Queue()
+        for record in self._ended_before(job_id):
+            queue.put_nowait(record)
+        if job_id in self._master.state.jobs:
+            self._waiters.setdefault(job_id, []).append(queue)
+        else:
+            queue.put_nowait({"done": True})
+        await response.prepare(request)
+        try:
+            while True:
+                record = await queue.get()
+                await stream_line(response, record)
+                if "done" in record:
+                    break
+        except ConnectionError:
+            pass
+        finally:
+            waiting = self._waiters.get(job_id, [])
+            if queue in waiting:
+                waiting.remove(queue)
+        return response
+
+    def _ended_before(self, job_id: int) -> list[Record]:
+        """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
+        job = self._master.state.jobs.get(job_id)
+        found = {
+            int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
+            for _, record in self._master.spool.accounting([job_id])
+        }
+        there = [] if job is None else [task.id for task in job.placed]
+        ended = [
+            {"task_id": task_id, **end}
+            for task_id, end in found.items()
+            if job is None or (task_id not in job.tasks and task_id not in job.pending)
+        ]
+        return [{"task_id": task_id, "started": True} for task_id in there] + ended
+
+    def committed(self, transaction: Transaction) -> None:
+        """Tell those who wait what a transaction means for them."""
+        if not transaction.touched.jobs.isdisjoint(self._waiters):
+            for event in transaction.events:
+                for record in _RECORDS.get(type(event), _nothing)(event):
+                    self._tell(event.job_id, record)  # type: ignore[union-attr]
+        for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:
+            del self._over[job_id]
+            for queue in self._waiters.pop(job_id):
+                queue.put_nowait({"done": True})
+
+    def _tell(self, job_id: int, record: Record) -> None:
+        if job_id not in self._waiters:
+            return
+        for queue in self._waiters[job_id]:
+            queue.put_nowait(record)
+        if job_id not in self._master.state.jobs:
+            # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
+            self._over.setdefault(job_id, self._master.state.revision)
+
+
+def _nothing(_event: Any) -> Iterable[Record]:
+    return ()
+
+
+_RECORDS: dict[type, Callable[[Any], Iterable[Record]]] = {
+    TaskEnded: lambda event: [{"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed}],
+    TaskDispatched: lambda event: [{"task_id": event.task_id, "started": True}],
+    PendingTasksDeleted: lambda event: ({"task_id": task_id, "deleted": True} for task_id in event.tasks),
+}
+"""What is told of an event."""

@@ -1,0 +1,146 @@
+"""The server's job submission verifier: one long-lived process that sees every job before the qmaster decides on it.
+
+Owns the process: its start, restart and end, and the time it may take. What is said is `gridengine.jsv`. Jobs pass one at a
+time, so the number that a verifier is told is the one that the job gets. A verifier that is configured and does not work
+lets no job in. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) jsv_url, jsv_timeout, jsv_threshold; JV-1, JV-6.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from daemons.runtime import identity
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.bounds import check
+from gridengine.gdi.requests import Answer, Caller, Submit
+from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
+from gridengine.state.configured.configuration import HostConfiguration
+
+_log = logging.getLogger(__name__)
+_LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+LINE_LIMIT = 1 << 20
+_KEPT = ("SGE_ROOT", "SGE_CELL")
+"""Variables of the daemon that the verifier gets beside those of its user."""
+
+
+class ServerVerifier:
+    """`configuration()`: sge_conf(5) in force. No process runs until the first job comes."""
+
+    def __init__(self, configuration: Callable[[], HostConfiguration]) -> None:
+        self._configuration = configuration
+        self._process: asyncio.subprocess.Process | None = None
+        self._of: tuple[str, int, int, int] = ("", 0, 0, 0)
+        self._lock = asyncio.Lock()
+
+    @property
+    def configured(self) -> bool:
+        return bool(self._configuration().jsv_url)
+
+    async def verify(self, request: Submit, caller: Caller, next_id: Callable[[], int]) -> Submit | Answer:
+        """The request as the verifier wants it, or the refusal. `next_id()`: the number that the job will get."""
+        async with self._lock:
+            started = time.monotonic()
+            body = msgspec.to_builtins(request)
+            try:
+                talk = await self._verdict(body, caller, next_id())
+                outcome = msgspec.convert(talk.outcome(), Submit)
+                check(outcome, Submit)
+            except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
+                why = f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault)
+                _log.error("the job of %s was not verified: %s", caller.user, why)
+                return Answer(1, [("error", f"job rejected: the job submission verifier failed: {why}")])
+            self._note(talk, time.monotonic() - started, caller)
+        if talk.rejected:
+            return Answer(1, [("error", talk.message or "job rejected by the job submission verifier")])
+        return outcome
+
+    def _note(self, talk: Conversation, seconds: float, caller: Caller) -> None:
+        for level, text in talk.logs:
+            _log.log(_LEVELS[level], "verifier: %s", text)
+        threshold = self._configuration().qmaster_params.jsv_threshold
+        if seconds * 1000 >= threshold:
+            _log.info("verification of a job of %s took %.0f ms: %s", caller.user, seconds * 1000, talk.state)
+
+    async def _verdict(self, body: dict[str, object], caller: Caller, job_id: int) -> Conversation:
+        """Ask; a verifier that died or does not answer in time is started again, once."""
+        timeout_s = self._configuration().qmaster_params.jsv_timeout
+        for attempt in (1, 2):
+            talk = Conversation(body, "server", "qmaster", caller.user, caller.group, job_id)
+            try:
+                await asyncio.wait_for(self._converse(talk), timeout_s)
+                return talk
+            except (TimeoutError, EOFError, ConnectionError) as error:
+                await self.stop()
+                why = f"no verdict within {timeout_s:g} s (jsv_timeout)" if isinstance(error, TimeoutError) else "it ended"
+                if attempt == 2:
+                    raise VerifierFault(why) from None
+                _log.warning("the verifier is started again: %s", why)
+            except BaseException:
+                # what it says next would be taken for an answer about another job
+                await self.stop()
+                raise
+        raise AssertionError("unreachable")
+
+    async def _converse(self, talk: Conversation) -> None:
+        process = await self._running()
+        assert process.stdin is not None and process.stdout is not None
+        lines = talk.open()
+        while not talk.state:
+            if lines:
+                process.stdin.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+                await process.stdin.drain()
+            try:
+                line = await process.stdout.readline()
+            except ValueError:
+                raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes") from None
+            if not line:
+                raise EOFError
+            lines = talk.receive(line.decode("utf-8", "surrogateescape"))
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        """The process of the configured script, a new one when the configuration or the script has changed."""
+        url = self._configuration().jsv_url
+        user, path = verifier_path(url)
+        found = Path(path).stat()
+        # a clock tick is long enough for a script to be used and written again
+        wanted = (url, found.st_ino, found.st_size, found.st_mtime_ns)
+        if self._process is not None and (self._of != wanted or self._process.returncode is not None):
+            await self.stop()
+        if self._process is None:
+            runs_as = identity.named(user) if user else identity.own()
+            self._process = await asyncio.create_subprocess_exec(
+                path,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                limit=LINE_LIMIT,
+                **runs_as.process({name: os.environ[name] for name in _KEPT if name in os.environ}),
+            )
+            self._of = wanted
+        return self._process
+
+    async def stop(self) -> None:
+        """End the process: by QUIT, and by force if it does not follow."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.returncode is None and process.stdin is not None:
+            with contextlib.suppress(ConnectionError, TimeoutError):
+                process.stdin.write(b"QUIT\n")
+                process.stdin.close()
+                await asyncio.wait_for(process.wait(), 0.5)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        await process.wait()
+        if process.stdin is not None:
+            with contextlib.suppress(ConnectionError):
+                await process.stdin.wait_closed()

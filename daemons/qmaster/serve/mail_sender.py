@@ -1,0 +1,110 @@
+"""Sending mail: runs the configured mailer, one process a recipient, behind everything else.
+
+Owns the queue and the processes. Never a shell: `mailer -s subject recipient`, the body on the standard input. A `--`
+before the recipient would not be what sge_conf(5) promises to a site's own mailer; no address can be taken for an option.
+Whom a letter goes to is a user's choice, so the mailer never runs as root: as the configured user, else as nobody, for
+the jobs' owners need not be allowed on this host. A mailer that hangs is ended, a full queue drops letters and says so;
+nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service`. Source: sge_conf(5) mailer; MA-2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable, Iterable
+
+from daemons.qmaster.tell.mail import Mail
+from daemons.runtime import identity
+from daemons.runtime.identity import LocalUser
+from gridengine.errors import SyntaxFault
+from gridengine.syntax.mail_address import check_mail_address
+
+_log = logging.getLogger(__name__)
+QUEUE_LENGTH = 1000
+TIMEOUT_S = 60.0
+SENDERS = 2
+"""Mailers that run at the same time."""
+
+
+class MailSender:
+    """`mailer()` gives the configured command, `[user@]path`, None for none. Must be made within a running event loop."""
+
+    def __init__(self, mailer: Callable[[], str | None], timeout_s: float = TIMEOUT_S) -> None:
+        self._mailer = mailer
+        self._timeout_s = timeout_s
+        self._queue: asyncio.Queue[tuple[str, Mail]] = asyncio.Queue(QUEUE_LENGTH)
+        self._dropped = 0
+        self._tasks = [asyncio.get_running_loop().create_task(self._run()) for _ in range(SENDERS)]
+
+    def send(self, mails: Iterable[Mail]) -> None:
+        """Take letters; returns at once."""
+        for mail in mails:
+            for recipient in mail.recipients:
+                try:
+                    self._queue.put_nowait((recipient, mail))
+                except asyncio.QueueFull:
+                    self._dropped += 1
+                    if self._dropped == 1:
+                        _log.error("the mailer is too slow: mails are dropped, the first is for %s", recipient)
+
+    async def idle(self) -> None:
+        """Return when everything taken so far has been handed over."""
+        await self._queue.join()
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            recipient, mail = await self._queue.get()
+            try:
+                await self._hand_over(recipient, mail)
+            except (OSError, SyntaxFault) as error:
+                _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, error)
+            finally:
+                self._queue.task_done()
+                if self._dropped and self._queue.empty():
+                    _log.error("%d mails were dropped", self._dropped)
+                    self._dropped = 0
+
+    async def _hand_over(self, recipient: str, mail: Mail) -> None:
+        """One run of the mailer. Raises OSError or SyntaxFault when it cannot be."""
+        mailer = self._mailer()
+        if mailer is None:
+            return
+        user, path = _who_sends(mailer)
+        subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
+        process = await asyncio.create_subprocess_exec(
+            path,
+            "-s",
+            subject,
+            check_mail_address(recipient),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            **user.process(),
+        )
+        try:
+            await asyncio.wait_for(process.communicate(mail.body.encode()), self._timeout_s)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise OSError(f"{path} did not end within {self._timeout_s:g} s") from None
+        if process.stdin is not None:
+            with contextlib.suppress(ConnectionError):
+                await process.stdin.wait_closed()
+        if process.returncode:
+            raise OSError(f"{path} ended with exit status {process.returncode}")
+
+
+def _who_sends(mailer: str) -> tuple[LocalUser, str]:
+    """`[user@]path` as the user who runs the mailer, and the path. Raises SyntaxFault."""
+    user, at, path = mailer.partition("@")
+    if at and "/" not in user:
+        return identity.named(user), path
+    return identity.unprivileged(), mailer

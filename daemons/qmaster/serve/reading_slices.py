@@ -1,0 +1,64 @@
+"""Readings of many jobs in slices: why each waits (qexplain), and all about each (qstat -j); others are served in between.
+
+Owns how such a reading is divided and how its parts become one answer. A job that goes meanwhile is left out; each is shown as it
+is when its part is read. Called by `daemons.qmaster.serve.service`. Source: ADR 116.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from daemons.qmaster.selection import Unmatched
+from daemons.qmaster.serve.slices import batched, little, looked_up
+from gridengine.gdi.requests import Answer
+from gridengine.state.state import State
+
+Body = dict[str, Any]
+#: jobs of a part: one explained takes up to a millisecond, one shown a tenth of that
+SLICE = {"explain_job": 20, "job_detail": 100}
+
+
+def parts_of(state: State, name: str, body: Body) -> Iterator[Body | None]:
+    """Bodies that together read what this one does; None where nothing is to be read but others may be served.
+
+    Raises SyntaxFault, before the first body.
+    """
+    kind, one = _kind(name, body)
+    targets = list(dict.fromkeys(one.get("jobs", ())))
+    if not targets or max(len(targets), len(state.jobs)) <= SLICE[kind] and little(state, targets):
+        yield body
+        return
+    words: dict[str, None] = {}
+    for target in targets:
+        if target[:1].isdecimal():
+            words[target] = None
+            continue
+        found: list[str] = []
+        for some in looked_up(state, target, []):
+            found += some
+            yield None
+        words |= dict.fromkeys(found or [Unmatched(target)])
+    for few in batched(list(words), SLICE[kind]):
+        yield {"jobs": few} if kind == name else {kind: {**one, "jobs": few}}
+
+
+def whole(name: str, body: Body, answers: list[Answer]) -> Answer:
+    """The answer to the whole of what was read in parts."""
+    refused = next((answer for answer in answers if answer.status), None)
+    kind, one = _kind(name, body)
+    if refused is not None or not one.get("jobs"):
+        return refused or answers[0]
+    read: list[Any] = [answer.data for answer in answers]
+    parts: list[Body] = [data if kind == name else data[kind] for data in read]
+    jobs = {job["id"]: job for part in parts for job in part["jobs"]}
+    unknown = {word for part in parts for word in part["unknown"]}
+    data = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [word for word in one["jobs"] if word in unknown]}
+    return Answer(data=data if kind == name else {kind: data})
+
+
+def _kind(name: str, body: Body) -> tuple[str, Body]:
+    """What is read of each job, and the body that names them; of what shows several things at one moment there is no part."""
+    if name == "status" and body.keys() == {"job_detail"}:
+        return "job_detail", body["job_detail"]
+    return name, body if name in SLICE else {}

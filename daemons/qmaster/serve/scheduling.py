@@ -1,0 +1,125 @@
+"""Driving the scheduler: when to ask for orders, and with which events.
+
+Owns the pulse: a cycle runs as soon as something happened that could matter and no cycle is running; what happens
+meanwhile is gathered for the next one. `schedule_interval` is the longest pause (SC-1, SC-3).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.spooling.spool import Transaction
+from daemons.qmaster.spooling.text_file import TextFile
+from gridengine.orders import decode_orders
+from gridengine.state.events import encode_events
+
+_log = logging.getLogger(__name__)
+_RETRY_S = 0.3
+MOST_COMPLAINTS = 20
+"""Lines about one run in the messages file."""
+MAX_EVENTS = 10_000
+"""Transactions that are kept for the scheduler before it is given a snapshot instead."""
+
+CycleCall = Callable[[bytes | None, int, list[bytes], float, bool], Awaitable[bytes]]
+"""(snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to ask for a
+snapshot."""
+
+
+class SchedulerDriver:
+    """Feeds the schedd with events and the master with its orders."""
+
+    def __init__(self, master: Master, call: CycleCall, flush: Callable[[], None]) -> None:
+        self._master = master
+        self._call = call
+        self._flush = flush
+        self._wake = asyncio.Event()
+        self._events: list[bytes] = []
+        self._base = master.committed
+        self._snapshot_due = True
+        self._monitored = False
+        common = master.reporting.path.parent
+        self._schedule_file, self._run_log = TextFile(common / "schedule"), TextFile(common / "schedd_runlog")
+        master.subscribers.append(self._committed)
+
+    def _committed(self, transaction: Transaction) -> None:
+        if len(self._events) >= MAX_EVENTS:
+            # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
+            self._events.clear()
+            self._snapshot_due = True
+        self._events.append(encode_events(transaction.events))
+        if transaction.touched.frees:
+            self._wake.set()
+
+    def wake(self) -> None:
+        self._wake.set()
+
+    def monitor(self) -> None:
+        """Have the next run say why it does not start jobs, at once (QF-35)."""
+        self._monitored = True
+        self.wake()
+
+    async def run(self) -> None:
+        while True:
+            interval = self._master.state.scheduler.schedule_interval_s
+            if interval <= 0:
+                await asyncio.sleep(1)
+                continue
+            await asyncio.sleep(0)  # others have their turn even if there is always something to schedule
+            try:
+                # not wait_for: that loses a cancellation which comes together with the event
+                async with asyncio.timeout(min(interval, self._pause)):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            try:
+                await self._cycle()
+            except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
+                _log.warning("no orders from the scheduler: %s", error)
+                self._snapshot_due = True
+                self._wake.set()
+                await asyncio.sleep(_RETRY_S)
+
+    _pause = 3600.0
+
+    async def _cycle(self) -> None:
+        master = self._master
+        now = master.world().now
+        if self._snapshot_due:
+            # everything applied so far is in the snapshot; only what is committed later follows as events
+            self._flush()
+            base, events, snapshot = master.committed, [], master.state.snapshot()
+            self._events.clear()
+        else:
+            base, events, snapshot = self._base, self._events, None
+            self._events = []
+        self._base = master.committed
+        data = await self._call(snapshot, base, events, now, self._monitored)
+        if not data:
+            self._snapshot_due = True
+            self._wake.set()
+            return
+        self._snapshot_due = False
+        orders, unreadable = decode_orders(data)
+        for what in unreadable[:MOST_COMPLAINTS]:
+            _log.warning("an order of the scheduler was left out: %s", what)
+        for fault in orders.faults[:MOST_COMPLAINTS]:
+            _log.warning("job %d cannot be scheduled: %s [%s]", fault.job_id, fault.reason, fault.cause)
+        self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
+        before = master.state.revision
+        taken = master.orders(orders)
+        wanted = len(orders.starts) + len(orders.suspends) + len(orders.give_up)
+        wanted += bool(orders.priorities or orders.tickets)
+        self._flush()
+        if orders.profile:
+            _log.warning("scheduling run: %s", orders.profile)  # wanted whatever the loglevel (SC-11)
+        if orders.schedule:
+            self._schedule_file.append(orders.schedule)
+        if orders.run_log:
+            self._monitored = False
+            self._run_log.append(orders.run_log)
+        if taken < wanted and before != orders.revision:
+            self._wake.set()

@@ -1,0 +1,140 @@
+"""Acts on many jobs in slices: other requests are served in between (SO-47; ADR 116).
+
+Owns how such a request is divided; each part is a request and a transaction of its own. Patterns are matched in slices, too,
+also those that name the predecessors of a single job.
+Called by `service`. Source: sge_conf(5) MAX_JOB_DELETION_TIME. Deviation: a slice is a number of jobs,
+which takes some milliseconds, and not a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TypeVar
+
+import msgspec
+
+from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
+from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
+from gridengine.state.state import State
+
+Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
+"""Requests that may mean thousands of jobs."""
+SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates: 100, ResubmitJobs: 25, AlterJobs: 10}
+"""Jobs of one slice: an altered job is checked as a whole."""
+MATCHED = 50
+"""Names that a pattern of 1 KB is matched against at a time, which takes up to 0.15 ms for a name of 512 bytes; more for
+shorter ones."""
+_KB = 1024
+_SHORTEST = 16
+
+_Item = TypeVar("_Item")
+
+
+def slices(state: State, request: Divided, caller: Caller, operator: bool) -> Iterator[Divided | None]:
+    """Requests that together do what this one does, in its order; None where nothing is to be done but others may be served.
+
+    A request of few jobs remains as it is. A name or pattern means the jobs that had it when it was looked up.
+    """
+    size = SLICE[type(request)]
+    few = len(state.jobs) <= size or request.targets and all(word[:1].isdecimal() for word in request.targets)
+    if (few and len(request.targets) <= size and little(state, request.targets)) or _malformed(request):
+        yield request
+        return
+    alone = isinstance(request, ChangeStates)  # jobs that qmod was told by name are no queues
+    words: list[tuple[str, bool]] = []
+    for target in request.targets or [""]:
+        users = _users(request, target, caller, operator)
+        if users is None or target[:1].isdecimal() or _means_queues(state, request, target):
+            words.append((target, False))
+            continue
+        found: list[str] = []
+        for some in looked_up(state, target, users):
+            found += some
+            yield None
+        words += [(word, alone) for word in found or [Unmatched(target)]]
+    for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
+        for few_words in batched(list(of_a_kind), size):
+            part = msgspec.structs.replace(request, targets=[word for word, _ in few_words])
+            if isinstance(part, ChangeStates) and of_jobs:
+                part.what = "job"
+            yield part
+
+
+def looked_up(state: State, target: str, users: list[str]) -> Iterator[list[str]]:
+    """Numbers of the jobs of these users that a name or pattern means, some names at a time, none at first: not even that
+    little is done for many callers in one round. Raises SyntaxFault.
+    """
+    yield []
+    for jobs in batched(list(state.jobs.values()), at_a_time(target)):
+        yield [str(job.id) for job in meant(jobs, target, users)]
+
+
+def at_a_time(pattern: str) -> int:
+    """Names to match a pattern against before others are served."""
+    return MATCHED * _KB // min(_KB, max(_SHORTEST, len(pattern)))
+
+
+def little(state: State, words: Iterable[str]) -> bool:
+    """Whether all names and patterns among the words can be matched against those of all jobs at a time."""
+    return sum(len(state.jobs) / at_a_time(word) for word in words if not word[:1].isdecimal()) <= 1
+
+
+def looked_up_predecessors(state: State, request: Submit | AlterJobs) -> Iterator[dict[str, list[int]] | None]:
+    """What the names and patterns of -hold_jid and its relatives mean: numbers of jobs, whoever's they are.
+
+    None where others may be served; {} at once where all of it is little work. Raises SyntaxFault.
+    """
+    if isinstance(request, AlterJobs):
+        lists = [request.changes.get(each, ()) for each in DEPENDENCIES]
+    else:
+        lists = [getattr(request, each) for each in DEPENDENCIES]
+    words = {word for words in lists for word in words if word and not word[:1].isdecimal()}
+    found: dict[str, list[int]] = {}
+    if not little(state, words):
+        for word in words:
+            found[word] = []
+            for some in looked_up(state, word, []):
+                found[word] += map(int, some)
+                yield None
+    yield found
+
+
+def batched(items: list[_Item], size: int) -> Iterator[list[_Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def _malformed(request: Divided) -> bool:
+    """Whether it will be refused as a whole, which an empty cell shows as well; of qmod each word is for itself."""
+    if isinstance(request, (ResubmitJobs, ChangeStates)):
+        return False
+    try:
+        select_jobs(State(), request.targets, request.tasks)
+    except SyntaxFault:
+        return True
+    return False
+
+
+def _users(request: Divided, target: str, caller: Caller, operator: bool) -> list[str] | None:
+    """Whose jobs a name can mean, [] for everybody's; None if names mean none."""
+    if isinstance(request, ResubmitJobs):
+        return None
+    if isinstance(request, ChangeStates):
+        return []
+    if request.users or not target:
+        return request.users
+    return [] if operator and not isinstance(request, DeleteJobs) else [caller.user]
+
+
+def _means_queues(state: State, request: Divided, target: str) -> bool:
+    """Whether a word of qmod means queues, which go first, or nothing at all."""
+    if not isinstance(request, ChangeStates):
+        return False
+    try:
+        meant((), target, [])
+        return request.what == "queue" or request.what == "any" and bool(select_instances(state, target))
+    except SyntaxFault:
+        return True

@@ -1,0 +1,48 @@
+"""Creates the actors `qmaster` and `schedd` on a head node that has just come up, and waits until they serve.
+
+A short-lived driver: `python -m daemons.qmaster.serve.start_actors HEAD SESSION`, run by the supervisor. The actors are
+detached, pinned to the head and restarted by Ray for ever.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.runtime.cell import read_cell
+from daemons.runtime.ray_session import KEPT, actor_class, connect
+
+PINNED = {"qmaster": 0.001}
+"""Amount of the head node's resource that each of its actors takes."""
+
+READY_S = 100.0
+"""Patience with a slow disk: the spool is read, and its first commit waits for what others have written."""
+
+
+def start_actors(head: str, session: str) -> None:
+    """Create the actors where they are missing and return when the qmaster answers."""
+    cell = read_cell()
+    connect(cell, head)
+    import ray
+
+    options = {**KEPT, "resources": PINNED}
+    actor_class("daemons.schedd.actor:ScheddActor").options(name="schedd", **options).remote()
+    qmaster = actor_class("daemons.qmaster.serve.actor:QmasterActor").options(name="qmaster", max_concurrency=1000, **options)
+    actor = qmaster.remote(str(cell.root), cell.name, head, session)
+    ray.get(actor.ping.remote(), timeout=READY_S)
+
+
+def main() -> None:
+    try:
+        start_actors(sys.argv[1], sys.argv[2])
+    except Exception as error:  # noqa: BLE001 - the last line of the reason is for the administrator
+        cause = getattr(error, "cause", None)
+        # what the qmaster itself has raised, Ray hands on with the lines of its place
+        lines = [" ".join(str(cause).split())] if isinstance(cause, SpoolError) else str(error).splitlines()
+        reason = next((line for line in reversed(lines) if line.strip()), type(error).__name__)
+        print(f"cannot start the qmaster: {reason.strip()}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The supervisor of `sge_qmaster`: a Ray head node with the actors `qmaster` and `schedd`, started again when it dies.
+
+Owns the life of the node; imports no Ray, so it costs little and survives what happens to Ray. Actors that die are
+restarted by Ray itself; when a process of the node dies, the node is made anew here and the actors with it. Ending is
+crash-only: everything acknowledged is on disk at any time, so SIGTERM just takes the node down, and makes one file of the
+spool after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Awaitable
+
+from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.daemon import Startup, module_command
+from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
+
+_log = logging.getLogger(__name__)
+ACTORS_S = 110.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+
+
+class QmasterSupervisor:
+    """Keeps the master's node and actors."""
+
+    def __init__(self, cell: Cell, host: str, startup: Startup) -> None:
+        self._cell, self._host, self._startup = cell, host, startup
+        self._ending = asyncio.Event()
+        self._node: RayNode | None = None
+        self._served = False
+
+    async def run(self, stop: asyncio.Event) -> int:
+        """Serve until `stop` is set and return the exit code of the daemon."""
+        self._ending = stop
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._renew)
+        _log.info("starting up sge_qmaster on %s", self._host)
+        pause = _FIRST_PAUSE_S
+        while not self._ending.is_set():
+            node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
+            try:
+                await self._until_ending(self._live(node))
+                pause = _FIRST_PAUSE_S
+            except (RayNodeFault, CellFault, OSError) as fault:
+                _log.error("%s", fault)
+                if not self._served:
+                    self._startup.failed(f"sge_qmaster: {fault}")
+                    await node.stop()
+                    return 1
+            await node.stop()
+            if not self._ending.is_set():
+                _log.error("the master's node ended; it is started again")
+                await self._until_ending(asyncio.sleep(pause))
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+        try:
+            make_whole(self._cell.spool)
+        except SpoolError as fault:  # a full disk: what is in its side files is read at the next start
+            _log.error("%s", fault)
+        _log.info("sge_qmaster ends; running jobs go on")
+        return 0
+
+    def _renew(self) -> None:
+        """Make the node anew, and with it the token that a revoked host still has. Source: docs/adr/0101."""
+        _log.warning("told to start the master's node anew")
+        if self._node is not None:
+            self._renewing = asyncio.ensure_future(self._node.stop())
+
+    async def _live(self, node: RayNode) -> None:
+        """Start node and actors and return when the node has ended."""
+        info = await node.start()
+        await self._start_actors(info)
+        if not self._served:
+            self._served = True
+            self._startup.ready()
+        _log.info("the master serves, Ray session %s", info.session)
+        await node.wait()
+
+    async def _start_actors(self, info: NodeInfo) -> None:
+        child = await asyncio.create_subprocess_exec(
+            *module_command("daemons.qmaster.serve.start_actors"),
+            info.head,
+            info.session,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            env=ray_environment(self._cell, head_spec(self._cell, self._host)),
+        )
+        try:
+            _, said = await asyncio.wait_for(child.communicate(), ACTORS_S)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            child.kill()
+            await child.wait()
+            if isinstance(error, asyncio.CancelledError):
+                raise
+            raise RayNodeFault(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
+        if child.returncode:
+            lines = said.decode(errors="replace").strip().splitlines()
+            raise RayNodeFault(lines[-1] if lines else "the qmaster could not be started")
+
+    async def _until_ending(self, work: Awaitable[None]) -> None:
+        """Do the work, or stop it when the daemon is to end."""
+        task = asyncio.ensure_future(work)
+        ending = asyncio.ensure_future(self._ending.wait())
+        await asyncio.wait((task, ending), return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        else:
+            task.result()

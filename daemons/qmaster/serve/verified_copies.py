@@ -1,0 +1,47 @@
+"""Copies of jobs under a server verifier: each is seen by it as a submission is.
+
+Owns the way of a `resubmit_jobs` request through the verifier. What a copy is, is `decide.resubmission`'s. Called by
+`daemons.qmaster.serve.service` where jsv_url is set. Source: sge_conf(5) jsv_url; JV-1, SO-45; O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from daemons.qmaster.decide.jobs.job_request import with_payload
+from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
+from daemons.qmaster.decide.jobs.submission import next_job_id
+from daemons.qmaster.decide.refused import Refused
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.jsv import ServerVerifier
+from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
+
+#: carries a changing request out
+Carry = Callable[[str, RequestBody, Caller], Awaitable[Answer]]
+
+
+async def verified_copies(
+    master: Master, verifier: ServerVerifier, carry: Carry, request: ResubmitJobs, caller: Caller
+) -> Answer:
+    """Copy jobs one after the other, each as the verifier wants it; those that it refuses are named."""
+    whole = Answer()
+    for target in request.targets:
+        answer = await _copy(master, verifier, carry, target, request.holds, caller)
+        whole.answers += answer.answers
+        whole.status = whole.status or answer.status
+    return whole
+
+
+async def _copy(
+    master: Master, verifier: ServerVerifier, carry: Carry, target: str, holds: str, caller: Caller
+) -> Answer:
+    try:
+        original, wish = requested_copy(master.state, target, holds, caller, master.world())
+    except Refused as refusal:
+        return Answer(EXIT_NOT_COPIED, [("error", refusal.text)])
+    wish = with_payload(wish, master.payload(original.id))
+    owner = owner_of(original, caller.host)
+    verified = await verifier.verify(wish, owner, lambda: next_job_id(master.state))
+    if isinstance(verified, Answer):
+        return Answer(EXIT_NOT_COPIED, verified.answers)
+    return await carry("verified_copy", VerifiedCopy(verified, owner), caller)

@@ -1,0 +1,1 @@
+"""What lies on disk: the spool and the text files of `common/`."""

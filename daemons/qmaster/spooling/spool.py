@@ -1,0 +1,263 @@
+"""The spool: one SQLite file with the journal of events, snapshots, job payloads and the accounting index.
+
+Owns the file; nobody else opens it for writing. One connection writes and checkpoints (WAL, synchronous FULL). A
+failed write raises `SpoolError` and the daemon ends: an answer is never given for what is not on disk.
+Source: statements SP-1 … SP-7; house rules on durability.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import Struct, field
+
+from daemons.qmaster import story_table
+from daemons.qmaster.decision import Payload
+from daemons.qmaster.spooling import spool_file, spool_versions
+from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.story_table import StoryTable, Untold
+from daemons.qmaster.tell.story import Line
+from gridengine.accounting import AccountingRecord
+from gridengine.state.apply import apply, load_state
+from gridengine.state.events import AnyEvent, decode_events, encode_events
+from gridengine.state.machines.event import InvalidTransition
+from gridengine.state.state import State, decode_snapshot
+from gridengine.state.touched import Touched
+from gridengine.units import INFINITY
+
+KEEP_JOURNAL = 20_000
+"""Transactions in the journal before a snapshot replaces them."""
+
+_SCHEMA = """
+create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
+create table if not exists snapshot(id integer primary key check (id = 1), revision integer, state blob);
+create table if not exists payload(job_id integer primary key, script blob, environment blob);
+create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
+create index if not exists accounting_job on accounting(job_id, task_id);
+create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
+    kind text, name text, before text, after text);
+"""
+
+
+class Transaction(Struct):
+    """All that one request changes; written whole or not at all."""
+
+    revision: int
+    time: float
+    user: str
+    host: str
+    events: list[AnyEvent]
+    payloads: dict[int, Payload] = field(default_factory=dict)
+    #: jobs whose payload is no longer needed
+    dropped: list[int] = field(default_factory=list)
+    #: (job id, task id, record) of each try that ended
+    accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
+    #: (kind, name, text before, text after) of configuration objects, JSON or ""
+    history: list[tuple[str, str, str, str]] = field(default_factory=list)
+    #: for those who are told
+    touched: Touched = field(default_factory=Touched)
+
+
+class Spool:
+    """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell."""
+
+    def __init__(self, path: Path, cell: str = "") -> None:
+        self.path = path
+        if cell and not path.exists():
+            raise SpoolError(f"spool {path} is gone")
+        spool_versions.check(path)
+        self._db = spool_file.connect(path)
+        try:
+            if cell and self.recall(spool_file.CELL) != cell:
+                raise SpoolError(f"spool {path} is not of the cell {cell}")
+            with self._db:
+                self._db.execute(_SCHEMA + story_table.SCHEMA)
+                self._stories = StoryTable(self._db)
+                self._take_over(self.recall(spool_versions.KEY))
+        except apsw.Error as error:
+            raise SpoolError(f"cannot open spool {path}: {error}") from error
+        self._journalled = 0
+
+    def _take_over(self, version: str) -> None:
+        """Bring a spool of an earlier version to this one, if the state accepts what comes of it. Raises SpoolError."""
+        if version == str(spool_versions.VERSION):
+            return
+        if version:
+            spool_versions.upgrade(self._db, self.path, int(version))
+            self.load()
+        self.remember(spool_versions.KEY, str(spool_versions.VERSION))
+
+    @property
+    def empty(self) -> bool:
+        """True before the first transaction: the cell's initial configuration is to be loaded."""
+        row = self._db.execute("select (select count(*) from journal) + (select count(*) from snapshot)").fetchone()
+        return row is not None and not row[0]
+
+    def load(self) -> State:
+        """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for a record that cannot
+        be read, and for an event that cannot follow on those before it."""
+        self._journalled = 0
+        try:
+            self._stories.begin()
+            state = self._snapshot()
+            tail = "select revision, time, user, host, events from journal where revision > ? order by revision"
+            for revision, time, user, host, record in self._db.execute(tail, (state.revision,)):
+                events = self._replay(state, revision, record)
+                self._stories.note(Untold(revision, time, user, host, events))
+                self._journalled += 1
+        except apsw.Error as error:
+            raise SpoolError(f"cannot read spool {self.path}: {error}") from error
+        for host in state.hosts.values():
+            host.forget()
+        return state
+
+    def _snapshot(self) -> State:
+        row = self._db.execute("select revision, state from snapshot").fetchone()
+        if row is None:
+            return State()
+        try:
+            return load_state(State(decode_snapshot(zlib.decompress(row[1]))))
+        except Exception as error:  # noqa: BLE001 - what is wrong with a foreign one may be anything
+            reason = f"{type(error).__name__}: {error}"
+            raise SpoolError(f"spool {self.path}, the snapshot of revision {row[0]} cannot be read ({reason})") from error
+
+    def _replay(self, state: State, revision: int, record: bytes) -> list[AnyEvent]:
+        """Apply a transaction of the journal; its events."""
+        place = f"spool {self.path}, revision {revision} of the journal"
+        try:
+            events = decode_events(record)
+        except (msgspec.DecodeError, ValueError) as error:
+            raise SpoolError(f"{place}: {error}") from error
+        for event in events:
+            try:
+                apply(state, event)
+            except InvalidTransition as error:
+                raise SpoolError(f"{place}: {error}") from error
+            except Exception as error:  # noqa: BLE001 - what a foreign event meets may be anything
+                reason = f"{type(error).__name__}: {error}"
+                raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
+        state.revision = revision
+        return events
+
+    def commit(self, transactions: Sequence[Transaction], keep_story_s: float = INFINITY) -> None:
+        """Write transactions durably, all in one commit. `keep_story_s`: for how long the story of a job that is gone is kept."""
+        try:
+            with self._db:
+                for transaction in transactions:
+                    self._write(transaction)
+                if self._stories.due:
+                    self._stories.write(transactions[-1].time, keep_story_s)
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+
+    def _write(self, t: Transaction) -> None:
+        execute = self._db.execute
+        durable = [event for event in t.events if event.durable]
+        execute("insert into journal values(?,?,?,?,?)", (t.revision, t.time, t.user, t.host, encode_events(durable)))
+        for job_id, payload in t.payloads.items():
+            environment = zlib.compress(msgspec.json.encode(payload.environment), 1)
+            execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
+        for job_id in t.dropped:
+            execute("delete from payload where job_id=?", (job_id,))
+        for job_id, task_id, record in t.accounting:
+            row = (job_id, task_id, msgspec.json.encode(record))
+            execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
+        self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
+        for change in t.history:
+            execute(
+                "insert into history(revision, time, user, host, kind, name, before, after) values(?,?,?,?,?,?,?,?)",
+                (t.revision, t.time, t.user, t.host, *change),
+            )
+        self._journalled += 1
+
+    @property
+    def wants_snapshot(self) -> bool:
+        return self._journalled >= KEEP_JOURNAL
+
+    def snapshot(self, revision: int, state: bytes) -> None:
+        """Replace the journal up to a revision by a snapshot of the state at it."""
+        try:
+            with self._db:
+                self._stories.write(0.0, INFINITY)
+                row = (1, revision, zlib.compress(state, 1))
+                self._db.execute("insert or replace into snapshot values(?,?,?)", row)
+                self._db.execute("delete from journal where revision <= ?", (revision,))
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+        self._journalled = 0
+
+    def payload(self, job_id: int) -> Payload:
+        """Script and environment of a job; empty when the job is unknown."""
+        row = self._db.execute("select script, environment from payload where job_id=?", (job_id,)).fetchone()
+        if row is None:
+            return Payload(None, {})
+        return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
+
+    def accounting(
+        self, job_ids: list[int] | None = None, after: int = 0, most: int = -1
+    ) -> Iterator[tuple[int, AccountingRecord]]:
+        """Accounting records as (row id, record) in order of their end; of the given jobs, or of all, after a row.
+
+        `most`: how many of all jobs', -1 for no limit.
+        """
+        if job_ids is None:
+            rows = self._db.execute("select id, record from accounting where id > ? order by id limit ?", (after, most))
+        else:
+            marks = ",".join("?" * len(job_ids))
+            rows = self._db.execute(
+                f"select id, record from accounting where job_id in ({marks}) and id > ? order by id", (*job_ids, after)
+            )
+        for row_id, record in rows:
+            yield row_id, AccountingRecord(msgspec.json.decode(record, type=list[str]))
+
+    def story(self, job_id: int, most: int) -> list[Line]:
+        """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
+        return self._stories.of(job_id, most)
+
+    def last_accounting_row(self) -> int:
+        """The row id of the newest accounting record, 0 when there is none."""
+        row = self._db.execute("select max(id) from accounting").fetchone()
+        return int(row[0] or 0) if row else 0
+
+    def history(self, limit: int, revision: int = 0, kind: str = "", name: str = "") -> list[tuple[Any, ...]]:
+        """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).
+
+        `before`, `after`: attributes, None where there was no object. At most `limit` transactions; with a revision only
+        that one; with kind or name only changes of such objects.
+        """
+        where = "(?1 = 0 or revision = ?1) and (?2 = '' or kind = ?2) and (?3 = '' or name = ?3)"
+        newest = f"select distinct revision from history where {where} order by revision desc limit ?4"
+        columns = "revision, time, user, host, kind, name, before, after"
+        query = f"select {columns} from history where revision in ({newest}) and {where} order by id desc"
+        rows = self._db.execute(query, (revision, kind, name, limit))
+        return [(*row[:6], *(msgspec.json.decode(text) if text else None for text in row[6:])) for row in rows]
+
+    def recall(self, key: str) -> str:
+        """A small fact kept beside the state, "" when there is none."""
+        return spool_file.recall(self._db, key)
+
+    def remember(self, key: str, value: str) -> None:
+        """Keep a fact, in a commit of its own. Raises SpoolError."""
+        try:
+            spool_file.remember(self._db, key, value)
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+
+    def begin(self, now_ms: int) -> int:
+        """The incarnation of a qmaster that starts now: higher than those of all before it on this spool.
+
+        On disk at the return; if that is full, the clock alone tells the incarnations apart.
+        """
+        incarnation = max(int(self.recall("incarnation") or 0) + 1, now_ms)
+        with suppress(apsw.FullError, apsw.IOError):
+            self.remember("incarnation", str(incarnation))
+        return incarnation
+
+    def close(self) -> None:
+        self._db.close()

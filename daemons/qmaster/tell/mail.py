@@ -1,0 +1,255 @@
+"""Mail: which letters the events of a transaction bring about, and what is in them.
+
+Owns the rules of -m and -M, subjects and bodies. Pure: made from the state before the events are applied; sending is
+`daemons.qmaster.serve.mail_sender`. Source: sge_submit(1) -m; sge_conf(5) administrator_mail; statements MA-1, MA-2, SO-19.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime, tzinfo
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.tell.reservation_mail import reservation_letters
+from gridengine import failed as codes
+from gridengine.accounting import AccountingRecord
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
+from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
+from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
+from gridengine.state.state import State
+from gridengine.units import format_memory, format_time
+
+BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
+_STOPS = ("suspended", "subordinated", "calendar_suspended")
+
+
+class Mail(Struct, frozen=True):
+    """One letter. `recipients`: addresses as in -M."""
+
+    recipients: tuple[str, ...]
+    subject: str
+    body: str
+
+
+def mails(state: State, decision: Decision, now: float, zone: tzinfo) -> list[Mail]:
+    """The letters of a transaction that is about to be applied. now: epoch s; `zone`: of the times in the letters."""
+    letters = reservation_letters(state, decision.events, zone)
+    found = [Mail(recipients, subject, _body(subject, lines)) for recipients, subject, lines in letters]
+    moment = _Moment(state, decision, now, zone)
+    for event in decision.events:
+        letters_of = _LETTERS.get(type(event))
+        if letters_of is not None:
+            found += letters_of(moment, event)
+    return found
+
+
+class _Moment(NamedTuple):
+    """What letters are made from: the state before a transaction, what was decided, and when."""
+
+    state: State
+    decision: Decision
+    now: float
+    zone: tzinfo
+
+    def job(self, job_id: int, occasions: str) -> Job | None:
+        """The job if its owner wants letters on one of these occasions."""
+        job = self.state.jobs.get(job_id)
+        return job if job is not None and set(occasions) & set(job.mail_options) else None
+
+    def task(self, job_id: int, task_id: int, occasions: str) -> tuple[Job, Task] | None:
+        """The same of a task."""
+        job = self.job(job_id, occasions)
+        return (job, job.tasks[task_id]) if job is not None and task_id in job.tasks else None
+
+
+def _instance_in_error(moment: _Moment, event: InstanceErrorSet) -> Iterable[Mail]:
+    return _to_administrators(moment.state, f'Queue instance "{event.instance}" in error state', event.reason)
+
+
+def _killed_from_pending(moment: _Moment, event: PendingTasksDeleted) -> Iterator[Mail]:
+    if job := moment.job(event.job_id, ABORT):
+        subject = f"{_label(job, event.tasks)} was killed from pending"
+        yield _mail(job, subject, [f"deleted by {event.by}", event.reason])
+
+
+def _job_in_error(moment: _Moment, event: JobErrorChanged) -> Iterable[Mail]:
+    job = moment.state.jobs.get(event.job_id)
+    if job is None or not event.error:
+        return ()
+    return _set_in_error(moment.state, job, f"{_label(job, job.waiting)} Set in error state", [event.error])
+
+
+def _task_started(moment: _Moment, event: TaskStarted) -> Iterator[Mail]:
+    found = moment.task(event.job_id, event.task_id, BEGIN)
+    if found is not None and found[1].status == "transferring":
+        job, task = found
+        rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, moment.zone))]
+        yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
+
+
+def _task_ended(moment: _Moment, event: TaskEnded) -> Iterable[Mail]:
+    found = moment.task(event.job_id, event.task_id, ABORT + END)
+    return _ended(*found, event, moment.decision, moment.zone) if found is not None else ()
+
+
+def _task_requeued(moment: _Moment, event: TaskRequeued) -> Iterable[Mail]:
+    """To administrators also where the owner wants no letter."""
+    job = moment.state.jobs.get(event.job_id)
+    task = job.tasks.get(event.task_id) if job is not None else None
+    if job is None or task is None:
+        return ()
+    return _requeued(moment.state, job, task, event, moment.decision, moment.zone)
+
+
+def _task_stopped(moment: _Moment, event: TaskSuspensionChanged) -> Iterator[Mail]:
+    found = moment.task(event.job_id, event.task_id, SUSPEND)
+    if found is not None and found[1].suspended != event.suspended:
+        yield _stopped(*found, event.suspended, moment.now, moment.zone)
+
+
+def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzinfo) -> Iterator[Mail]:
+    """A task that failed or was deleted is aborted, any other complete, whatever its exit status."""
+    aborted = bool(event.failed or task.deleted_by)
+    if (ABORT if aborted else END) not in job.mail_options:
+        return
+    used = _used(_record(job, task, decision))
+    if aborted:
+        lines = _broken_off(job, task, event.exit_status, event.time, used, zone)
+        if event.failed:
+            lines.append(f"failed {codes.TEXTS.get(event.failed, event.failed)}")
+        if task.deleted_by:
+            lines.append(f"deleted by {task.deleted_by}")
+        yield _mail(job, f"{_label(job, task.id)} Aborted", lines)
+        return
+    rows = [*_ran(job, task, event.time, zone), *used, ("Exit Status", event.exit_status)]
+    yield _mail(job, f"{_label(job, task.id)} Complete", _table(rows))
+
+
+_TIMES = (("User Time", "ru_utime"), ("System Time", "ru_stime"), ("Wallclock Time", "ru_wallclock"), ("CPU", "cpu"))
+_WIDTH = 16
+_Rows = list[tuple[str, object]]
+
+
+def _record(job: Job, task: Task, decision: Decision) -> AccountingRecord | None:
+    """The accounting record that the same transaction writes for the task."""
+    return next((record for job_id, task_id, record in decision.accounting if (job_id, task_id) == (job.id, task.id)), None)
+
+
+def _used(record: AccountingRecord | None) -> _Rows:
+    if record is None:
+        return []
+    memory = float(record.maxvmem)
+    times: _Rows = [(label, format_time(float(getattr(record, field)))) for label, field in _TIMES]
+    return [*times, ("Max vmem", format_memory(memory) if memory else "NA")]
+
+
+def _broken_off(job: Job, task: Task, status: int, end: float, used: _Rows, zone: tzinfo) -> list[str]:
+    """What is said of a try that did not come to its end: how it ended first."""
+    rows: _Rows = [("Exit Status", status)]
+    rows += [("Signal", known.name.removeprefix("SIG")) for known in signal.Signals if known == status - 128]
+    return _table([*rows, *_ran(job, task, end, zone), *(row for row in used if row[0] in ("CPU", "Max vmem"))])
+
+
+def _requeued(
+    state: State, job: Job, task: Task, event: TaskRequeued, decision: Decision, zone: tzinfo
+) -> Iterator[Mail]:
+    subject = f"{_label(job, task.id)} {'Set in error state' if event.error else 'Rescheduled'}"
+    record = _record(job, task, decision)
+    status, failed = (int(record.exit_status), int(record.failed)) if record else (0, 0)
+    lines = _broken_off(job, task, status, event.time, _used(record), zone)
+    if failed:
+        lines.append(f"failed {codes.TEXTS.get(failed, failed)}{' because:' if event.error else ''}")
+    if event.error:
+        yield from _set_in_error(state, job, subject, [*lines, event.error])
+    elif ABORT in job.mail_options:
+        yield _mail(job, subject, lines)
+
+
+def _set_in_error(state: State, job: Job, subject: str, lines: list[str]) -> Iterator[Mail]:
+    lines = [*lines, f"When the cause is mended: qmod -cj {job.id}"]
+    if ABORT in job.mail_options:
+        yield _mail(job, subject, lines)
+    yield from _to_administrators(state, subject, *lines)
+
+
+def _instances_stopped(moment: _Moment, event: InstanceFlagsChanged) -> Iterator[Mail]:
+    """Jobs that stop or go on with their queue instance."""
+    state = moment.state
+    for name in event.instances:
+        instance = state.instances.get(name)
+        changed = [event.flags[flag] for flag in _STOPS if flag in event.flags]
+        if instance is None or not changed or instance.stops_jobs == changed[0]:
+            continue
+        for job_id, task_id in sorted(state.tasks_in.get(name, ())):
+            job = state.jobs[job_id]
+            if SUSPEND in job.mail_options:
+                yield _stopped(job, job.tasks[task_id], changed[0], moment.now, moment.zone)
+
+
+def _stopped(job: Job, task: Task, stopped: bool, now: float, zone: tzinfo) -> Mail:
+    subject = f"{_label(job, task.id)} {'Suspended' if stopped else 'Continued'}"
+    queue = task.granted[0].queue if task.granted else ""
+    rows = [*_places(job, task, queue), ("Start Time", _time(task.start_time, zone)), ("Time", _time(now, zone))]
+    return _mail(job, subject, _table(rows, 10))
+
+
+def _label(job: Job, tasks: int | Ranges) -> str:
+    if not job.is_array:
+        return f"Job {job.id} ({job.name})"
+    if isinstance(tasks, Ranges) and len(tasks) > 1:
+        return f"Job-array tasks {tasks.summary()} of job {job.id} ({job.name})"
+    return f"Job-array task {job.id}.{tasks if isinstance(tasks, int) else tasks.first} ({job.name})"
+
+
+def _places(job: Job, task: Task, queue: str) -> _Rows:
+    """Whose task it is and where: `queue` by its name for one that begins, by that of the instance for one that ran."""
+    return [("User", job.owner), ("Queue", queue), ("Host", task.host)]
+
+
+def _ran(job: Job, task: Task, end: float, zone: tzinfo) -> _Rows:
+    instance = f"{task.granted[0].queue}@{task.host}" if task.granted else ""
+    start = _time(task.start_time, zone) if task.start_time else "NA"
+    return [*_places(job, task, instance), ("Start Time", start), ("End Time", _time(end, zone))]
+
+
+def _table(rows: _Rows, width: int = _WIDTH) -> list[str]:
+    return [f"{label:<{width}} = {value}" for label, value in rows]
+
+
+def _time(seconds: float, zone: tzinfo) -> str:
+    return f"{datetime.fromtimestamp(seconds, zone):%m/%d/%Y %H:%M:%S}"
+
+
+def _mail(job: Job, subject: str, lines: Iterable[str]) -> Mail:
+    return Mail(tuple(job.mail_list), subject, _body(subject, lines))
+
+
+def _to_administrators(state: State, subject: str, *lines: str) -> list[Mail]:
+    """Problem reports; none without administrator_mail."""
+    addresses = state.configuration().administrator_mail
+    return [Mail(addresses, subject, _body(subject, lines))] if addresses else []
+
+
+def _body(subject: str, lines: Iterable[str]) -> str:
+    # a blank before each line: no line of a reason can be taken for a command to the mailer
+    parts = [part for line in lines for part in line.splitlines()]
+    return "".join(f"{line}\n" for line in (subject, *(f" {part}" for part in parts)))
+
+
+_LETTERS: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
+    InstanceErrorSet: _instance_in_error,
+    InstanceFlagsChanged: _instances_stopped,
+    PendingTasksDeleted: _killed_from_pending,
+    JobErrorChanged: _job_in_error,
+    TaskStarted: _task_started,
+    TaskEnded: _task_ended,
+    TaskRequeued: _task_requeued,
+    TaskSuspensionChanged: _task_stopped,
+}
+"""Events about which letters are written."""

@@ -1,0 +1,45 @@
+"""Letters about advance reservations: at the start, at the end, when something breaks and when it is sound again.
+
+Owns the rules of -m and -M of qrsub and the texts. Pure. Called by `mail`. Source: qrsub(1) -m; AR-66.
+Deviation: 8.1.9 writes to the addresses of -M instead of the requester, here to both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime, tzinfo
+
+from daemons.qmaster.tell import reservation_log as log
+from gridengine.state.events import AnyEvent
+from gridengine.state.reservations import AdvanceReservation
+from gridengine.state.state import State
+
+_LETTERS = {
+    log.START: ("b", "started"),
+    log.END: ("e", "finished"),
+    log.DELETED: ("e", "deleted"),
+    log.UNSATISFIED: ("a", "is in error"),
+    log.SATISFIED: ("a", "is satisfied again"),
+}
+"""Entry of the log -> letter of -m, and the word of the subject."""
+
+
+def reservation_letters(
+    state: State, events: Iterable[AnyEvent], zone: tzinfo
+) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
+    """(recipients, subject, lines) of each letter that a transaction brings about. `zone`: of the times in them."""
+    for entry in log.entries(state, events):
+        letter, word = _LETTERS.get(entry.name, ("", ""))
+        one = entry.reservation
+        if letter and letter in one.mail_options:
+            name = f" ({one.name})" if one.name else ""
+            subject = f"Advance Reservation {one.id}{name} {word}"
+            yield tuple(dict.fromkeys((one.owner, *one.mail_list))), subject, _lines(one, entry, zone)
+
+
+def _lines(one: AdvanceReservation, entry: log.Entry, zone: tzinfo) -> list[str]:
+    moments = (("Time", entry.time), ("Start Time", one.start_time), ("End Time", one.end_time))
+    lines = [f"Owner           = {one.owner}", f"State           = {one.state}"]
+    lines += [f"{label:<15} = {datetime.fromtimestamp(moment, zone):%m/%d/%Y %H:%M:%S}" for label, moment in moments]
+    lines.append("Slots           = " + ",".join(f"{grant.instance}={grant.slots}" for grant in one.granted))
+    return [*lines, *entry.message.split("; ")]

@@ -1,0 +1,212 @@
+"""Reading the configuration: objects, searches, detached settings, the share tree, history.
+
+Owns the readers of configuration, for `daemons.qmaster.views.reading`. Changes nothing; everybody may read (QF-36).
+Source: qconf(1) -s*; QF-15, QF-16, QF-32, HG-5, CQ-19; O for texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from daemons.qmaster.decide.configuration.gate import no_right
+from daemons.qmaster.decide.configuration.remarks import detached
+from daemons.qmaster.master import Master
+from gridengine.config import KINDS
+from gridengine.config.attribute_changes import elements
+from gridengine.config.share_tree import ShareTreeObject
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Answer, Caller
+from gridengine.kinds import KIND
+from gridengine.state.share_usage import share_usage
+from gridengine.state.state import State
+from gridengine.syntax import share_tree
+from gridengine.syntax.overrides import Overrides
+from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
+
+Body = dict[str, Any]
+Reader = Callable[[Master, Body, Caller], Answer]
+Shown = dict[str, Any]
+
+
+def config_show(master: Master, body: Body, caller: Caller) -> Answer:
+    """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
+    kind, names = _kind(body), body.get("names")
+    objects = master.state.kind(kind)
+    answer = Answer()
+    found: list[Shown] = []
+    if kind == "resource_quota" and names:
+        names = [each for name in names for each in _matching(objects, name) or [name]]
+    for name in sorted(objects) if names is None else names:
+        unique = master.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
+        if unique in objects:
+            found.append(_shown(master.state, kind, str(unique)))
+        elif KIND[kind].hosts and unique is None:
+            answer.error(f'can\'t resolve hostname "{name}"')
+        else:
+            answer.error(KIND[kind].not_shown.format(unique or name))
+    answer.data = found
+    return answer
+
+
+def _kind(body: Body) -> str:
+    """The kind of objects that is asked for. Raises SyntaxFault."""
+    if body["kind"] not in KINDS:
+        raise SyntaxFault(f'there is no kind of object "{body["kind"]}"')
+    return str(body["kind"])
+
+
+def _matching(objects: Iterable[str], name: str) -> list[str]:
+    """The names that a pattern means; none for a plain name."""
+    return sorted(filter(compile_expression(name), objects)) if is_pattern(name) else []
+
+
+def _shown(state: State, kind: str, name: str) -> Shown:
+    """An object; of a host group with a rule also the hosts that match it now."""
+    shown: Shown = {"name": name, "attributes": state.kind(kind)[name]}
+    if kind == "host_group" and name in state.rule_members:
+        shown["rule_members"] = state.rule_members[name]
+    return shown
+
+
+def config_list(master: Master, body: Body, caller: Caller) -> Answer:
+    return Answer(data=sorted(master.state.kind(_kind(body))))
+
+
+def config_template(master: Master, body: Body, caller: Caller) -> Answer:
+    """The attributes that a new object begins with; `name`: its name, which matters for configurations of hosts."""
+    kind = _kind(body)
+    model = KINDS[kind].template(body["name"]) if kind == "configuration" and body.get("name") else KINDS[kind].template()
+    return Answer(data=model.attributes())
+
+
+def may_configure(master: Master, body: Body, caller: Caller) -> Answer:
+    """Whether the caller may change the configuration: asked before somebody edits in vain."""
+    refusal = no_right(master.state, caller, master.world())
+    return Answer(1, [("error", refusal)]) if refusal else Answer()
+
+
+def config_export(master: Master, body: Body, caller: Caller) -> Answer:
+    """Every object of every kind: {kind: {name: attributes}}."""
+    return Answer(data={kind: master.state.kind(kind) for kind in KINDS})
+
+
+def config_detached(master: Master, body: Body, caller: Caller) -> Answer:
+    """-sds: a line for each detached setting; 1 when there is any, as in the original."""
+    answer, state = Answer(), master.state
+    found = [
+        setting
+        for name, attributes in sorted(state.kind("cluster_queue").items())
+        for setting in detached(name, attributes, state.groups)
+    ]
+    for setting in found:
+        answer.info(str(setting))
+    answer.status = 1 if found else 0
+    answer.data = [[s.queue, s.attribute, s.identifier, s.partly] for s in found]
+    return answer
+
+
+def config_search(master: Master, body: Body, caller: Caller) -> Answer:
+    """-sobjl: names of the objects with a value that matches, in attributes that match (QF-15).
+
+    `object`: queue (its default settings), queue_domain and queue_instance (tuples only), exechost.
+    """
+    what = body["object"]
+    attribute_matches, value_matches = compile_expression(body["attribute"]), compile_expression(body["value"])
+    state = master.state
+    if what == "exechost":
+        hosts = state.kind("exec_host").items()
+        return Answer(data=sorted(name for name, text in hosts if _any(text, attribute_matches, value_matches)))
+    if what not in ("queue", "queue_domain", "queue_instance"):
+        known = "queue, queue_domain, queue_instance and exechost"
+        return Answer(1, [("error", f'denied: "{what}" cannot be searched, only {known} can')])
+    found: set[str] = set()
+    for queue, text in state.kind("cluster_queue").items():
+        for identifier, settings in _settings(text).items():
+            of_what = {"": "queue", "@": "queue_domain"}.get(identifier[:1], "queue_instance")
+            if of_what == what and _any(settings, attribute_matches, value_matches):
+                found.add(f"{queue}@{identifier}" if identifier else queue)
+    return Answer(data=sorted(found))
+
+
+def _settings(attributes: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The settings of a queue by identifier; "" for the defaults."""
+    found: dict[str, dict[str, str]] = {"": {}}
+    for attribute, text in attributes.items():
+        if attribute in ("qname", "hostlist"):
+            found[""][attribute] = text
+            continue
+        for identifier, value in Overrides.parse(text).values():
+            found.setdefault(identifier, {})[attribute] = value
+    return found
+
+
+def _any(attributes: Mapping[str, str], attribute_matches: Matcher, value_matches: Matcher) -> bool:
+    return any(
+        attribute_matches(attribute) and any(value_matches(value) for value in (text, *elements(attribute, text)))
+        for attribute, text in attributes.items()
+    )
+
+
+def config_share_tree(master: Master, body: Body, caller: Caller) -> Answer:
+    """-sstnode, -rsstnode: nodes with all below them as [path, name, shares]; `paths` null for the whole tree."""
+    stored = master.state.kind("share_tree").get("")
+    if stored is None:
+        # asked for what is below nothing, the original says so and is content
+        return Answer(0, [("error", "No sharetree")])
+    root, answer = ShareTreeObject.from_attributes(stored).root, Answer()
+    rows: list[list[object]] = []
+    for path in body.get("paths") or ["/"]:
+        node = share_tree.find(root, path)
+        shown = "/" + "/".join(share_tree.split_path(path))
+        if node is None:
+            answer.error(f"Unable to locate {shown} in sharetree")
+            continue
+        for below, each in node.walk(shown if shown != "/" else ""):
+            rows.append([below, each.name, each.shares])
+    answer.data = rows
+    return answer
+
+
+def share_usage_now(master: Master, body: Body, caller: Caller) -> Answer:
+    """What users have used, as the share tree counts it at this moment: user, project or "", cpu s, mem GB s, io GB."""
+    found = share_usage(master.state, master.world().now)
+    return Answer(data=[[*key, usage.cpu, usage.mem, usage.io] for key, usage in sorted(found.items())])
+
+
+def config_history(master: Master, body: Body, caller: Caller) -> Answer:
+    """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
+
+    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects.
+    """
+    rows = master.spool.history(
+        int(body.get("limit", 50)), int(body.get("revision", 0)), str(body.get("kind", "")), str(body.get("name", ""))
+    )
+    return Answer(data=list(_changes(rows)))
+
+
+def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Shown]:
+    """Rows of the history, newest first, gathered by transaction."""
+    change: Shown = {}
+    for revision, time, user, host, kind, name, before, after in rows:
+        if change.get("revision") != revision:
+            if change:
+                yield change
+            change = {"revision": revision, "time": time, "user": user, "host": host, "objects": []}
+        change["objects"].insert(0, {"kind": kind, "name": name, "before": before, "after": after})
+    if change:
+        yield change
+
+
+CONFIGURATION_READERS: dict[str, Reader] = {
+    "config_show": config_show,
+    "config_list": config_list,
+    "config_template": config_template,
+    "may_configure": may_configure,
+    "config_export": config_export,
+    "config_detached": config_detached,
+    "config_search": config_search,
+    "config_share_tree": config_share_tree,
+    "config_history": config_history,
+    "share_usage": share_usage_now,
+}
