@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from daemons.qmaster.decide.jobs.slaves import live_slave
 from daemons.qmaster.decision import Payload
 from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.failed import LOST
@@ -137,7 +136,7 @@ def acknowledged(
     for instruction, answer in zip(instructions, answers, strict=True):
         if isinstance(instruction, Start):
             task = state.task(*instruction.key.master)
-            slave = live_slave(state, instruction.key) if isinstance(instruction.key, SlaveKey) else None
+            slave = state.live_slave(instruction.key) if isinstance(instruction.key, SlaveKey) else None
             if task is None or (instruction.slave is None and task.applied) or (slave is not None and slave.applied):
                 continue
             if answer.again or answer.needs_script:

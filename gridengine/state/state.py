@@ -40,6 +40,8 @@ from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, JobReservation, ReservationIndex
 from gridengine.state.share_usage import ShareUsage
+from gridengine.state.slaves import SlaveTask
+from gridengine.task_key import SlaveKey
 
 Attributes = dict[str, str]
 
@@ -190,6 +192,12 @@ class State:
         job = self.jobs.get(job_id)
         task = job.tasks.get(task_id) if job else None
         return task if task is not None and attempt in (None, task.attempt) else None
+
+    def live_slave(self, key: SlaveKey) -> SlaveTask | None:
+        """The slave task of this name; None when it has ended or its try is over."""
+        task = self.task(*key.master)
+        slave = task.slaves.get(key.number) if task is not None else None
+        return slave if slave is not None and not slave.over else None
 
     def bookings_of(self, task: Task) -> Iterator[Booking]:
         """What a dispatched task takes of its places and its PE."""

@@ -18,7 +18,6 @@ import pytest
 from daemons.execd.tries import Tries
 from daemons.qmaster.decide.hosts import reports
 from daemons.qmaster.decide.hosts.strays import Standing, standing
-from daemons.qmaster.decide.jobs.slaves import live_slave
 from daemons.qmaster.effects import pending_effects
 from daemons.qmaster.serve import batches
 from daemons.qmaster.serve.batches import Batches
@@ -224,7 +223,7 @@ class Simulation:
     def known(self, key: TaskKey) -> bool:
         """Whether the master knows of what a host runs."""
         state = self.cell.state
-        return (live_slave(state, key) if isinstance(key, SlaveKey) else state.task(*key.master)) is not None
+        return (state.live_slave(key) if isinstance(key, SlaveKey) else state.task(*key.master)) is not None
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from daemons.qmaster.decide.jobs.slaves import live_slave
 from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
 from gridengine.state.events import AnyEvent
@@ -65,7 +64,7 @@ def _of_try(state: State, key: TaskKey, origin: Origin) -> Standing:
 
 def _of_slave(state: State, key: SlaveKey, master: Standing) -> Standing:
     """A slave task is what its master is, unless it is over before that, or began unknown to the state."""
-    if master is not Standing.LIVE or live_slave(state, key) is not None:
+    if master is not Standing.LIVE or state.live_slave(key) is not None:
         return Standing.UNKNOWN if master is Standing.LATER else master
     return Standing.OVER if key.number <= state.jobs[key.job].tasks[key.task].slaves_begun else Standing.UNKNOWN
 

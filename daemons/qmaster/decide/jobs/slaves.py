@@ -18,8 +18,6 @@ from gridengine.state.state import State
 from gridengine.state.touched import Touched
 from gridengine.task_key import SlaveKey
 
-"""Numbers in the key of a slave task; that of its master lacks the last."""
-
 
 def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:
     """Accept or refuse `qrsh -inherit HOST COMMAND`; data: {"task": [job, task, attempt, number], "host"} (TI-1)."""
@@ -67,16 +65,9 @@ def _least_used(task: Task, instances: list[tuple[str, int]]) -> str:
     return max(instances, key=lambda pair: pair[1] - used[pair[0]])[0]
 
 
-def live_slave(state: State, key: SlaveKey) -> SlaveTask | None:
-    """The slave task of this name; None when it has ended or its try is over."""
-    task = state.task(*key.master)
-    slave = task.slaves.get(key.number) if task is not None else None
-    return slave if slave is not None and not slave.over else None
-
-
 def slave_ended(state: State, key: SlaveKey, report: Ended, decision: Decision) -> None:
     """A host reports the end of a slave task: a record of its own, unless accounting_summary adds it to the job's (PE-13)."""
-    slave = live_slave(state, key)
+    slave = state.live_slave(key)
     if slave is None:
         return
     job = state.jobs[key.job]
@@ -92,7 +83,7 @@ def slave_ended(state: State, key: SlaveKey, report: Ended, decision: Decision) 
 
 def lost_slave(state: State, key: SlaveKey, now: float, decision: Decision) -> None:
     """The slave task is no longer known to its host."""
-    slave = live_slave(state, key)
+    slave = state.live_slave(key)
     if slave is not None:
         lost = Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
         slave_ended(state, key, lost, decision)
