@@ -5,6 +5,7 @@ Owns the rules (qconf(1) and sge_types(5) roles; statements QF-36, QM-5 … QM-7
 
 from __future__ import annotations
 
+from daemons.qmaster.decision import World
 from gridengine.gdi.requests import Caller
 from gridengine.state.state import State
 
@@ -53,3 +54,12 @@ def owns_queue(state: State, caller: Caller, instance: str) -> bool:
     """Whether the caller is in the owner_list of a queue instance (QM-6)."""
     config = state.configs.get(instance)
     return config is not None and caller.user in config.owner_list
+
+
+def no_right(state: State, caller: Caller, world: World, operators: bool = False) -> str:
+    """The refusal for a caller that may not configure, or "". `operators`: these may, too. Source: QF-36."""
+    if not is_admin_host(state, caller.host) and caller.host != world.master_host:
+        return not_admin_host(caller)
+    if operators:
+        return "" if is_operator(state, caller, world.admin_user) else not_operator(caller)
+    return "" if is_manager(state, caller, world.admin_user) else not_manager(caller)

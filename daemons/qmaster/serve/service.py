@@ -17,11 +17,10 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.decide.configuration.gate import no_right
 from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
-from daemons.qmaster.permissions import is_operator
+from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.serve.event_clients import EventClients

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from daemons.qmaster.decide.configuration.gate import no_right
 from daemons.qmaster.decide.configuration.remarks import detached
 from daemons.qmaster.master import Master
+from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTreeObject

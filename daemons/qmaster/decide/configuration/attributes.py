@@ -7,9 +7,10 @@ Owns which object and which tuple a name means, and the answers. The arithmetic 
 from __future__ import annotations
 
 from daemons.qmaster.decide.configuration.complex_settings import full_text, is_complex_list, table_of
-from daemons.qmaster.decide.configuration.gate import conclude, no_right, settled, stored_name
+from daemons.qmaster.decide.configuration.gate import conclude, settled, stored_name
 from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
 from gridengine.errors import ConfigError, SyntaxFault

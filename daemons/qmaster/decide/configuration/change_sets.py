@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from daemons.qmaster.decide.configuration.gate import add_missing_hosts, no_right, settled
+from daemons.qmaster.decide.configuration.gate import add_missing_hosts, settled
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decide.configuration.references import refusals
 from daemons.qmaster.decide.configuration.remarks import remarks
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.memberships import membership_changes
+from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ChangeObjects, ObjectChange

@@ -14,23 +14,13 @@ from daemons.qmaster.decide.configuration.proposal import Attributes, Proposal
 from daemons.qmaster.decide.configuration.references import refusals
 from daemons.qmaster.decide.configuration.remarks import remarks
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.permissions import is_admin_host, is_manager, is_operator, not_admin_host, not_manager, not_operator
 from gridengine.config import KINDS
 from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError
-from gridengine.gdi.requests import Caller, ConfigureObject
+from gridengine.gdi.requests import ConfigureObject
 from gridengine.kinds import KIND
 from gridengine.state.queues import names
 from gridengine.state.state import State
-
-
-def no_right(state: State, caller: Caller, world: World, operators: bool = False) -> str:
-    """The refusal for a caller that may not configure, or "". `operators`: these may, too. Source: QF-36."""
-    if not is_admin_host(state, caller.host) and caller.host != world.master_host:
-        return not_admin_host(caller)
-    if operators:
-        return "" if is_operator(state, caller, world.admin_user) else not_operator(caller)
-    return "" if is_manager(state, caller, world.admin_user) else not_manager(caller)
 
 
 def admitted(

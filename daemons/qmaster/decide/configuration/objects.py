@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from daemons.qmaster.decide.configuration.complexes import complex_rows
-from daemons.qmaster.decide.configuration.gate import admitted, conclude, no_right, renamed, stored_name
+from daemons.qmaster.decide.configuration.gate import admitted, conclude, renamed, stored_name
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import no_right
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ConfigureObject, ReplaceObjects
 from gridengine.kinds import KIND

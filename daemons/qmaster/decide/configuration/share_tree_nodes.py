@@ -7,9 +7,10 @@ Source: qconf(1); QF-32; O for the texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.configuration.gate import conclude, no_right
+from daemons.qmaster.decide.configuration.gate import conclude
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import no_right
 from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.gdi.requests import Caller, ChangeShareTree

@@ -6,9 +6,10 @@ Source: qconf(1) -au, -du; QF-26, QF-36; O for the texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.configuration.gate import conclude, no_right
+from daemons.qmaster.decide.configuration.gate import conclude
 from daemons.qmaster.decide.configuration.proposal import Proposal
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import no_right
 from gridengine.config import KINDS
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ChangeUsers

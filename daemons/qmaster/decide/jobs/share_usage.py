@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daemons.qmaster.decide.configuration.gate import no_right
 from daemons.qmaster.decision import Accounted, Decision, World
+from daemons.qmaster.permissions import no_right
 from gridengine.gdi.requests import Caller, ClearUsage
 from gridengine.kinds import KIND
 from gridengine.state.events import AnyEvent
