@@ -16,6 +16,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.views.jobs import ROWS_A_LINE
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Answer
+from gridengine.task_key import TaskKey
 from tests.harness import Cell
 from tests.integration.cells import PATIENCE_S, eventually
 
@@ -152,7 +153,7 @@ def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
     def end() -> None:
         cell = running.cell
         for (job, task, attempt), host in sorted(cell.running.items()):
-            report = Ended((job, task, attempt), 0, task, 0, "", cell.now, cell.now, {"ru_wallclock": 1.0, "cpu": 0.5})
+            report = Ended(TaskKey(job, task, attempt), 0, task, 0, "", cell.now, cell.now, {"ru_wallclock": 1.0, "cpu": 0.5})
             cell.master.reports(host, [report])
         cell.running.clear()
         running.service.flush()
