@@ -42,12 +42,14 @@ class Client:
             self._frames += self._inbox.feed(data)
         return self._frames.pop(0)
 
-    def output(self) -> bytes:
-        """What comes next of the job's output."""
-        while (found := self.next())[0] == session.TAKEN:
-            pass
-        assert found[0] == session.OUTPUT
-        return found[1]
+    def output(self, size: int) -> bytes:
+        """The next `size` bytes of the job's output, in however many frames a terminal gives them."""
+        said = b""
+        while len(said) < size:
+            kind, data = self.next()
+            assert kind in (session.OUTPUT, session.TAKEN)
+            said += data if kind == session.OUTPUT else b""
+        return said
 
     def acknowledge(self) -> None:
         self.socket.sendall(session.taken(self._inbox.count))
@@ -233,13 +235,14 @@ def test_a_terminal_has_the_size_of_its_client_and_shows_again_what_was_there(te
     client = terminal.greet(size=[40, 100, 0, 0])
     assert client.answer["terminal"]
     slave = terminal.job[0]
+    assert os.read(terminal.gate, 100) == b"localhost", "the job may begin, and finds its terminal ready"
     assert os.get_terminal_size(slave) == (100, 40)
     client.send(session.INPUT, b"typed\n")
     assert os.read(slave, 100) == b"typed\n"
-    assert client.output() == b"typed\r\n", "a terminal shows what is typed"
+    assert client.output(7) == b"typed\r\n", "a terminal shows what is typed"
     client.acknowledge()
     client.send(session.WINDOW, session.window((50, 120, 0, 0))[5:])
     client.send(session.INPUT)
     assert os.read(slave, 100) == b"", "as if the end of input were typed"
     assert os.get_terminal_size(slave) == (120, 50)
-    assert terminal.greet().output() == b"typed\r\n"
+    assert terminal.greet().output(7) == b"typed\r\n"
