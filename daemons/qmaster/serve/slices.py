@@ -24,9 +24,9 @@ Divided = DeleteJobs | HoldJobs | AlterJobs | ResubmitJobs | ChangeStates
 """Requests that may mean thousands of jobs."""
 SLICE: dict[type[Divided], int] = {DeleteJobs: 100, HoldJobs: 100, ChangeStates: 100, ResubmitJobs: 25, AlterJobs: 10}
 """Jobs of one slice: an altered job is checked as a whole."""
-MATCHED = 50
+MATCHED = 10
 """Names that a pattern of 1 KB is matched against at a time, which takes up to 0.15 ms for a name of 512 bytes; more for
-shorter ones."""
+shorter ones. The request of somebody else takes some ten rounds of the loop, and waits for a slice in each."""
 _KB = 1024
 _SHORTEST = 16
 
