@@ -1,0 +1,49 @@
+"""When the scheduler asks to be called again for the time alone, and what it does not look at until then."""
+
+from __future__ import annotations
+
+import pytest
+
+from gridengine.state.jobs import NO_TICKETS
+from tests.builders import NOW, Cluster, started
+
+
+@pytest.mark.statement("SO-1")
+def test_the_earliest_start_time_of_all_jobs_counts() -> None:
+    for delays in ([30, 10, 20], [10, 20, 30], [30, 20, 10]):
+        cluster = Cluster(1)
+        jobs = {delay: cluster.submit(start_after=NOW + delay) for delay in delays}
+        assert cluster.cycle().next_time == NOW + 10
+        orders = cluster.cycle(NOW + 10)
+        assert ([number for number, _, _ in started(orders)], orders.next_time) == ([jobs[10]], NOW + 20)
+
+
+@pytest.mark.statement("SO-1", "DP-1")
+def test_a_job_whose_time_has_come_waits_for_no_time() -> None:
+    cluster = Cluster(1)
+    first = cluster.submit()
+    second = cluster.submit(predecessors=[first], start_after=NOW)
+    assert cluster.cycle().next_time == 0
+    assert not cluster.runs(second)
+
+
+@pytest.mark.statement("SC-4")
+@pytest.mark.parametrize(("limit", "runs"), [("0", 4), ("1", 1), ("3", 3)])
+def test_maxujobs_of_zero_is_no_limit(limit: str, runs: int) -> None:
+    cluster = Cluster(1)
+    cluster.change("scheduler", "", maxujobs=limit)
+    for _ in range(4):
+        cluster.submit()
+    assert len(started(cluster.cycle())) == runs
+
+
+@pytest.mark.statement("PR-5")
+def test_the_tickets_of_a_job_that_is_gone_go_too() -> None:
+    cluster = Cluster(1, slots=1)
+    gone, waiting = cluster.submit(override_tickets=5), cluster.submit(override_tickets=3)
+    cluster.cycle()
+    assert cluster.state.tickets.keys() == {gone, waiting}
+    cluster.apply_deletion(waiting)
+    cluster.cycle()
+    assert cluster.state.tickets.get(waiting, NO_TICKETS) == NO_TICKETS
+    assert cluster.state.tickets.keys() == {gone}
