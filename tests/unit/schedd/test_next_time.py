@@ -47,3 +47,14 @@ def test_the_tickets_of_a_job_that_is_gone_go_too() -> None:
     cluster.cycle()
     assert cluster.state.tickets.get(waiting, NO_TICKETS) == NO_TICKETS
     assert cluster.state.tickets.keys() == {gone}
+
+
+@pytest.mark.statement("CX-20")
+def test_a_job_that_waits_for_a_value_of_the_whole_cluster_is_looked_at_when_that_is_reported() -> None:
+    cluster = Cluster(1)
+    cluster.complex("feed INT <= YES NO 0 0")
+    cluster.heard("global", feed="0")
+    job = cluster.submit(hard={"feed": "1"})
+    assert started(cluster.cycle()) == []
+    cluster.heard("global", feed="5")
+    assert [number for number, _, _ in started(cluster.cycle())] == [job]
