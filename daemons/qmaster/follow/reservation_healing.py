@@ -63,7 +63,6 @@ def _places(
     granting = Granting(site, Timeline(state, now, planned=True), rest, zone, request=request)
     granting.without = frozenset(broken)
     return granting.place()[0]
-    request.master_only = ()
 
 
 def _merged(granted: list[Grant], lost: list[Grant], found: list[Grant]) -> list[Grant]:
