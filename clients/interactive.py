@@ -229,9 +229,9 @@ class InteractiveSession:
 
     def _end(self) -> None:
         """End the job, by the session as far as there is one, and as qdel does."""
-        told = self._pump.farewell()
+        farewell = self._pump.farewell()
         try:
             gdi.call("delete_jobs", {"targets": [str(self._job_id)]})
         except gdi.Unreachable:
-            if not told:
+            if not farewell:
                 raise

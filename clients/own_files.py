@@ -21,11 +21,11 @@ def open_own(path: str, flags: int) -> int:
     # without waiting: a pipe would hold the command
     descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise ForeignFile("it is no regular file")
-        _check_owner(found)
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        _check_owner(status)
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise ForeignFile("others than its owner may write to it (chmod go-w)")
     except BaseException:
         os.close(descriptor)

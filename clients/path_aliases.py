@@ -32,5 +32,5 @@ def add_path_aliases(request: "dict[str, Any]") -> None:
             raise OptionError(f"cannot read {path}: {error.strerror}", exit_status=BAD_VALUE) from None
         except SyntaxFault as fault:
             raise OptionError(str(fault), exit_status=BAD_VALUE) from None
-    if found := concerning(lines, os.uname().nodename, paths):
-        request["path_aliases"] = found
+    if aliases := concerning(lines, os.uname().nodename, paths):
+        request["path_aliases"] = aliases

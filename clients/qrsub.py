@@ -45,8 +45,8 @@ def _list_windows(target: Submission) -> int:
     from clients.render.reservations import windows
 
     answer = gdi.call("reserve", target.request)
-    found = (answer.data or {}).get("windows", [])
-    program.show(windows(found) if found else ())
+    free = (answer.data or {}).get("windows", [])
+    program.show(windows(free) if free else ())
     sys.stdout.flush()
     return program.show_answers(answer)
 

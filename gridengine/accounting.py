@@ -84,8 +84,8 @@ class AccountingRecord(tuple[str, ...]):
             return {}
         import json
 
-        said = json.loads(self[WIDTH])
-        return {field.label: said[field.name] for field in LABELLED if said.get(field.name)}
+        labelled = json.loads(self[WIDTH])
+        return {field.label: labelled[field.name] for field in LABELLED if labelled.get(field.name)}
 
 
 FIELDS = tuple(AccountingRecord.__annotations__)

@@ -55,10 +55,10 @@ def read_directory(directory: Path) -> Objects:
     objects: Objects = {}
     for name, text in texts.items():
         try:
-            found = read_cell({name: text})
+            read = read_cell({name: text})
         except ConfigError as error:
             raise Refusal(f"{directory / name}: {error}") from None
-        for kind, model in found:
+        for kind, model in read:
             if model.object_name in objects.setdefault(kind, {}):
                 raise Refusal(f'{directory / name}: the {kind.replace("_", " ")} "{model.object_name}" is in another file, too')
             objects[kind][model.object_name] = model.attributes()
@@ -86,9 +86,9 @@ def changes_between(before: Objects, after: Objects) -> list[dict[str, Any]]:
         old, new = before.get(kind, {}), after.get(kind, {})
         if KIND[kind].always_there and not new:
             continue  # a directory without their file leaves them alone
-        kept = KIND[kind].unlisted
+        unlisted = KIND[kind].unlisted
         for name in sorted(old.keys() | new.keys()):
-            if old.get(name) != new.get(name) and (name in new or name not in kept):
+            if old.get(name) != new.get(name) and (name in new or name not in unlisted):
                 changes.append({"kind": kind, "name": name, "before": old.get(name), "after": new.get(name)})
     return changes
 

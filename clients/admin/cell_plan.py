@@ -165,8 +165,8 @@ def _ports(wishes: CellWishes) -> tuple[int, int]:
 
 
 def _port_range(text: str, others: tuple[int, int]) -> str:
-    found = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
-    low, high = (int(word) for word in found.groups()) if found else (0, 0)
+    match = re.fullmatch(r"(\d{1,5})-(\d{1,5})", text, re.ASCII)
+    low, high = (int(word) for word in match.groups()) if match else (0, 0)
     if not (1 <= low and high <= 65535 and high - low + 1 >= RAY_BLOCK):
         raise Refusal(f'--ray-ports "{text}": say FIRST-LAST, {RAY_BLOCK} ports or more from 1 to 65535')
     if any(low <= port <= high for port in others):

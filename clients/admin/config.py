@@ -102,14 +102,14 @@ def undo(
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what would happen.")] = False,
 ) -> None:
     """Take a change back. Refused when what it changed was changed again since, or when it would break something."""
-    found = _read("config_history", {"limit": 1, "revision": change})
-    if not found:
+    changes = _read("config_history", {"limit": 1, "revision": change})
+    if not changes:
         raise Refusal(f"there is no change {change} in the history" if change else "nothing was changed yet")
     reverse = [
         {"kind": each["kind"], "name": each["name"], "before": each["after"], "after": each["before"]}
-        for each in reversed(found[0]["objects"])
+        for each in reversed(changes[0]["objects"])
     ]
-    typer.echo(f"undo of change {found[0]['revision']}, made by {found[0]['user']}@{found[0]['host']}")
+    typer.echo(f"undo of change {changes[0]['revision']}, made by {changes[0]['user']}@{changes[0]['host']}")
     if plan_only:
         raise typer.Exit(_plan(reverse))
     _send(reverse)

@@ -69,15 +69,15 @@ def _text(model: ConfigObject) -> str:
 def _replaced(text: str, attribute: str, value: str) -> str:
     """Return the text of an object with another value of one attribute, continuation lines included."""
     lines: list[str] = []
-    continued = found = False
+    continued = replaced = False
     for line in text.splitlines():
         ours = line.split(None, 1)[:1] == [attribute]
         if ours:
-            found = True
+            replaced = True
             lines.append(f"{attribute:<22} {value}")
         elif not continued:
             lines.append(line)
         continued = line.endswith("\\") and (ours or continued)
-    if not found:
+    if not replaced:
         raise KeyError(attribute)
     return "\n".join(lines) + "\n"

@@ -32,8 +32,8 @@ def show(kind: str, values: list[str]) -> int:
     if kind == "configuration" and not names:
         names = ["global"]
     answer = gdi.call("config_show", {"kind": kind, "names": names or None})
-    found: Shown = answer.data or []
-    program.show([objects_text(kind, with_load(found) if kind == "exec_host" else found)])
+    objects: Shown = answer.data or []
+    program.show([objects_text(kind, with_load(objects) if kind == "exec_host" else objects)])
     sys.stdout.flush()
     return status_of(kind, answer)
 
@@ -153,14 +153,14 @@ def hosts_of_group(group: str) -> list[str]:
 
 def group_members(group: str) -> dict[str, list[str]]:
     """Members of all groups: hosts and groups as configured, and what a rule found (HG-5, HG-12)."""
-    found = program.read("config_show", {"kind": "host_group", "names": None})
+    groups = program.read("config_show", {"kind": "host_group", "names": None})
     members = {
         each["name"]: [
             member
             for member in (*each["attributes"]["hostlist"].replace(",", " ").split(), *each.get("rule_members", ()))
             if member.upper() != "NONE"
         ]
-        for each in found
+        for each in groups
     }
     if group not in members:
         raise program.Failure(f'Host group "{group}" does not exist', 1)

@@ -125,34 +125,34 @@ def _job(
     if not details:
         yield _plain_job(row, indent, queue, slots, master, state)
         return
-    found: list[tuple[str, object]] = [("JB_job_number", number), ("JAT_prio", f"{priority:.5f}")]
+    elements: list[tuple[str, object]] = [("JB_job_number", number), ("JAT_prio", f"{priority:.5f}")]
     ext, urg, pri = ("ext" in fields, "urg" in fields, "pri" in fields)
     if ext or pri:
-        found.append(("JAT_ntix", f"{details['ntckts']:.5f}"))
+        elements.append(("JAT_ntix", f"{details['ntckts']:.5f}"))
     if pri:
-        found.append(("JB_nppri", f"{details['npprior']:.5f}"))
+        elements.append(("JB_nppri", f"{details['npprior']:.5f}"))
     if pri or urg:
-        found.append(("JB_nurg", f"{details['nurg']:.5f}"))
+        elements.append(("JB_nurg", f"{details['nurg']:.5f}"))
     if urg:
-        found += [(f"JB_{name}", f"{details[name]:.0f}") for name in ("rrcontr", "wtcontr", "dlcontr")]
+        elements += [(f"JB_{name}", f"{details[name]:.0f}") for name in ("rrcontr", "wtcontr", "dlcontr")]
     if pri:
-        found.append(("JB_priority", details["ppri"]))
-    found += [("JB_name", name), ("JB_owner", owner)]
+        elements.append(("JB_priority", details["ppri"]))
+    elements += [("JB_name", name), ("JB_owner", owner)]
     if ext:
-        found += [("JB_project", details["project"]), ("JB_department", details["department"])]
-    found.append(("state", letters))
+        elements += [("JB_project", details["project"]), ("JB_department", details["department"])]
+    elements.append(("state", letters))
     date = "JAT_start_time" if state == "running" else "JB_submission_time"
-    found.append((date, iso_date(moment)))
+    elements.append((date, iso_date(moment)))
     if urg and details["deadline"]:
-        found.append(("JB_deadline", iso_date(details["deadline"])))
+        elements.append(("JB_deadline", iso_date(details["deadline"])))
     if ext:
-        found += _tickets(details)
-    found += [(key, value) for key, value in (("queue_name", queue), ("master", master)) if value is not None]
-    found.append(("slots", slots))
+        elements += _tickets(details)
+    elements += [(key, value) for key, value in (("queue_name", queue), ("master", master)) if value is not None]
+    elements.append(("slots", slots))
     if tasks:
-        found.append(("tasks", tasks))
+        elements.append(("tasks", tasks))
     yield f'{indent}<job_list state="{state}">\n'
-    yield from (element(key, value, inner) for key, value in found)
+    yield from (element(key, value, inner) for key, value in elements)
     if "requested" in fields:
         yield from _requests(name, details, inner, "no_binding" not in fields)
     yield f"{indent}</job_list>\n"

@@ -97,10 +97,10 @@ class Restraints:
 
 def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:
     """What qstat -j says of it: the cores, and which of both ways its memory is limited if USE_CGROUPS is on."""
-    memory, found = "", restraint.cgroups
-    if found is not None and limits.get("h_vmem") is not None:
-        by_process = f"h_vmem by address space, not by cgroup: {found.obstacle}"
-        memory = "h_vmem by cgroup" if found.limit_memory else by_process
+    memory, cgroups = "", restraint.cgroups
+    if cgroups is not None and limits.get("h_vmem") is not None:
+        by_process = f"h_vmem by address space, not by cgroup: {cgroups.obstacle}"
+        memory = "h_vmem by cgroup" if cgroups.limit_memory else by_process
     return Confinement(restraint.topology, memory) if restraint.topology or memory else None
 
 

@@ -185,11 +185,11 @@ class ExecdSupervisor:
                 "/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_HELLO_ANSWER_S
             )
             async with answer:
-                said = await answer.json(content_type=None)
-            if said["status"] != 0:
-                reason = "; ".join(text for _, text in said["answers"]) or "the qmaster refused this host"
+                welcome = await answer.json(content_type=None)
+            if welcome["status"] != 0:
+                reason = "; ".join(text for _, text in welcome["answers"]) or "the qmaster refused this host"
                 raise NoQmaster(reason, sent=True)
-            data = said["data"]
+            data = welcome["data"]
             if refusal := belong(self._spool, str(data.get("cell_id", ""))):
                 raise NoQmaster(refusal, sent=True)
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))

@@ -72,16 +72,16 @@ class Tasks:
         self._site, self._report, self._cores_changed = site, report, cores_changed
         self._tries, self._restraints = tries, restraints
         self.configuration: HostConfiguration | None = None
-        found = active_jobs.tasks_on_disk(site)
-        self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in found}
-        self._submitted = {key: task.submitted for key, task in found.items()}
-        self._confinements = {key: task.confinement for key, task in found.items()}
+        on_disk = active_jobs.tasks_on_disk(site)
+        self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
+        self._submitted = {key: task.submitted for key, task in on_disk.items()}
+        self._confinements = {key: task.confinement for key, task in on_disk.items()}
         self._scripts = JobScripts(site.job_scripts)
-        self._scripts.keep_only({key[0] for key in found})
-        for key, task in found.items():
+        self._scripts.keep_only({key[0] for key in on_disk})
+        for key, task in on_disk.items():
             restraints.keep(key, task.cores)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
-        self._origins = {key: task.origin for key, task in found.items()}
+        self._origins = {key: task.origin for key, task in on_disk.items()}
         self._strays: set[TaskKey] = set()  # the qmaster does not know them
         self._ended: set[TaskKey] = set()  # the end is known and on its way to the qmaster
         self._forgotten: set[TaskKey] = set()  # nobody wants to know of the end

@@ -42,13 +42,13 @@ def pending_effects(
         yield from slave_effects(state, job, task, host, payload, inventoried)
         if task.host != host or task.master_end is not None:
             continue
-        wish = wanted(state, job, task)
+        command = wanted(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
             if inventoried:
                 yield start_of(state, job, task, payload(job_id))
-        elif wish != task.applied:
-            yield Signal(TaskKey(job_id, task_id, task.attempt), wish)
+        elif command != task.applied:
+            yield Signal(TaskKey(job_id, task_id, task.attempt), command)
         elif task.nice is not None and task.nice != task.nice_applied:
             yield Renice(TaskKey(job_id, task_id, task.attempt), task.nice)
     known = state.hosts.get(host)
@@ -65,7 +65,7 @@ def slave_effects(
         key = SlaveKey(job.id, task.id, task.attempt, slave.number)
         master = "kill" if task.master_end is not None else wanted(state, job, task)
         # it is neither saved, nor does anything run after it
-        wish = "run" if master == "migrate" else "kill" if master == "end" else master
+        command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
             if not inventoried:
                 continue
@@ -74,8 +74,8 @@ def slave_effects(
             granted = [*mine, *(grant for grant in task.granted if grant not in mine)]
             changes = {"key": key, "slave": slave, "granted": granted, "time": slave.start_time}
             yield msgspec.structs.replace(start, **changes, script=False, checkpoint=None)
-        elif wish != slave.applied:
-            yield Signal(key, wish)
+        elif command != slave.applied:
+            yield Signal(key, command)
 
 
 def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str = "") -> Start:

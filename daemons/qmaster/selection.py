@@ -67,12 +67,12 @@ def select_jobs(
         if head.isdecimal() and (not dot or rest[:1].isdecimal()):
             job = state.jobs.get(int(head))
             chosen = Ranges.parse(rest) if dot else everyone
-            found = [Selected(job, chosen)] if job and (not wanted or user_matches(job.owner, wanted)) else []
+            jobs = [Selected(job, chosen)] if job and (not wanted or user_matches(job.owner, wanted)) else []
         elif target[:1].isdecimal():
             raise SyntaxFault(f'"{target}" is not a job list')
         else:
-            found = [Selected(job, everyone) for job in meant(state.jobs.values(), target, named_of)]
-        selection.found.append((target, found))
+            jobs = [Selected(job, everyone) for job in meant(state.jobs.values(), target, named_of)]
+        selection.found.append((target, jobs))
     return selection
 
 

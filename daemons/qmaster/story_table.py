@@ -55,8 +55,8 @@ class StoryTable:
     def begin(self) -> None:
         """The journal is about to be read, from its beginning. Raises apsw.Error."""
         self._untold.clear()
-        told = spool_file.recall(self._db, _TOLD)
-        self._told = int(told) if told else self._take_over()
+        first_untold = spool_file.recall(self._db, _TOLD)
+        self._told = int(first_untold) if first_untold else self._take_over()
 
     def _take_over(self) -> int:
         """Lines used to be written with their transactions: all are there, and of no story it is known that it is over."""
@@ -112,5 +112,5 @@ class StoryTable:
         """The last `most` lines of a story, in order; none if nothing is known of the job."""
         columns = "job_id, time, task_id, event, cause"
         query = f"select {columns} from story where job_id=? order by revision desc, number desc limit ?"
-        told = [story.Line(*row) for row in self._db.execute(query, (job_id, most))][::-1]
-        return [*told, *(line for each in self._untold for line in each.lines() if line.job == job_id)][-most:]
+        lines = [story.Line(*row) for row in self._db.execute(query, (job_id, most))][::-1]
+        return [*lines, *(line for each in self._untold for line in each.lines() if line.job == job_id)][-most:]

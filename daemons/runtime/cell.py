@@ -133,10 +133,10 @@ class Cell:
         # an alias in digits and dots needs no resolver, whose silence costs 10 s
         for name in sorted((host, *aliases), key=lambda name: not name.replace(".", "").isdecimal()):
             try:
-                found = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
+                addresses = socket.getaddrinfo(name, None, socket.AF_INET, socket.SOCK_STREAM)
             except OSError:
                 continue
-            address = str(found[0][4][0])
+            address = str(addresses[0][4][0])
             return LOOPBACK if address.startswith("127.") else address
         raise CellFault(f'the name of host "{host}" does not resolve to an address on this host')
 

@@ -155,12 +155,12 @@ def become_daemon(foreground: bool, program: str) -> Startup:
 
 
 def _await_start(read_end: int, program: str) -> int:
-    said = b""
+    message = b""
     while data := os.read(read_end, 4096):
-        said += data
-        if said == _OK:
+        message += data
+        if message == _OK:
             return 0
-    text = said.decode(errors="replace") or f"{program} ended while it started: see its messages file"
+    text = message.decode(errors="replace") or f"{program} ended while it started: see its messages file"
     print(text, file=sys.stderr)
     return 1
 

@@ -59,12 +59,12 @@ class HttpDoors:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol.connection  # type: ignore[attr-defined]
         connection.asked()
-        found = _PATH.fullmatch(request.path)
+        path = _PATH.fullmatch(request.path)
         try:
-            if found is None or request.method != "POST":
+            if path is None or request.method != "POST":
                 response: web.StreamResponse = web.Response(status=404, reason="No such request")
             else:
-                response = await self._serve(found[1], request, connection)
+                response = await self._serve(path[1], request, connection)
             await hand_over(request, response)
             return response
         finally:

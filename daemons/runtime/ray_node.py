@@ -207,10 +207,10 @@ class RayNode:
 def _make_private(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        found = directory.stat()
+        status = directory.stat()
     except OSError as error:
         raise RayNodeFault(f"cannot make {directory}: {error.strerror}") from error
-    if found.st_uid != os.geteuid() or directory.is_symlink():
+    if status.st_uid != os.geteuid() or directory.is_symlink():
         raise RayNodeFault(f"{directory} belongs to somebody else")
     directory.chmod(0o700)
 

@@ -111,8 +111,8 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     node = start_node(spec)
-    told = {"session": node.session_name, "head": node.gcs_address, "node_id": node.node_id}
-    os.write(1, json.dumps(told).encode() + b"\n")
+    facts = {"session": node.session_name, "head": node.gcs_address, "node_id": node.node_id}
+    os.write(1, json.dumps(facts).encode() + b"\n")
     os.dup2(2, 1)
     while not stopped:
         time.sleep(_POLL_S)

@@ -21,16 +21,16 @@ Holder = tuple[str, float]
 def session_ticket(gdi_key: str, task: TaskKey, holder: Holder) -> str:
     """`CODE:SUBMITTED:OWNER`; clients pass it on as it is."""
     owner, submit_time = holder
-    told = f"{submit_time!r}:{owner}"
-    return f"{_code(gdi_key, task, told)}:{told}"
+    signed = f"{submit_time!r}:{owner}"
+    return f"{_code(gdi_key, task, signed)}:{signed}"
 
 
 def holder_of(text: str, gdi_key: str, task: TaskKey) -> Holder | None:
     """Whose ticket this is; None for what is no ticket of the cell for this attempt."""
-    code, _, told = text.partition(":")
-    if not hmac.compare_digest(code.encode("utf-8", "replace"), _code(gdi_key, task, told).encode()):
+    code, _, signed = text.partition(":")
+    if not hmac.compare_digest(code.encode("utf-8", "replace"), _code(gdi_key, task, signed).encode()):
         return None
-    submitted, _, owner = told.partition(":")
+    submitted, _, owner = signed.partition(":")
     return owner, float(submitted)
 
 

@@ -85,14 +85,14 @@ def _collect(view: View, orders: Orders, now: float) -> list[tuple[float, float,
     """Jobs to serve, in order, without those of categories that are stuck; changed priorities go into the orders."""
     active = _active(view, orders, now)
     try:
-        found = _priorities(view, active, orders, now)
+        priorities = _priorities(view, active, orders, now)
     except Exception:  # noqa: BLE001 - one job must not keep the others from running
         active = [one for one in active if _is_sound(view, one, orders, now)]
-        found = _priorities(view, active, orders, now)
+        priorities = _priorities(view, active, orders, now)
     reported = view.state.scheduler.report_pjob_tickets
     known = view.state.priorities
     order: list[tuple[float, float, int, Job, AnyCategory]] = []
-    for (job, category, wants), priority in zip(active, found, strict=True):
+    for (job, category, wants), priority in zip(active, priorities, strict=True):
         shown = priority if reported or not wants else NO_PRIORITY
         if known.get(job.id, NO_PRIORITY) != shown:
             orders.priorities[job.id] = shown
@@ -177,8 +177,8 @@ def _may_run(view: View, job: Job, orders: Orders, now: float) -> bool:
         orders.next_time = min(orders.next_time or first, first)
     if job.ar and reservation_waits(view.state, job) is not None:
         return False
-    kept = job.holds or job.array_predecessors or paused
-    return not kept or next(ready_tasks(view.state, job, now), None) is not None
+    waits = job.holds or job.array_predecessors or paused
+    return not waits or next(ready_tasks(view.state, job, now), None) is not None
 
 
 def load_corrections(view: View, now: float) -> dict[str, float]:

@@ -73,14 +73,14 @@ class LookAhead:
             return False
         # within a cycle a time line only ever fills up: no earlier start for another one of the same
         first = self._not_before.get(id(category), self.line.now)
-        found = self._earliest(category, first)
-        self._not_before[id(category)] = found.start if found else self.line.now + FARTHEST_S
-        if found is None:
+        start = self._earliest(category, first)
+        self._not_before[id(category)] = start.start if start else self.line.now + FARTHEST_S
+        if start is None:
             return False
         request = category.request
-        bookings = bookings_of(self.view.site, request, found.granted, found.pe)
-        self.line.keep(f"job {job_id}", found.start, found.start + self.line.run_for(request.duration), bookings)
-        self.made.append(Reservation(job_id, task_id, found, category))
+        bookings = bookings_of(self.view.site, request, start.granted, start.pe)
+        self.line.keep(f"job {job_id}", start.start, start.start + self.line.run_for(request.duration), bookings)
+        self.made.append(Reservation(job_id, task_id, start, category))
         return True
 
     def _earliest(self, category: Category, first: float) -> Fit | None:

@@ -60,6 +60,6 @@ def _reasons(view: View, job: Job, now: float, of_category: dict[int, list[str]]
         return [own.text]
     key = id(view.category(job))
     if key not in of_category:
-        found = [reason.text for reason in explain(view.state, job, now)]
-        of_category[key] = found or ["found its places taken by jobs that were started before it"]
+        reasons = [reason.text for reason in explain(view.state, job, now)]
+        of_category[key] = reasons or ["found its places taken by jobs that were started before it"]
     return of_category[key]

@@ -67,10 +67,10 @@ def change_limit(attributes: Mapping[str, str], verb: str, attribute: str, value
     try:
         rules = [parse_rule(line) for line in attributes["limit"].split("\n")]
         index = next(
-            (place for place, found in enumerate(rules) if rule and rule in (found.name, str(place + 1))), None
+            (place for place, existing in enumerate(rules) if rule and rule in (existing.name, str(place + 1))), None
         )
         if attribute != "limit" or index is None:
-            known = ", ".join(found.name or str(place) for place, found in enumerate(rules, 1))
+            known = ", ".join(existing.name or str(place) for place, existing in enumerate(rules, 1))
             reason = f'"{rule}" is not one of its rules' if rule else "a rule is needed"
             raise ConfigError("resource_quota", set_name, attribute, f"{reason}: name it as {set_name}/RULE, of {known}")
         limits = dict(split_pairs(_change_pairs(join_pairs(rules[index].limits.items()), verb, value)))

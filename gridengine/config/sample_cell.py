@@ -51,10 +51,10 @@ def cell_texts(objects: Mapping[str, Mapping[str, Mapping[str, str]]]) -> dict[s
     for file_name, kind in _NAME_LISTS.items():
         texts[file_name] = "".join(f"{name}\n" for name in sorted(objects.get(kind, {})))
     for file_name, kind in _FILES.items():
-        found = objects.get(kind, {})
+        named = objects.get(kind, {})
         if kind == "complex":
-            texts[file_name] = format_complex_table(found[name] for name in sorted(found))
-        elif single := found.get("global" if kind == "configuration" else ""):
+            texts[file_name] = format_complex_table(named[name] for name in sorted(named))
+        elif single := named.get("global" if kind == "configuration" else ""):
             texts[file_name] = format_object(kind, single, single_line=True)
     return texts
 

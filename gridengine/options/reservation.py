@@ -59,8 +59,8 @@ def mail_options(target: fold.Submission, field: str, values: fold.Values) -> No
     letters = values[0].replace(",", "")
     if not letters or any(letter not in f"{MAIL_LETTERS}n" for letter in letters):
         raise SyntaxFault(f'Wrong mail options list format "{values[0]}" specified to -m option')
-    kept = str(target.request.get(field, ""))
-    target.request[field] = "" if "n" in letters else "".join(x for x in "abe" if x in kept or x in letters)
+    already = str(target.request.get(field, ""))
+    target.request[field] = "" if "n" in letters else "".join(x for x in "abe" if x in already or x in letters)
 
 
 def idle(target: fold.Submission, field: str, values: fold.Values) -> None:

@@ -167,7 +167,7 @@ def date(target: Submission, field: str, values: Values) -> None:
 
 def paths(target: Submission, field: str, values: Values) -> None:
     """-o, -e, -i, -S: `[[host]:]path,...`, one path a host; of several options the last for a host counts (SO-12, SO-35)."""
-    kept = target.collection(field)
+    by_host = target.collection(field)
     named: list[str] = []
     for item in split_list(values[0]):
         host, colon, path = item.partition(":")
@@ -178,21 +178,21 @@ def paths(target: Submission, field: str, values: Values) -> None:
         if host in named:
             raise SyntaxFault(f'"{values[0]}": two files are specified for the same host{host and f", {host}"}')
         named.append(host)
-        position = next((i for i, pair in enumerate(kept) if pair[0] == host), len(kept))
-        kept[position : position + 1] = [[host, path]]
+        position = next((i for i, pair in enumerate(by_host) if pair[0] == host), len(by_host))
+        by_host[position : position + 1] = [[host, path]]
 
 
 def requests(target: Submission, field: str, values: Values) -> None:
     """-l: adds to the hard or soft list; asking again for the same resource replaces it (SO-14, SO-18). Blanks around the
     items do not count (O)."""
-    kept = target.collection("soft" if target.soft else "hard")
+    requested = target.collection("soft" if target.soft else "hard")
     for item in split_list(values[0]) if values[0] else []:
         item = item.strip()
         resource = item.partition("=")[0]
         if not resource.strip():
             raise SyntaxFault(f'"{values[0]}" is not a list of resource=value')
-        position = next((i for i, other in enumerate(kept) if other.partition("=")[0] == resource), len(kept))
-        kept[position : position + 1] = [item]
+        position = next((i for i, other in enumerate(requested) if other.partition("=")[0] == resource), len(requested))
+        requested[position : position + 1] = [item]
 
 
 def queues(target: Submission, field: str, values: Values) -> None:
@@ -207,9 +207,9 @@ def add_names(target: Submission, field: str, values: Values) -> None:
 
 def predecessors(target: Submission, field: str, values: Values) -> None:
     """-hold_jid, -hold_jid_ad: add up over all sources; an empty list, for qalter, takes them off (DP-1, DP-5)."""
-    kept = target.collection(field)
+    earlier = target.collection(field)
     if values[0]:
-        kept.extend(item for item in split_list(values[0]) if item not in kept)
+        earlier.extend(item for item in split_list(values[0]) if item not in earlier)
     elif target.command != "qalter":
         raise SyntaxFault("a list of jobs must not be empty")
 
@@ -239,9 +239,9 @@ def variables(target: Submission, field: str, values: Values) -> None:
 
 def all_variables(target: Submission, field: str, values: Values) -> None:
     """-V: the whole environment of the caller; what -v said before stays (SO-39)."""
-    said = target.request.get("environment", {})
+    environment = target.request.get("environment", {})
     for variable, value in target.environment.items():
-        if variable not in said and not _unreadable(value) and not _unreadable(variable):
+        if variable not in environment and not _unreadable(value) and not _unreadable(variable):
             _export(target, variable, value)
 
 
@@ -294,8 +294,8 @@ def mail_options(target: Submission, field: str, values: Values) -> None:
     letters = values[0].replace(",", "")
     if not letters or any(letter not in MAIL_LETTERS for letter in letters):
         raise SyntaxFault(f'wrong mail options list format "{values[0]}" specified to -m option')
-    kept = str(target.request.get(field, ""))
-    target.request[field] = "" if "n" in letters else "".join(x for x in MAIL_ON if x in kept or x in letters)
+    already = str(target.request.get(field, ""))
+    target.request[field] = "" if "n" in letters else "".join(x for x in MAIL_ON if x in already or x in letters)
 
 
 def parallel_environment(target: Submission, field: str, values: Values) -> None:

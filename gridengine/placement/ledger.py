@@ -86,8 +86,8 @@ class Ledger:
         """
         if self.empty and entry.name not in STATIC_LOAD:
             return None
-        found = self.state.hosts.get(host)
-        text = found.load.get(entry.name) if found is not None else None
+        reporting = self.state.hosts.get(host)
+        text = reporting.load.get(entry.name) if reporting is not None else None
         if text is None:
             return None
         value = reported_value(entry.type, text)

@@ -48,8 +48,8 @@ def ready_tasks(state: State, job: Job, now: float) -> Iterator[tuple[int, Task 
         return
     own = [task for task in job.tasks.values() if task.waits] if job.tasks else []
     for task in sorted(own, key=lambda task: task.id):
-        kept = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
-        if not (kept or task_waits(state, job, task.id)):
+        waits = task.error or task.deleted_by or _pauses(task, now) or job.held(task.id)
+        if not (waits or task_waits(state, job, task.id)):
             yield task.id, task
     ready = job.pending
     for held in job.holds.values():

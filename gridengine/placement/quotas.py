@@ -74,8 +74,8 @@ def limit_value(site: Site, ledger: Ledger, bucket: Bucket, entry: ComplexEntry,
     assert formula is not None
     values: dict[str, float] = {}
     for given in formula.names():
-        found = site.entry(given)
-        offer = host_available(site, ledger, host, found.name) if found is not None else None
+        known = site.entry(given)
+        offer = host_available(site, ledger, host, known.name) if known is not None else None
         if offer is not None and not isinstance(offer.value, str):
             values[given] = offer.value
     return formula.evaluate(values, MISSING)

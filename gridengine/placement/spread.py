@@ -91,8 +91,8 @@ def place_parallel(
     if best[0]:
         return best
     if why_not is not None and ledger.line is not None:
-        found = (use_refusal(site, ledger, request, name) for name in candidates.order())
-        refused += dict.fromkeys(reason for reason in found if reason is not None and reason.code == "kept")
+        refusals = (use_refusal(site, ledger, request, name) for name in candidates.order())
+        refused += dict.fromkeys(reason for reason in refusals if reason is not None and reason.code == "kept")
     if why_not is not None:
         names = {pe.name for pe in usable}
         why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused

@@ -65,22 +65,22 @@ class Verifier:
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
         for name in sorted(state.instances):
-            found = self._obstacle(name) or static_refusal(site, ledger, request, name) or self._off_time(name, request)
-            if found is None:
+            refusal = self._obstacle(name) or static_refusal(site, ledger, request, name) or self._off_time(name, request)
+            if refusal is None:
                 suiting.append(name)
             else:
-                reasons[found] = None
+                reasons[refusal] = None
         if request.parallel:
             why_not: list[Reason] = []
             granted, _ = place_parallel(site, ledger, request, Candidates.of(suiting), why_not)
             return granted, [*reasons, *why_not]
         granted = []
         for name in suiting:
-            found = use_refusal(site, ledger, request, name)
-            if found is None:
+            refusal = use_refusal(site, ledger, request, name)
+            if refusal is None:
                 granted = granted or [Grant(name, 1)]
             else:
-                reasons[found] = None
+                reasons[refusal] = None
         return granted, list(reasons)
 
     def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:

@@ -75,8 +75,8 @@ def _who_waits(state: State) -> Iterator[str]:
     doomed = {job.id for job in state.jobs.values() if job.doomed}
     if state.doomed != doomed:
         yield f"doomed are {doomed}, and not {state.doomed}"
-    for what, found in (("priorities", state.priorities), ("tickets", state.tickets)):
-        if gone := found.keys() - state.jobs.keys():
+    for what, by_job in (("priorities", state.priorities), ("tickets", state.tickets)):
+        if gone := by_job.keys() - state.jobs.keys():
             yield f"there are {what} of jobs {gone}, which are gone"
 
 

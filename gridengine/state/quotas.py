@@ -132,9 +132,9 @@ class QuotaBook:
         for number, rule in candidates:
             filters = rule.filters
             if admits(filters.get("queues"), queue) and admits(filters.get("hosts"), host, groups.__contains__):
-                consumers = zip(SCOPES, (who.user, who.project, who.pe, queue, host), strict=True)
-                told = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in consumers)
-                return Bucket("quota", quotas.name, number, told)
+                by_scope = zip(SCOPES, (who.user, who.project, who.pe, queue, host), strict=True)
+                consumers = tuple(name if scope in filters and filters[scope].expanded else "" for scope, name in by_scope)
+                return Bucket("quota", quotas.name, number, consumers)
         return None
 
 

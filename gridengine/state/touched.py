@@ -119,15 +119,15 @@ def _dispatched(touched: Touched, state: State, event: task.TaskDispatched) -> N
 def _instructed(touched: Touched, state: State, event: Any) -> None:
     """Something else is wanted of a task now, or its hosts have done what was."""
     _task(touched, state, event)
-    found = state.task(event.job_id, event.task_id)
-    if found is not None and found.granted:
-        touched.told |= hosts_of(found)
+    concerned = state.task(event.job_id, event.task_id)
+    if concerned is not None and concerned.granted:
+        touched.told |= hosts_of(concerned)
 
 
 def _suspension(touched: Touched, state: State, event: task.TaskSuspensionChanged) -> None:
     _instructed(touched, state, event)
-    found = state.task(event.job_id, event.task_id)
-    places = [grant.instance for grant in found.granted] if found is not None else []
+    concerned = state.task(event.job_id, event.task_id)
+    places = [grant.instance for grant in concerned.granted] if concerned is not None else []
     touched.instances.update(places)
     touched.stopped.update(places if event.by == "threshold" else ())
 
@@ -135,19 +135,19 @@ def _suspension(touched: Touched, state: State, event: task.TaskSuspensionChange
 def _left(touched: Touched, state: State, event: task.TaskEnded | task.TaskRequeued) -> None:
     """A task gives its places back; its host, and those of slave tasks, may have something of it left to kill."""
     _task(touched, state, event)
-    found = state.task(event.job_id, event.task_id)
-    if found is None:
+    concerned = state.task(event.job_id, event.task_id)
+    if concerned is None:
         return
-    touched.instances.update(grant.instance for grant in found.granted)
-    touched.told.update(slave.host for slave in found.slaves.values() if not slave.over)
-    touched.told.update({found.host} if event.abandoned and found.granted else ())
+    touched.instances.update(grant.instance for grant in concerned.granted)
+    touched.told.update(slave.host for slave in concerned.slaves.values() if not slave.over)
+    touched.told.update({concerned.host} if event.abandoned and concerned.granted else ())
     touched.released = True
 
 
 def _reprioritized(touched: Touched, state: State, event: task.TasksReprioritized) -> None:
     for job_id, task_id, _ in event.changes:
-        found = state.task(job_id, task_id)
-        touched.told.update({found.host} if found is not None and found.granted else ())
+        concerned = state.task(job_id, task_id)
+        touched.told.update({concerned.host} if concerned is not None and concerned.granted else ())
 
 
 def _master_ended(touched: Touched, state: State, event: task.MasterEnded) -> None:
@@ -167,8 +167,8 @@ def _slave_requested(touched: Touched, state: State, event: slave.SlaveRequested
 
 def _slave_command(touched: Touched, state: State, event: slave.SlaveCommandApplied) -> None:
     _task(touched, state, event)
-    found = state.task(event.job_id, event.task_id, event.attempt)
-    one = found.slaves.get(event.number) if found is not None else None
+    concerned = state.task(event.job_id, event.task_id, event.attempt)
+    one = concerned.slaves.get(event.number) if concerned is not None else None
     touched.told.update({one.host} if one is not None and not one.over else ())
 
 
@@ -239,8 +239,8 @@ def _reshaped(touched: Touched, state: State, event: reservation.ReservationChan
 
 
 def _given_back(touched: Touched, state: State, event: reservation.ReservationEnding | reservation.ReservationRemoved) -> None:
-    found = state.reservations.get(event.ar_id)
-    touched.instances.update(grant.instance for grant in (found.granted if found is not None else ()))
+    concerned = state.reservations.get(event.ar_id)
+    touched.instances.update(grant.instance for grant in (concerned.granted if concerned is not None else ()))
     touched.released = True
 
 

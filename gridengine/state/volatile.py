@@ -27,6 +27,6 @@ def carry_over(old: State, new: State) -> None:
             for number, slave in task.slaves.items():
                 if number in before.slaves:
                     slave.usage = before.slaves[number].usage
-    new.priorities = {job_id: found for job_id, found in old.priorities.items() if job_id in new.jobs}
-    new.tickets = {job_id: found for job_id, found in old.tickets.items() if job_id in new.jobs}
+    new.priorities = {job_id: value for job_id, value in old.priorities.items() if job_id in new.jobs}
+    new.tickets = {job_id: value for job_id, value in old.tickets.items() if job_id in new.jobs}
     new.job_reservations = old.job_reservations

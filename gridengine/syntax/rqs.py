@@ -94,10 +94,10 @@ def parse_rule(text: str) -> Rule:
         elif child.data == "limit":
             _add_limit(limits, str(child.children[0]), str(child.children[1]))
         else:
-            scope, found = _filter(child)
+            scope, names = _filter(child)
             if scope in filters:
                 raise SyntaxFault(f'the filter "{scope}" is given twice')
-            filters[scope] = found
+            filters[scope] = names
     rule = Rule(name, filters, limits)
     _check_dynamic(rule)
     return rule

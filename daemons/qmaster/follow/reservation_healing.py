@@ -32,12 +32,12 @@ def healed(
     slots = sum(grant.slots for grant in lost)
     if not slots:
         return None
-    found = _places(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
-    if not found:
+    places = _places(state, reservation, slots, broken, now, zone, master=_has_lost_master(reservation, lost))
+    if not places:
         return None
-    granted = _merged(reservation.granted, lost, found)
+    granted = _merged(reservation.granted, lost, places)
     texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
-    why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in found)}"
+    why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in places)}"
     return ReservationChanged(reservation.id, ReservationChanges(granted=granted), now, why)
 
 
@@ -70,11 +70,11 @@ def _merged(granted: list[Grant], lost: list[Grant], found: list[Grant]) -> list
     slots = {grant.instance: grant.slots for grant in granted}
     for grant in lost:
         slots[grant.instance] -= grant.slots
-    kept = {instance: count for instance, count in slots.items() if count}
-    order = [*kept, *(grant.instance for grant in found)]
-    if granted[0].instance not in kept:
+    slots_on = {instance: count for instance, count in slots.items() if count}
+    order = [*slots_on, *(grant.instance for grant in found)]
+    if granted[0].instance not in slots_on:
         order = [found[0].instance, *order]
     for grant in found:
-        kept[grant.instance] = kept.get(grant.instance, 0) + grant.slots
-    return [Grant(instance, kept[instance]) for instance in dict.fromkeys(order)]
+        slots_on[grant.instance] = slots_on.get(grant.instance, 0) + grant.slots
+    return [Grant(instance, slots_on[instance]) for instance in dict.fromkeys(order)]
 

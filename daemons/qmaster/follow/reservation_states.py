@@ -28,7 +28,7 @@ def reservation_changes(state: State, now: float, since: float) -> Decision:
     decision = Decision()
     if not state.reservations:
         return decision
-    found = troubles(state, state.reserved.of_instance, now, since)
+    broken = troubles(state, state.reserved.of_instance, now, since)
     for reservation in list(state.reservations.values()):
         if reservation.ending:
             if not state.reserved.jobs[reservation.id]:
@@ -41,8 +41,8 @@ def reservation_changes(state: State, now: float, since: float) -> Decision:
             continue
         if not reservation.started and reservation.start_time <= now:
             decision.events.append(ReservationStarted(reservation.id, now))
-        if found or reservation.errors:
-            errors = errors_of(reservation, found)
+        if broken or reservation.errors:
+            errors = errors_of(reservation, broken)
             if errors != reservation.errors:
                 decision.events.append(ReservationErrorsSet(reservation.id, errors, now))
     return decision
@@ -55,13 +55,13 @@ def next_healing(state: State, now: float, since: float, zone: tzinfo, tried: se
     """
     if not any(reservation.heal for reservation in state.reservations.values()):
         return None
-    found = troubles(state, state.reserved.of_instance, now, since)
-    for number, reservation in state.reservations.items() if found else ():
-        errors = errors_of(reservation, found)
+    broken = troubles(state, state.reserved.of_instance, now, since)
+    for number, reservation in state.reservations.items() if broken else ():
+        errors = errors_of(reservation, broken)
         if not (reservation.heal and errors) or reservation.ending or number in tried:
             continue
         if errors != reservation.errors or int(now) % HEALING_S == 0:
-            change = healed(state, reservation, found, now, zone)
+            change = healed(state, reservation, broken, now, zone)
             if change is not None:
                 return change
             tried.add(number)

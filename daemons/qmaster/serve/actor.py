@@ -214,11 +214,11 @@ class QmasterActor:
         """End the head, and this actor with it, if it does not place the actors of these hosts; the supervisor starts it
         again."""
         try:
-            found = list(actors().values())
+            known = list(actors().values())
         except Exception as error:  # noqa: BLE001 - the head is ending
             _log.warning("cannot list actors: %s", error)
             return
-        if hosts := unplaced(hosts, found):
+        if hosts := unplaced(hosts, known):
             _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))
             os.kill(os.getppid(), signal.SIGKILL)
 

@@ -55,8 +55,8 @@ class Batches:
                     self._configured[host] = instruction.configuration
             elif answer.needs_script and isinstance(instruction, Start):
                 self._payloads.lacking(host, instruction.job.id)
-        said = [(instruction, answer) for instruction, answer in pairs if not isinstance(instruction, Configure)]
-        self._master.acknowledgements(host, [each for each, _ in said], [each for _, each in said])
+        recorded = [(instruction, answer) for instruction, answer in pairs if not isinstance(instruction, Configure)]
+        self._master.acknowledgements(host, [each for each, _ in recorded], [each for _, each in recorded])
 
     def reconnected(self, host: str) -> None:
         """The host's execd is new: it has to be configured again."""

@@ -139,11 +139,11 @@ class EventClients:
     ) -> web.StreamResponse:
         """`events`: register and send, one JSON line a notice, until either side ends it."""
         try:
-            wish = decode_body("events", body)
+            asked = decode_body("events", body)
         except msgspec.DecodeError as error:
             return _refused(f"denied: malformed request events: {error}")
         await durable()
-        client = self.register(wish.get("name", "qevent"), caller, wish.get("types", []))
+        client = self.register(asked.get("name", "qevent"), caller, asked.get("types", []))
         if isinstance(client, str):
             return _refused(client)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})

@@ -65,14 +65,14 @@ class JobWaits:
     def _ended_before(self, job_id: int) -> list[Record]:
         """Tasks that began or ended before the client began to wait, from the state and the accounting index."""
         job = self._master.state.jobs.get(job_id)
-        found = {
+        ends = {
             int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
             for _, record in self._master.spool.accounting([job_id])
         }
         there = [] if job is None else [task.id for task in job.placed]
         ended = [
             {"task_id": task_id, **end}
-            for task_id, end in found.items()
+            for task_id, end in ends.items()
             if job is None or (task_id not in job.tasks and task_id not in job.pending)
         ]
         return [{"task_id": task_id, "started": True} for task_id in there] + ended

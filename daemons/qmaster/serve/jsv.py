@@ -110,9 +110,9 @@ class ServerVerifier:
         """The process of the configured script, a new one when the configuration or the script has changed."""
         url = self._configuration().jsv_url
         user, path = verifier_path(url)
-        found = Path(path).stat()
+        status = Path(path).stat()
         # a clock tick is long enough for a script to be used and written again
-        wanted = (url, found.st_ino, found.st_size, found.st_mtime_ns)
+        wanted = (url, status.st_ino, status.st_size, status.st_mtime_ns)
         if self._process is not None and (self._of != wanted or self._process.returncode is not None):
             await self.stop()
         if self._process is None:

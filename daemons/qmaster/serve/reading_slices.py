@@ -34,11 +34,11 @@ def parts_of(state: State, name: str, body: Body) -> Iterator[Body | None]:
         if target[:1].isdecimal():
             words[target] = None
             continue
-        found: list[str] = []
+        parts: list[str] = []
         for some in looked_up(state, target, []):
-            found += some
+            parts += some
             yield None
-        words |= dict.fromkeys(found or [Unmatched(target)])
+        words |= dict.fromkeys(parts or [Unmatched(target)])
     for few in batched(list(words), SLICE[kind]):
         yield {"jobs": few} if kind == name else {kind: {**one, "jobs": few}}
 

@@ -50,11 +50,11 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
         if users is None or target[:1].isdecimal() or _means_queues(state, request, target):
             words.append((target, False))
             continue
-        found: list[str] = []
+        parts: list[str] = []
         for some in looked_up(state, target, users):
-            found += some
+            parts += some
             yield None
-        words += [(word, alone) for word in found or [Unmatched(target)]]
+        words += [(word, alone) for word in parts or [Unmatched(target)]]
     for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
         for few_words in batched(list(of_a_kind), size):
             part = msgspec.structs.replace(request, targets=[word for word, _ in few_words])

@@ -88,7 +88,7 @@ class QmasterSupervisor:
             env=ray_environment(self._cell, head_spec(self._cell, self._host)),
         )
         try:
-            _, said = await asyncio.wait_for(child.communicate(), ACTORS_S)
+            _, errors = await asyncio.wait_for(child.communicate(), ACTORS_S)
         except (TimeoutError, asyncio.CancelledError) as error:
             child.kill()
             await child.wait()
@@ -96,7 +96,7 @@ class QmasterSupervisor:
                 raise
             raise RayNodeFault(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
         if child.returncode:
-            lines = said.decode(errors="replace").strip().splitlines()
+            lines = errors.decode(errors="replace").strip().splitlines()
             raise RayNodeFault(lines[-1] if lines else "the qmaster could not be started")
 
     async def _until_ending(self, work: Awaitable[None]) -> None:

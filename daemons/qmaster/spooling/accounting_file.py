@@ -66,8 +66,8 @@ class AccountingFile:
         inode = size = 0
         with suppress(FileNotFoundError), self.path.open("rb") as file:
             os.fsync(file.fileno())
-            found = os.fstat(file.fileno())
-            inode, size = found.st_ino, found.st_size
+            status = os.fstat(file.fileno())
+            inode, size = status.st_ino, status.st_size
         self._spool.remember(_NOTE, f"{self._row} {inode} {size}")
         self._noted = self._row
 
@@ -87,8 +87,8 @@ class AccountingFile:
         """Those of the wanted lines that the file has behind the noted place; a torn last one is cut off."""
         try:
             with self.path.open("r+b") as file:
-                found = os.fstat(file.fileno())
-                file.seek(size if found.st_ino == inode and found.st_size >= size else 0)
+                status = os.fstat(file.fileno())
+                file.seek(size if status.st_ino == inode and status.st_size >= size else 0)
                 for raw in file:
                     if not raw.endswith(b"\n"):
                         file.truncate(file.tell() - len(raw))

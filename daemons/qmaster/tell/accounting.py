@@ -59,8 +59,8 @@ def record(state: State, job: Job, task: Task, ended: Ended, failed: int) -> Acc
 
 def _notes(job: Job) -> list[str]:
     """What was said of the job and only travels; nothing when nothing was. A line of the file has no place for it."""
-    said = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
-    return [msgspec.json.encode(said).decode()] if said else []
+    labelled = {field.name: getattr(job, field.name) for field in LABELLED if getattr(job, field.name)}
+    return [msgspec.json.encode(labelled).decode()] if labelled else []
 
 
 def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: Ended) -> AccountingRecord:

@@ -86,9 +86,9 @@ def _job_in_error(moment: _Moment, event: JobErrorChanged) -> Iterable[Mail]:
 
 
 def _task_started(moment: _Moment, event: TaskStarted) -> Iterator[Mail]:
-    found = moment.task(event.job_id, event.task_id, BEGIN)
-    if found is not None and found[1].status == "transferring":
-        job, task = found
+    begun = moment.task(event.job_id, event.task_id, BEGIN)
+    if begun is not None and begun[1].status == "transferring":
+        job, task = begun
         rows = [*_places(job, task, task.granted[0].queue), ("Start Time", _time(event.time, moment.zone))]
         yield _mail(job, f"{_label(job, task.id)} Started", _table(rows, 10))
 

@@ -108,7 +108,7 @@ def _watched(mirror: State, touched: Touched, configured: bool) -> Iterable[str]
     if configured:
         return list(mirror.instances)
     turned = touched.returned | touched.lost
-    on_hosts = (name for name, found in mirror.instances.items() if found.host in turned) if turned else ()
+    on_hosts = (name for name, instance in mirror.instances.items() if instance.host in turned) if turned else ()
     return [name for name in {*touched.instances, *on_hosts} if name in mirror.instances]
 
 

@@ -34,8 +34,8 @@ def lines(events: Iterable[AnyEvent], time: float, user: str, host: str) -> Iter
         cause_of = CAUSES.get(type(event))
         if cause_of is not None and event.durable:
             number = event.job.id if type(event) is job.JobSubmitted else event.job_id  # type: ignore[union-attr]
-            said = ", ".join(filter(None, (*cause_of(event), by)))
-            yield Line(number, time, getattr(event, "task_id", 0), type(event).__name__, said)
+            cause = ", ".join(filter(None, (*cause_of(event), by)))
+            yield Line(number, time, getattr(event, "task_id", 0), type(event).__name__, cause)
 
 
 def as_text(line: Line) -> str:

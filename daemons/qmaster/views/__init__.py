@@ -47,8 +47,8 @@ def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
         if view is None:
             return Answer(1, [("error", f'denied: unknown part "{name}" of request status')])
         if view is job_detail:
-            kept = {"environment_of": lambda job_id: master.spool.payload(job_id).environment}
-            view = partial(view, **kept, zone=world.zone, admin_user=world.admin_user)
+            payloads = {"environment_of": lambda job_id: master.spool.payload(job_id).environment}
+            view = partial(view, **payloads, zone=world.zone, admin_user=world.admin_user)
         try:
             data[name] = view(listing, part, caller, world.now)
         except SyntaxFault as fault:

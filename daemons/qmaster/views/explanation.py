@@ -35,6 +35,6 @@ def _explained(state: State, job: Job, now: float, zone: tzinfo) -> dict[str, An
     groups = pending_groups(state, job)
     pending = ",".join(str(tasks) for _, tasks in groups)
     running = len(job.placed)
-    shown = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
-    shown |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
-    return shown | msgspec.to_builtins(explanation(state, job, now, zone)) if groups else shown
+    explained = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
+    explained |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
+    return explained | msgspec.to_builtins(explanation(state, job, now, zone)) if groups else explained

@@ -63,27 +63,27 @@ def _detail(
     listing: Listing, job: Job, now: float, zone: tzinfo, environment: Mapping[str, str] | None
 ) -> dict[str, Any]:
     state = listing.state
-    shown = {name: getattr(job, name) for name in _FIELDS}
+    detail = {name: getattr(job, name) for name in _FIELDS}
     for kind in ("hard", "soft"):
-        shown[kind] = {name: listing.request_text(name, text) for name, text in shown[kind].items()}
+        detail[kind] = {name: listing.request_text(name, text) for name, text in detail[kind].items()}
     entries = {name: entry for name in (*job.hard, *job.soft) if (entry := listing.site.entries.get(name)) is not None}
-    shown["complexes"] = {name: {"type": entry.type, "consumable": entry.consumable} for name, entry in entries.items()}
-    shown["checkpoint_when"], shown["checkpoint_interval"] = _checkpoint(state, job)
+    detail["complexes"] = {name: {"type": entry.type, "consumable": entry.consumable} for name, entry in entries.items()}
+    detail["checkpoint_when"], detail["checkpoint_interval"] = _checkpoint(state, job)
     names = job.environment_names
-    shown["environment"] = [[name, None if environment is None else environment.get(name, "")] for name in names]
-    shown["array"] = (job.task_range or [job.array.first, job.array.last, job.array.step]) if job.array else None
-    shown["predecessors"] = state.waits_for(job)
-    shown["array_predecessors"] = [other for other in job.array_predecessors if other in state.jobs]
+    detail["environment"] = [[name, None if environment is None else environment.get(name, "")] for name in names]
+    detail["array"] = (job.task_range or [job.array.first, job.array.last, job.array.step]) if job.array else None
+    detail["predecessors"] = state.waits_for(job)
+    detail["array_predecessors"] = [other for other in job.array_predecessors if other in state.jobs]
     dependents = sorted(other for other in state.dependents.get(job.id, ()) if other in state.jobs)
-    shown["successors"] = [other for other in dependents if job.id in state.jobs[other].predecessors]
-    shown["array_successors"] = [other for other in dependents if job.id in state.jobs[other].array_predecessors]
-    shown["holds"] = {Hold(kind).name.lower(): str(tasks) for kind, tasks in job.holds.items()}  # type: ignore[union-attr]
-    shown["priorities"] = state.priorities.get(job.id)
-    shown["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
-    shown["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
+    detail["successors"] = [other for other in dependents if job.id in state.jobs[other].predecessors]
+    detail["array_successors"] = [other for other in dependents if job.id in state.jobs[other].array_predecessors]
+    detail["holds"] = {Hold(kind).name.lower(): str(tasks) for kind, tasks in job.holds.items()}  # type: ignore[union-attr]
+    detail["priorities"] = state.priorities.get(job.id)
+    detail["error"] = {"tasks": str(job.waiting), "reason": job.error} if job.error else None
+    detail["tasks"] = [_task(task) for task in sorted(job.tasks.values(), key=lambda task: task.id)]
     explained = job.waits and _info_wanted(state, job.id)
-    shown["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
-    return shown
+    detail["reasons"] = [reason.text for reason in explain(state, job, now, zone)] if explained else []
+    return detail
 
 
 def _checkpoint(state: State, job: Job) -> tuple[str, int]:

@@ -185,13 +185,13 @@ def _held_so(
     """The parts of the groups that wait for one of the reasons asked for by -s h… (ST-25)."""
     if ("hj" in states and state.waits_for(job)) or ("ha" in states and job.start_after > now):
         return groups
-    kept = Ranges()
+    held = Ranges()
     for name, hold in _HOLDS.items():
         if name in states:
-            kept = kept | job.holds.get(hold.value, Ranges())
+            held = held | job.holds.get(hold.value, Ranges())
     if "hd" in states and job.array_predecessors:
-        kept = kept | blocked_tasks(state, job)
-    return [(letters, part) for letters, tasks in groups if (part := tasks & kept)]
+        held = held | blocked_tasks(state, job)
+    return [(letters, part) for letters, tasks in groups if (part := tasks & held)]
 
 
 def _finished_row(job: FinishedJob) -> Row:

@@ -60,7 +60,7 @@ def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
     if scope == "users":
         candidates = {job.owner for job in state.jobs.values()} | state.kind("user").keys()
         filters = (rule.filters.get("users") for each in state.quotas.sets for rule in each.rules)
-        candidates |= {name for found in filters if found is not None for name in found.included + found.excluded}
+        candidates |= {name for part in filters if part is not None for name in part.included + part.excluded}
     else:
         candidates = set(state.kind(_KINDS[scope]))
     known: dict[str, None] = {}

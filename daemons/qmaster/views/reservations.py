@@ -31,9 +31,9 @@ def reservations(listing: Listing, body: Body, caller: Caller, now: float) -> di
     else:
         chosen = set()
         for target in targets:
-            found = _meant(state, target, users)
-            chosen |= found
-            if not found:
+            meant = _meant(state, target, users)
+            chosen |= meant
+            if not meant:
                 unknown.append(target)
     return {"reservations": [_row(state.reservations[number]) for number in sorted(chosen)], "unknown": unknown}
 

@@ -44,12 +44,12 @@ def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list
     if root is None:
         return None
     tree = ShareTree(state, state.jobs.values(), now)
-    shown = list(_Nodes(tree, sorted(state.kind("user"))).below(root))
-    used = _usage(listing, tree, shown, now)
+    nodes = list(_Nodes(tree, sorted(state.kind("user"))).below(root))
+    used = _usage(listing, tree, nodes, now)
     weights = state.scheduler.usage_weights
     everything = weighted(used["/"], weights)
     rows = []
-    for each in shown:
+    for each in nodes:
         usage, places = used[each.name], [place for path in each.paths if (place := _place(tree, path)) is not None]
         amount = weighted(usage, weights)
         rows.append(
