@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,10 +56,8 @@ def table_of(page: str, *header: str) -> Iterator[list[str]]:
     for line in lines:
         if cells(line) == list(header):
             next(lines)  # the rule below it
-            for row in lines:
-                if not row.startswith("|"):
-                    return
-                yield cells(row)
+            yield from (cells(row) for row in takewhile(lambda row: row.startswith("|"), lines))
+            return
     raise AssertionError(f"{page} has no table with the columns {', '.join(header)}")
 
 
