@@ -149,12 +149,12 @@ class Site:
         if holder.kind == "instance":
             queue = queue_of(holder.name)
             config = self.state.configs[holder.name]
-            key = (queue, *(value for name, value in config.text.items() if name != "hostlist"))
+            key = (queue, *(config.text | {"hostlist": ""}).values())
             return self._profiles.get(key) or self._profiles.setdefault(key, self._queue_level(queue, config))
         if holder.kind == "pe":
             return Level.of_slots(self.state.pes[holder.name].slots)
-        text = self.state.kind("exec_host").get(holder.name, {})
-        key = ("", *(value for attribute, value in text.items() if attribute != "hostname"))
+        text = self.state.kind("exec_host").get(holder.name, {}) | {"hostname": ""}
+        key = ("", *text.values())
         return self._profiles.get(key) or self._profiles.setdefault(key, self._host_level(holder.name))
 
     def _host_level(self, name: str) -> Level:

@@ -19,7 +19,7 @@ from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
 from gridengine.ranges import MAX_SLOTS
-from gridengine.state.bookings import CLUSTER, Holder, holders_at
+from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.configured.objects import ParallelEnvironment
 from gridengine.state.jobs import Grant
 
@@ -117,12 +117,14 @@ def _usable_pes(site: Site, ledger: Ledger, request: Request) -> list[ParallelEn
         return [NO_PE]
     pes: list[ParallelEnvironment] = [site.state.pes[name] for name in request.pes]
     usable = [pe for pe in pes if users_allowed(request.sets, pe.user_lists, pe.xuser_lists)]
-    return sorted(usable, key=lambda pe: (ledger.of(Holder("pe", pe.name), "slots") - pe.slots, pe.name))
+    if len(usable) < 2:
+        return usable
+    return sorted(usable, key=lambda pe: (ledger.of(pe_holder(pe.name), "slots") - pe.slots, pe.name))
 
 
 def _limit(site: Site, ledger: Ledger, request: Request, pe: ParallelEnvironment) -> int:
     """Slots that PE, quotas and cluster leave to the job (PE-2, RQ-2, CX-39)."""
-    left = room(site, ledger, request, Holder("pe", pe.name))[0] if pe.name else MAX_SLOTS
+    left = room(site, ledger, request, pe_holder(pe.name))[0] if pe.name else MAX_SLOTS
     claim = claim_of(site, request, pe.name)
     if claim is not None:
         left = min(left, claim.room(ledger, request, claim.everywhere))
@@ -134,7 +136,7 @@ def grants_fit(site: Site, ledger: Ledger, request: Request, granted: list[Grant
 
     States and static rules are not looked at. The caller charges what it takes before it asks for the next.
     """
-    if pe and room(site, ledger, request, Holder("pe", pe))[0] < _slots(granted):
+    if pe and room(site, ledger, request, pe_holder(pe))[0] < _slots(granted):
         return False
     claim = claim_of(site, request, pe)
     if claim is not None and not claim.fits(ledger, request, granted):
@@ -229,7 +231,7 @@ class _Rooms:
         if master:
             names = [master, *(name for name in names if name != master)]
         places = [(name, slots) for name in names if (slots := self._slots(name, name == master)) > 0]
-        most = room(self.site, self.ledger, self.request, Holder("host", host), master=False)[0]
+        most = room(self.site, self.ledger, self.request, host_holder(host), master=False)[0]
         return HostRoom(host, min(most, sum(slots for _, slots in places)), places)
 
     def _slots(self, name: str, master: bool) -> int:

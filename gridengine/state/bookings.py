@@ -45,6 +45,10 @@ Booking = tuple[Holder, Mapping[str, float]]
 """(of whom, consumable -> amount), slots among them."""
 
 
+# Holders come from the functions below: dictionaries find the very same object without comparing texts
+
+
+@lru_cache(maxsize=65536)
 def host_holder(name: str) -> Holder:
     """A host, or the cluster for "global"."""
     return Holder("host", name) if name != GLOBAL else CLUSTER
@@ -53,7 +57,13 @@ def host_holder(name: str) -> Holder:
 @lru_cache(maxsize=65536)
 def holders_at(instance: str) -> tuple[Holder, Holder, Holder]:
     """A queue instance, its host and the cluster: of each of them a slot there is taken."""
-    return Holder("instance", instance), Holder("host", host_of(instance)), CLUSTER
+    return Holder("instance", instance), host_holder(host_of(instance)), CLUSTER
+
+
+@lru_cache(maxsize=1024)
+def pe_holder(name: str) -> Holder:
+    """A parallel environment, which has slots alone."""
+    return Holder("pe", name)
 
 
 def bookings_of(
@@ -77,7 +87,7 @@ def bookings_of(
         for holder in holders(grant.instance):
             yield holder, taken
     if pe:
-        yield Holder("pe", pe), {"slots": total}
+        yield pe_holder(pe), {"slots": total}
 
 
 class Bookings(dict[Holder, dict[str, float]]):

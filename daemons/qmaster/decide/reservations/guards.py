@@ -19,7 +19,7 @@ from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
 from gridengine.placement.values import ROUNDING
 from gridengine.state.apply import apply
-from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at
+from gridengine.state.bookings import CLUSTER, GLOBAL, Holder, holders_at, host_holder, pe_holder
 from gridengine.state.reservations import AdvanceReservation, Span
 from gridengine.state.state import State
 
@@ -63,7 +63,7 @@ def _concerned(
     if GLOBAL in hosts or not of_kind.keys().isdisjoint(("userset", "complex")):
         return live
     index = state.reserved
-    numbers = {number for host in hosts for number in index.slots(Holder("host", host))}
+    numbers = {number for host in hosts for number in index.slots(host_holder(host))}
     for name, holders in index.of_instance.items():
         config = after.configs.get(name)
         if config is not None and (config is not state.configs.get(name) or config.text["calendar"] in calendars):
@@ -163,7 +163,7 @@ class _Check:
 
     def _pe(self, name: str, start: float, end: float) -> Iterator[str]:
         pe = self.state.pes.get(name)
-        most = self._most(Holder("pe", name), "slots", pe.slots, start, end) if pe is not None else 0.0
+        most = self._most(pe_holder(name), "slots", pe.slots, start, end) if pe is not None else 0.0
         if most:
             yield f"{most:g} slots of it are reserved"
 
