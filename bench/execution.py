@@ -24,7 +24,7 @@ import time
 from pathlib import Path
 
 from daemons.execd.restraints import Restraints, permitted_processors
-from daemons.execd.site import Site, prepare_spool
+from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
 from daemons.execd.tries import Tries
 from gridengine.config.kinds import KINDS
@@ -46,7 +46,7 @@ class ExecHost:
 
     def __init__(self, place: Path) -> None:
         self.place = place
-        site = Site(HOST, str(place), "bench", place / "spool")
+        site = HostSite(HOST, str(place), "bench", place / "spool")
         prepare_spool(site.spool)
         self.launcher = subprocess.Popen([sys.executable, "-m", "shepherd.launcher", str(site.spool)])
         self.ended: set[int] = set()

@@ -18,7 +18,7 @@ Number = int | float
 LARGEST = 2**63 - 1
 
 
-class ConfigError(ValueError):
+class TaskFileError(ValueError):
     """The `config` of a task cannot be used; the text says which key and why."""
 
 
@@ -41,7 +41,7 @@ class Program:
 
 
 @dataclass(kw_only=True)
-class Streams:
+class StreamPaths:
     """Paths, already expanded. `stdout`/`stderr` may be directories: then `default_stdout`/`default_stderr` names the file in it.
 
     `merge`: errors go where the output goes. `pe_…`: those of the procedures of a parallel environment.
@@ -122,7 +122,7 @@ class Confines:
 
 
 @dataclass(kw_only=True)
-class Session:
+class Interactive:
     """`session`: how an interactive job is connected with its client: `pipes`, `pty`, or "" for not at all;
     `session_grace_s`: how long it may be without a client. `login`: run the owner's `login_shell` (with the command, if
     there is one) instead of a job's shell; `wrapper`: what runs the command instead (QRSH_WRAPPER). `remote_daemon`: command
@@ -138,7 +138,7 @@ class Session:
 
 
 @dataclass(kw_only=True)
-class TaskConfig(Program, Streams, Methods, Checkpointing, Rules, Confines, Session):
+class TaskConfig(Program, StreamPaths, Methods, Checkpointing, Rules, Confines, Interactive):
     """All that a shepherd knows about its task. Times in seconds, sizes in bytes.
 
     `task_id`: 1 for a job that is not an array. `slave`: number of a slave task, 0 for others. `limits`: names of
@@ -184,11 +184,11 @@ def encode(config: TaskConfig) -> bytes:
 
 
 def decode(data: bytes) -> TaskConfig:
-    """Read and check the content of the file. Raises ConfigError."""
+    """Read and check the content of the file. Raises TaskFileError."""
     try:
         content = json.loads(data)
     except ValueError as error:
-        raise ConfigError(f"config is not JSON: {error}") from error
+        raise TaskFileError(f"config is not JSON: {error}") from error
     return parse(content)
 
 
@@ -222,25 +222,25 @@ SHELL_START_MODES = ("posix_compliant", "unix_behavior", "script_from_stdin")
 
 
 def parse(data: object) -> TaskConfig:
-    """Check a decoded `config`. Unknown keys are left alone: other releases may write more. Raises ConfigError."""
+    """Check a decoded `config`. Unknown keys are left alone: other releases may write more. Raises TaskFileError."""
     if not isinstance(data, dict):
-        raise ConfigError("config is not a JSON object")
+        raise TaskFileError("config is not a JSON object")
     for name in _REQUIRED:
         if name not in data:
-            raise ConfigError(f'config has no "{name}"')
+            raise TaskFileError(f'config has no "{name}"')
     values = {}
     for name, (kind, accepts) in _FIELDS.items():
         if name in data:
             if not accepts(data[name]):
-                raise ConfigError(f'config: "{name}" is not of type {kind}')
+                raise TaskFileError(f'config: "{name}" is not of type {kind}')
             values[name] = data[name]
     limits = values.get("limits", {})
     values["limits"] = {name: None if limit is None else min(limit, LARGEST) for name, limit in limits.items()}
     config = TaskConfig(**values)
     if config.shell_start_mode not in SHELL_START_MODES:
-        raise ConfigError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')
+        raise TaskFileError(f'config: unknown shell_start_mode "{config.shell_start_mode}"')
     if config.session not in SESSIONS:
-        raise ConfigError(f'config: unknown session "{config.session}"')
+        raise TaskFileError(f'config: unknown session "{config.session}"')
     if not config.login and (config.command if config.binary else config.script) is None:
-        raise ConfigError(f'config has no "{"command" if config.binary else "script"}"')
+        raise TaskFileError(f'config has no "{"command" if config.binary else "script"}"')
     return config

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from gridengine.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
-from gridengine.task_file import ConfigError
+from gridengine.task_file import TaskFileError
 from shepherd import containment, process_tree, task_files
 from shepherd.config import read_config
 from shepherd.usage import JobUsage
@@ -100,7 +100,7 @@ def _kill_recorded(directory: Path) -> None:
 def _owner_of(directory: Path) -> int | None:
     try:
         return read_config(directory / task_files.CONFIG).uid
-    except ConfigError:
+    except TaskFileError:
         return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridengine.task_file import LARGEST, ConfigError, Number, TaskConfig, decode
+from gridengine.task_file import LARGEST, Number, TaskConfig, TaskFileError, decode
 
 # The interfaces of checkpoint(5) that use commands; the others are sent a signal.
 WITH_CKPT_COMMANDS = ("application-level", "hibernator", "cpr")
@@ -40,8 +40,8 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
 
 
 def read_config(path: Path) -> TaskConfig:
-    """Read the `config` at `path`. Raises ConfigError for anything that is wrong with it."""
+    """Read the `config` at `path`. Raises TaskFileError for anything that is wrong with it."""
     try:
         return decode(path.read_bytes())
     except OSError as error:
-        raise ConfigError(f"can't read {path}: {error.strerror}") from error
+        raise TaskFileError(f"can't read {path}: {error.strerror}") from error

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
-from gridengine.task_file import ConfigError
+from gridengine.task_file import TaskFileError
 from shepherd import process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
@@ -50,7 +50,7 @@ def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
     try:
         config = read_config(directory / task_files.CONFIG)
         identity = owner(config)
-    except (ConfigError, IdentityError, OSError) as error:
+    except (TaskFileError, IdentityError, OSError) as error:
         return _unstarted(EARLY, str(error))
     try:
         return TaskRun(directory, config, identity, trace).run()

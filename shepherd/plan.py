@@ -85,12 +85,12 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSession:
+class StartSession:
     """Make the streams of an interactive job and let its client connect (IA-1, IA-2)."""
 
 
 @dataclass(frozen=True, slots=True)
-class CloseSession:
+class EndSession:
     """Tell the client how the job ended, and wait until it has that and all output."""
 
 
@@ -113,7 +113,7 @@ class Clean:
     text: str
 
 
-Step = Bind | Contain | MakeDirectory | OpenSession | Run | Sweep | CloseSession | Clean | RemoveDirectory
+Step = Bind | Contain | MakeDirectory | StartSession | Run | Sweep | EndSession | Clean | RemoveDirectory
 
 
 def plan(config: TaskConfig) -> list[Step]:
@@ -126,14 +126,14 @@ def plan(config: TaskConfig) -> list[Step]:
     if config.tmpdir is not None:
         steps.append(MakeDirectory(config.tmpdir))
     if config.session:
-        steps.append(OpenSession())
+        steps.append(StartSession())
     if config.prolog is not None:
         steps.append(_method_step(config, "prolog", config.prolog))
     if config.pe_start is not None:
         steps.append(_method_step(config, "pe_start", config.pe_start, needs=(PREPARATION, "prolog")))
     steps += [_job_step(config) if config.remote_daemon is None else _daemon_step(config, config.remote_daemon), Sweep()]
     if config.session:
-        steps.append(CloseSession())
+        steps.append(EndSession())
     if config.clean_command is not None and config.ckpt_interface in WITH_CKPT_COMMANDS:
         steps.append(Clean(config.clean_command))
     if config.pe_stop is not None:

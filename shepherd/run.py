@@ -125,9 +125,9 @@ class TaskRun:
                 self._config = with_tmpdir(self._config, preparation.make_directory(self._owner, step.path))
             case plan.Run():
                 self._run_to_end(step)
-            case plan.OpenSession():
+            case plan.StartSession():
                 self._open_session()
-            case plan.CloseSession():
+            case plan.EndSession():
                 self._close_session()
             case plan.Sweep():
                 self._sweep()

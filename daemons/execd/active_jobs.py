@@ -19,7 +19,7 @@ from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
 from daemons.execd.remembered import Remembered, remember, remembered
 from daemons.execd.restraints import Restraint, confinement
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine import task_file
 from gridengine.delivery import Ended, Start
@@ -74,7 +74,7 @@ def home_of(user: str) -> str | None:
 
 
 def create(
-    start: Start, site: Site, configuration: HostConfiguration, restraint: Restraint, account: Account
+    start: Start, site: HostSite, configuration: HostConfiguration, restraint: Restraint, account: Account
 ) -> Path:
     """Make the task's directory, complete, under its final name. StartFault.
 
@@ -100,7 +100,7 @@ def create(
     return directory
 
 
-def tasks_on_disk(site: Site) -> dict[TaskKey, Remembered]:
+def tasks_on_disk(site: HostSite) -> dict[TaskKey, Remembered]:
     """Every task that has a complete directory here, kept ones excepted; remnants of broken starts are removed."""
     found: dict[TaskKey, Remembered] = {}
     for directory in sorted(site.active_jobs.iterdir()):

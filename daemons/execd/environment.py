@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -48,7 +48,7 @@ class TaskPlaces:
 
 
 def job_environment(
-    start: Start, site: Site, configuration: HostConfiguration, account: Account, places: TaskPlaces
+    start: Start, site: HostSite, configuration: HostConfiguration, account: Account, places: TaskPlaces
 ) -> dict[str, str]:
     """The complete environment of a task.
 
@@ -74,7 +74,7 @@ def job_environment(
 
 
 def method_environment(
-    start: Start, site: Site, configuration: HostConfiguration, places: TaskPlaces
+    start: Start, site: HostSite, configuration: HostConfiguration, places: TaskPlaces
 ) -> dict[str, str]:
     """What a method that runs as another user than the job's owner finds: names that are Grid Engine's alone, and of the
     user's own those under METHOD_PREFIX. The shepherd adds PATH and what belongs to the method's user.
@@ -89,7 +89,7 @@ def method_environment(
     return {name: value for name, value in result.items() if name not in _OWNERS_PLACES}
 
 
-def _of_the_daemon(site: Site, configuration: HostConfiguration) -> dict[str, str]:
+def _of_the_daemon(site: HostSite, configuration: HostConfiguration) -> dict[str, str]:
     """What a job has of the environment in which the daemon was started: with INHERIT_ENV true all, with false nothing.
 
     Deviation: without INHERIT_ENV 8.1.9 hands on all of it, which may hold what is root's alone.
@@ -118,7 +118,7 @@ def _of_the_submission(start: Start) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def _of_the_site(site: Site, places: TaskPlaces) -> dict[str, str]:
+def _of_the_site(site: HostSite, places: TaskPlaces) -> dict[str, str]:
     return {
         "ARC": site.architecture,
         "SGE_ARCH": site.architecture,

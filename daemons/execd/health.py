@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable
 
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from gridengine.delivery import HostFaults
 
 #: the space that a task's directory takes, with room for what its shepherd writes; bytes
@@ -18,7 +18,7 @@ _PROBE_BYTES = 65536
 _PAUSE_S, _FAULTY_PAUSE_S = 20.0, 1.0
 
 
-def spool_fault(site: Site) -> str:
+def spool_fault(site: HostSite) -> str:
     """Why the spool directory takes no files, "" if it does. Blocks for a moment."""
     probe = site.active_jobs / ".probe"
     try:
@@ -36,7 +36,7 @@ def spool_fault(site: Site) -> str:
 class Health:
     """What is wrong with the host; `report` is told when that changes."""
 
-    def __init__(self, site: Site, report: Callable[[HostFaults], None]) -> None:
+    def __init__(self, site: HostSite, report: Callable[[HostFaults], None]) -> None:
         self._site, self._report = site, report
         self.faults: list[str] = []
 

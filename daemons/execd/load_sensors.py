@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
 from gridengine.state.bookings import GLOBAL
@@ -108,7 +108,7 @@ class SensorHostNames:
         return unique
 
 
-def sensor_starter(cell: Cell, site: Site) -> Callable[[str], Awaitable[Process]]:
+def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Process]]:
     """How the host starts a sensor: as the admin user, with the daemon's environment where it is that user's own, and
     SGE_HOST, its unique name."""
 
@@ -119,7 +119,7 @@ def sensor_starter(cell: Cell, site: Site) -> Callable[[str], Awaitable[Process]
     return start
 
 
-def _base_environment(user: str, site: Site) -> Mapping[str, str]:
+def _base_environment(user: str, site: HostSite) -> Mapping[str, str]:
     """What root had when it started the daemon is not for a sensor of another user. Raises SyntaxFault."""
     if os.geteuid() != 0:
         return site.inherited

@@ -27,7 +27,7 @@ PID_FILE, CELL_ID_FILE = "execd.pid", "cell_id"
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class HostSite:
     """One exec host. `inherited`: the environment in which the daemon was started; `binary_path`: its programs.
 
     `process_share`: of the host's process numbers, what one job, or one user, gets unless H_MAXPROC says otherwise.
@@ -112,14 +112,14 @@ def _replace(path: Path, content: object) -> None:
     temporary.rename(path)
 
 
-def read_site(host: str, root: str, cell: str, spool: Path) -> Site:
+def read_site(host: str, root: str, cell: str, spool: Path) -> HostSite:
     """Return the site with what the supervisor saved; without that, an empty inherited environment."""
     try:
         saved = json.loads((spool / _STATE).read_text(encoding="utf-8", errors="surrogateescape"))
         environment, binary_path = dict(saved["environment"]), str(saved["binary_path"])
     except (OSError, ValueError, KeyError, TypeError):
         environment, binary_path = {}, ""
-    return Site(host, root, cell, spool, environment, binary_path, process_share=process_share())
+    return HostSite(host, root, cell, spool, environment, binary_path, process_share=process_share())
 
 
 def save_configuration(spool: Path, text: Mapping[str, str]) -> None:

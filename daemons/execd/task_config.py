@@ -12,14 +12,14 @@ from daemons.execd.environment import Account, TaskPlaces, job_environment, meth
 from daemons.execd.file_staging import Staged, redirected, staged_streams, staging_variables
 from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.execd.slave_config import slave_config
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
 from gridengine.path_aliases import on_host
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
-from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, Streams, TaskConfig
+from gridengine.task_file import Checkpointing, Confines, Methods, Program, Rules, StreamPaths, TaskConfig
 from gridengine.units import INFINITY
 
 _UNRESTRAINED = Restraint()
@@ -27,7 +27,7 @@ _UNRESTRAINED = Restraint()
 
 def task_config(
     start: Start,
-    site: Site,
+    site: HostSite,
     configuration: HostConfiguration,
     account: Account,
     home_of: Callable[[str], str | None],
@@ -85,7 +85,7 @@ def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> 
 
 
 def _staged(
-    start: Start, site: Site, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
+    start: Start, site: HostSite, configuration: HostConfiguration, account: Account, home_of: Callable[[str], str | None]
 ) -> dict[str, Staged]:
     """The streams that prolog and epilog stage; none unless the cluster is ready for it."""
     if not configuration.delegated_file_staging:
@@ -101,7 +101,7 @@ def _tmpdir(start: Start) -> str:
     return f"{start.queue.tmpdir.rstrip('/')}/{own}"
 
 
-def task_places(start: Start, site: Site, cwd: str, files: StandardFiles) -> TaskPlaces:
+def task_places(start: Start, site: HostSite, cwd: str, files: StandardFiles) -> TaskPlaces:
     """Paths of the task on this host. Source: QC-19 (tmpdir), QC-20 and SO-35 (shell)."""
     return TaskPlaces(
         directory=str(site.task_directory(start.key)),
@@ -152,8 +152,8 @@ def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces,
     )
 
 
-def _streams(files: StandardFiles) -> Streams:
-    return Streams(
+def _streams(files: StandardFiles) -> StreamPaths:
+    return StreamPaths(
         stdin=files.stdin,
         stdout=files.stdout,
         stderr=files.stderr,
@@ -230,7 +230,7 @@ def _binding_variable(restraint: Restraint) -> dict[str, str]:
     return {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
 
 
-def _variables(start: Start, site: Site, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:
+def _variables(start: Start, site: HostSite, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:
     """The `$variables` of methods, but `$job_pid`. Source: sge_conf(5) prolog, queue_conf(5), sge_pe(5)."""
     job = start.job
     result = {

@@ -22,7 +22,7 @@ from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
 from daemons.execd.launcher_client import LauncherClient, LauncherLost
 from daemons.execd.restraints import Restraints, confinement
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.execd.task_config import gid_of, limits
 from daemons.execd.tries import Tries
 from gridengine.delivery import (
@@ -67,7 +67,7 @@ class Tasks:
     """All tasks of the host. `report(*reports)` hands reports to the qmaster, which may take a while."""
 
     def __init__(
-        self, site: Site, tries: Tries, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
+        self, site: HostSite, tries: Tries, report: Callable[..., None], restraints: Restraints, cores_changed: Callable[[], None]
     ) -> None:
         self._site, self._report, self._cores_changed = site, report, cores_changed
         self._tries, self._restraints = tries, restraints

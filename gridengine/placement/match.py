@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from gridengine.placement.access import project_allowed, users_allowed
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.quotas import claim_of
-from gridengine.placement.reasons import Kept, Reason
+from gridengine.placement.reasons import Claimed, Reason
 from gridengine.placement.requests import Demand, Request
 from gridengine.placement.site import Level, Site
 from gridengine.placement.values import Offer, Value, slots_in
@@ -187,9 +187,9 @@ def use_refusal(site: Site, ledger: Ledger, request: Request, name: str) -> Reas
     # what belongs to the cluster, a PE or a quota may be kept for somebody at other hosts
     for begin, end, who in sorted(line.keepers(host)) or sorted(line.keepers(cluster)):
         if begin > now:
-            return Reason("kept", name, left=Kept(who, False, round(begin - now)))
+            return Reason("kept", name, left=Claimed(who, False, round(begin - now)))
         if end > now:
-            return Reason("kept", name, left=Kept(who, True, round(end - now)))
+            return Reason("kept", name, left=Claimed(who, True, round(end - now)))
     return reason
 
 

@@ -102,7 +102,7 @@ class Exceeded(NamedTuple):
         return f"{self.entry.name}={used}{limit}"
 
 
-class Kept(NamedTuple):
+class Claimed(NamedTuple):
     """What is kept for somebody: until when, in seconds from now, or from when on if it has not begun."""
 
     who: str
@@ -126,7 +126,7 @@ class Reason(NamedTuple):
     place: str = ""
     level: str = ""
     resource: str = ""
-    left: Offer | Violation | Exceeded | Kept | None = None
+    left: Offer | Violation | Exceeded | Claimed | None = None
     asked: str = ""
     other: str = ""
     number: int = 0

@@ -21,7 +21,7 @@ MOST_LOOKS = 100
 _CALENDAR_CHANGES = 20
 
 
-class Window(NamedTuple):
+class FreeWindow(NamedTuple):
     """A window that is free, and the places in it. Times: epoch seconds."""
 
     start: float
@@ -30,13 +30,13 @@ class Window(NamedTuple):
     pe: str
 
 
-def windows(granting: Granting, timeline: Timeline, first: float, latest: float, duration: float) -> Iterator[Window]:
+def windows(granting: Granting, timeline: Timeline, first: float, latest: float, duration: float) -> Iterator[FreeWindow]:
     """The windows of this duration (s) that begin at `first` or later, but not after `latest`, the earliest first."""
     for start in moments(timeline, granting.zone, first, latest)[:MOST_LOOKS]:
         granting.window(start, start + duration)
         granted, pe = granting.place()
         if granted:
-            yield Window(start, start + duration, granted, pe)
+            yield FreeWindow(start, start + duration, granted, pe)
 
 
 def moments(timeline: Timeline, zone: tzinfo, first: float, latest: float) -> list[float]:

@@ -21,13 +21,6 @@ SHARED = {
     "Answer": _TWO_ENDS,
     **dict.fromkeys(("Signal", "Renice"), "the same act, told to a host and done by a shepherd"),
     **dict.fromkeys(("Started", "Ended"), "the same fact, told by a host and seen by a shepherd"),
-    "OpenSession": "who asks for a session, and the step that makes it",
-    "Session": "what a task's config says of its session, and that session",
-    "Streams": "what a task's config says of its streams, and those streams",
-    "ConfigError": "configuration that cannot be used, of an object or of a task",
-    "Site": "what a host, and what placement, knows of where it is",
-    "Kept": "what is kept for others: in a refusal, and in the use of a time to come",
-    "Window": "a time that is free, and a time to come as use is counted in it",
 }
 
 

@@ -19,7 +19,7 @@ import pytest
 from daemons.execd import load_sensor as module
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.load_sensors import sensor_starter
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from daemons.runtime.cell import Cell
 from tests.integration.cells import PATIENCE_S
 
@@ -250,7 +250,7 @@ def test_a_sensor_of_another_user_has_nothing_of_root(sensor: Path) -> None:
     write(sensor, f'{{ echo "$(id -u):$(id -G)"; env; }} > {seen}; {GOOD % 1}')
     place = sensor.parent
     cell = Cell(place, "default", USER, place, place, place, 0, 0)
-    site = Site("h1", str(place), "default", place, {"PATH": os.environ["PATH"], "OF_ROOT": "secret", "TZ": "UTC"})
+    site = HostSite("h1", str(place), "default", place, {"PATH": os.environ["PATH"], "OF_ROOT": "secret", "TZ": "UTC"})
 
     async def run() -> None:
         process = await sensor_starter(cell, site)(str(sensor))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from daemons.execd.environment import Account
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -17,7 +17,7 @@ from gridengine.task_key import TaskKey
 
 QUEUE = {name: field.default for name, field in ClusterQueue.model_fields.items()}
 ALICE = Account("alice", 1001, 1001, "alice", "/home/alice", "/bin/bash")
-SITE = Site("g1", "/opt/ge", "default", Path("/spool/g1"), {"LANG": "C.UTF-8", "PATH": "/sbin"}, "/opt/ge/bin")
+SITE = HostSite("g1", "/opt/ge", "default", Path("/spool/g1"), {"LANG": "C.UTF-8", "PATH": "/sbin"}, "/opt/ge/bin")
 
 
 def start(

@@ -12,7 +12,7 @@ import pytest
 from daemons.execd.active_jobs import create, find_account, holder_in, read_allocation, running_seconds, tasks_on_disk
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.restraints import Restraint
-from daemons.execd.site import Site, prepare_spool
+from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.task_config import task_config
 from gridengine.delivery import Origin, Start
 from gridengine.reserved_usage import Allocation
@@ -41,7 +41,7 @@ def test_running_time_counts_from_the_start_of_the_process(tmp_path: Path) -> No
 
 
 def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path) -> None:
-    site = Site("g1", "/opt/ge", "default", tmp_path / "spool")
+    site = HostSite("g1", "/opt/ge", "default", tmp_path / "spool")
     prepare_spool(site.spool)
     own = pwd.getpwuid(os.geteuid()).pw_name
     given = start({"owner": own, "submit_time": 9.0, "first_submit_time": 5.0}, pe_name="mpi", time=7.0)
@@ -56,7 +56,7 @@ def test_whose_a_task_is_and_which_places_it_has_is_kept_with_it(tmp_path: Path)
 @pytest.mark.statement("EX-9", "EX-18")
 def test_tasks_that_an_earlier_release_started_are_known(tmp_path: Path) -> None:
     """What is the execd's own in their `config`, and whose they are, as they were before an upgrade."""
-    site = Site("g1", "/opt/ge", "default", tmp_path)
+    site = HostSite("g1", "/opt/ge", "default", tmp_path)
     shutil.copytree(KEPT, site.active_jobs)
     found = tasks_on_disk(site)
     assert set(found) == {(12, 1, 3), (12, 1, 3, 3), (13, 1, 1)}

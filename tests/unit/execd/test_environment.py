@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from daemons.execd.environment import TaskPlaces, job_environment, method_environment
-from daemons.execd.site import Site
+from daemons.execd.site import HostSite
 from gridengine.delivery import Start
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant
@@ -24,7 +24,7 @@ PLACES = TaskPlaces(
 )
 
 
-def environment(instruction: Start | None = None, site: Site = SITE, **parameters: Any) -> dict[str, str]:
+def environment(instruction: Start | None = None, site: HostSite = SITE, **parameters: Any) -> dict[str, str]:
     execd_params = ",".join(f"{name}={value}" for name, value in parameters.items()) or "none"
     return job_environment(instruction or start(), site, configuration(execd_params=execd_params), ALICE, PLACES)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from daemons.execd import active_jobs
-from daemons.execd.site import Site, offer_programs
+from daemons.execd.site import HostSite, offer_programs
 from daemons.execd.task_config import task_config
 from gridengine.delivery import Start
 from gridengine.state.jobs import Grant
@@ -68,7 +68,7 @@ def test_environment_scratch_directory_and_command() -> None:
 
 @pytest.mark.statement("TI-5", "EX-9")
 def test_it_is_found_again_after_a_restart(tmp_path: Path) -> None:
-    site = Site("g1", "/opt/ge", "default", tmp_path)
+    site = HostSite("g1", "/opt/ge", "default", tmp_path)
     for key in (TaskKey(12, 1, 3), SlaveKey(12, 1, 3, 7)):
         directory = site.task_directory(key)
         directory.mkdir(parents=True)

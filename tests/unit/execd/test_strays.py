@@ -11,7 +11,7 @@ import pytest
 
 from daemons.execd.remembered import Remembered
 from daemons.execd.restraints import Restraints
-from daemons.execd.site import Site, prepare_spool
+from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import Tasks
 from daemons.execd.tries import Tries
 from gridengine.delivery import Ended, Origin, Report
@@ -21,13 +21,13 @@ from tests.unit.execd.instructions import configuration, start
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    made = Site("g1", "/opt/ge", "default", tmp_path / "spool")
+def site(tmp_path: Path) -> HostSite:
+    made = HostSite("g1", "/opt/ge", "default", tmp_path / "spool")
     prepare_spool(made.spool)
     return made
 
 
-def on_disk(site: Site, job_id: int, **end: object) -> None:
+def on_disk(site: HostSite, job_id: int, **end: object) -> None:
     """The directory of a task of alice's, with what its shepherd wrote if it has ended."""
     directory = site.active_jobs / f"{job_id}.1"
     directory.mkdir()
@@ -36,7 +36,7 @@ def on_disk(site: Site, job_id: int, **end: object) -> None:
         (directory / "exit").write_text(json.dumps(end))
 
 
-def tasks_of(site: Site, reports: list[Report]) -> Tasks:
+def tasks_of(site: HostSite, reports: list[Report]) -> Tasks:
     restraints = Restraints("default", Topology.of([(0, 0, 0)]), {0})
     tasks = Tasks(site, Tries(site.spool / "tries", 1), lambda *new: reports.extend(new), restraints, lambda: None)
     tasks.configuration = configuration()
@@ -44,7 +44,7 @@ def tasks_of(site: Site, reports: list[Report]) -> Tasks:
 
 
 @pytest.mark.statement("EX-9")
-def test_the_end_of_a_stray_is_told_again_with_each_inventory(site: Site) -> None:
+def test_the_end_of_a_stray_is_told_again_with_each_inventory(site: HostSite) -> None:
     """The master that comes next may know it."""
     on_disk(site, 12, exit_status=3, failed=0)
     on_disk(site, 13)
@@ -62,7 +62,7 @@ def test_the_end_of_a_stray_is_told_again_with_each_inventory(site: Site) -> Non
     assert set(tasks.directories) == {(12, 1, 1), (13, 1, 1)}
 
 
-def test_a_stray_does_not_give_way_to_a_task_of_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stray_does_not_give_way_to_a_task_of_its_number(site: HostSite, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither is the start of another one taken for its own, nor is it killed as an earlier try of that."""
     on_disk(site, 12)
     tasks = tasks_of(site, [])

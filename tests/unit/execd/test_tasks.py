@@ -12,7 +12,7 @@ import pytest
 
 from daemons.execd import tasks as module
 from daemons.execd.restraints import Restraints
-from daemons.execd.site import Site, prepare_spool
+from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.execd.tries import Tries
 from gridengine.delivery import Acknowledgement, Forget, Start
@@ -25,7 +25,7 @@ class Host:
     """Tasks whose launcher notes what it is told; `script` gives instructions of it the script of their job."""
 
     def __init__(self, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.site = Site("g1", "/opt/ge", "default", place / "spool")
+        self.site = HostSite("g1", "/opt/ge", "default", place / "spool")
         prepare_spool(self.site.spool)
         self._patch = monkeypatch
         self.told: list[tuple[str, str]] = []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gridengine.task_file import LARGEST, ConfigError, TaskConfig, parse
+from gridengine.task_file import LARGEST, TaskConfig, TaskFileError, parse
 from shepherd.config import read_config, summed_limit, with_tmpdir
 from tests.unit.shepherd.configuration import BASE, config
 
@@ -34,16 +34,16 @@ def test_defaults_and_unknown_keys() -> None:
     ],
 )
 def test_bad_configurations_are_named(data: object, problem: str) -> None:
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(TaskFileError) as error:
         parse(data)
     assert problem in str(error.value)
 
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="can't read .*: No such file"):
+    with pytest.raises(TaskFileError, match="can't read .*: No such file"):
         read_config(tmp_path / "config")
     (tmp_path / "config").write_text("{")
-    with pytest.raises(ConfigError, match="is not JSON"):
+    with pytest.raises(TaskFileError, match="is not JSON"):
         read_config(tmp_path / "config")
 
 
@@ -86,14 +86,14 @@ def test_each_key_takes_values_of_its_type_alone(name: str, good: list[object], 
     for value in good:
         assert getattr(parse(BASE | {name: value}), name) == value
     for value in bad:
-        with pytest.raises(ConfigError, match=f'"{name}" is not of type'):
+        with pytest.raises(TaskFileError, match=f'"{name}" is not of type'):
             parse(BASE | {name: value})
 
 
 @pytest.mark.statement("IA-1", "IA-2")
 def test_a_login_needs_neither_script_nor_command() -> None:
     assert config(script=None, login=True, session="pty").session == "pty"
-    with pytest.raises(ConfigError, match='unknown session "telnet"'):
+    with pytest.raises(TaskFileError, match='unknown session "telnet"'):
         config(session="telnet")
 
 
