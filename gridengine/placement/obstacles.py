@@ -87,9 +87,9 @@ def _shown(site: Site, offer: Offer, name: str) -> str:
 
 def _reached(offer: Offer, threshold: Value) -> bool:
     """The complex's relation decides the direction: >= when the value has grown to it, <= when it has shrunk (QC-6)."""
-    if isinstance(offer.value, str) or isinstance(threshold, str):
+    if isinstance(offer.value, str):
         return (offer.value == threshold) != (offer.entry.relop == "!=")
-    return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)
+    return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)  # type: ignore[arg-type]
 
 
 def obstacle(site: Site, ledger: Ledger, instance: QueueInstance) -> Reason | None:

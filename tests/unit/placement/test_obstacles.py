@@ -13,7 +13,7 @@ from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.task import TaskRequeued
-from tests.builders import NOW, Cluster
+from tests.builders import NOW, Cluster, why
 
 INSTANCE = "all.q@h1"
 
@@ -64,6 +64,27 @@ def test_error_state_and_lost_host() -> None:
     assert cluster.runs(job)
 
 
+@pytest.mark.statement("QI-3", "LS-8")
+def test_a_host_that_has_never_reported_is_not_there() -> None:
+    cluster = Cluster(1)
+    cluster.add("exec_host", "h9")
+    cluster.queue(hostlist="h1 h9")
+    job = cluster.submit(hard_queues=["*@h9"])
+    cluster.cycle()
+    assert not cluster.runs(job)
+    assert 'queue instance "all.q@h9" dropped because it is temporarily not available' in why(cluster, job)
+
+
+@pytest.mark.statement("QI-1", "QI-3")
+def test_of_a_disabled_instance_on_a_busy_host_its_state_is_told() -> None:
+    cluster = Cluster(1)
+    cluster.queue(load_thresholds="np_load_avg=1.75")
+    cluster.heard("h1", np_load_avg="9")
+    assert what(cluster) == "overloaded"
+    cluster.apply(InstanceFlagsChanged([INSTANCE], {"disabled": True}))
+    assert what(cluster) == "disabled"
+
+
 @pytest.mark.statement("QI-11")
 def test_ambiguous_instance() -> None:
     cluster = Cluster(1)
@@ -108,6 +129,8 @@ def test_a_violation_tells_value_source_and_threshold() -> None:
     site, ledger = Site(cluster.state), Ledger(cluster.state)
     assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9")]
     assert suspend_alarm(site, ledger, INSTANCE) == []
+    cluster.queue(suspend_thresholds="nosuch_value=3,np_load_avg=0.5")
+    assert suspend_alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.5")]
 
 
 @pytest.mark.statement("QI-14", "QC-4")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gridengine.placement.timeline import Timeline, above, peak, run_time, run_time_limit, still_waits
+from gridengine.placement.timeline import LINGER_S, Timeline, above, peak, run_time, run_time_limit, still_waits
+from gridengine.state.bookings import holders_at
 from gridengine.state.jobs import Grant
-from gridengine.state.machines.reservation import JobReservationsSet, ReservationGranted
+from gridengine.state.machines.reservation import JobReservationsSet, ReservationEnding, ReservationGranted, ReservationStarted
 from gridengine.state.machines.task import TaskRequeued
 from gridengine.state.reservations import AdvanceReservation, JobReservation
 from gridengine.units import INFINITY
@@ -102,3 +103,62 @@ def test_what_was_planned_counts_as_long_as_its_task_waits() -> None:
     cluster.apply(TaskRequeued(array, 2, 1, NOW))
     assert [waits(array, task) for task in (1, 2, 3)] == [False, True, True]
     assert not waits(99, 1)
+
+
+def grant(cluster: Cluster, number: int, start: float, end: float, place: str = "all.q@h1", slots: int = 1) -> None:
+    """A reservation from `start` to `end`, in seconds from now."""
+    window = {"start_time": NOW + start, "end_time": NOW + end}
+    reservation = AdvanceReservation(*(number, "alice", "users", NOW), **window, granted=[Grant(place, slots)])
+    cluster.apply(ReservationGranted(reservation))
+
+
+def who(cluster: Cluster, place: str = "all.q@h1", **how: int) -> list[str]:
+    found = Timeline(cluster.state, NOW, **how).occupants(place, NOW, NOW + 1000)  # type: ignore[arg-type]
+    return [name for name, _ in found]
+
+
+@pytest.mark.statement("AR-52")
+def test_what_is_kept_for_a_waiting_job_is_not_kept_from_itself_nor_at_other_queues_of_the_host() -> None:
+    cluster = Cluster(1)
+    cluster.queue("other.q")
+    job = cluster.submit()
+    plan = JobReservation(job, 1, NOW + 10, NOW + 20, [Grant("all.q@h1", 1)], "", {})
+    cluster.apply(JobReservationsSet([plan]))
+    of_job = [f"waiting job {job} (-R y)"]
+    assert who(cluster, planned=True) == of_job == who(cluster, planned=True, but=job + 1)
+    assert who(cluster, planned=True, but=job) == who(cluster, "other.q@h1", planned=True) == []
+
+
+@pytest.mark.statement("AR-40")
+def test_occupants_are_told_in_order_of_their_numbers_those_inside_of_reservations_by_these() -> None:
+    cluster = Cluster(1, slots=16)
+    for number in (8, 1):
+        grant(cluster, number, 0, 900)
+        cluster.apply(ReservationStarted(number, NOW))
+    inside = cluster.submit(ar=8)
+    jobs = [cluster.submit() for _ in range(7)]
+    cluster.cycle()
+    assert all(map(cluster.runs, [inside, *jobs]))
+    assert who(cluster) == ["advance reservation 1", "advance reservation 8", *(f"job {job}" for job in jobs)]
+
+
+@pytest.mark.statement("AR-55", "AR-104")
+def test_a_reservation_that_is_ending_holds_its_slots_until_its_jobs_are_gone() -> None:
+    cluster = Cluster(1)
+    grant(cluster, 1, 0, 900)
+    cluster.apply(ReservationStarted(1, NOW))
+    cluster.apply(ReservationEnding(1, "d", "alice", NOW))
+    line = Timeline(cluster.state, NOW)
+    assert line.occupants("all.q@h1", NOW, NOW + 9) == [("advance reservation 1", NOW + LINGER_S)]
+    host = holders_at("all.q@h1")[1]
+    moments = (0, LINGER_S - 1, LINGER_S, 800)
+    assert [line.peak(host, "slots", NOW + at, NOW + at + 1) for at in moments] == [1, 1, 0, 0]
+
+
+@pytest.mark.statement("AR-42")
+def test_what_has_no_end_is_no_end() -> None:
+    line = Timeline(Cluster(1).state, NOW)
+    line.add(NOW, INFINITY, [])
+    assert line.ends() == set()
+    line.add(NOW, NOW + 9, [])
+    assert line.ends() == {NOW + 9}
