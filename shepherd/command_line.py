@@ -40,7 +40,7 @@ def job_command_line(config: TaskConfig) -> CommandLine:
     what = config.command if config.binary else config.script
     assert what is not None  # the task file was checked
     if config.starter_method is not None:
-        return _through_starter(config, what)
+        return _through_starter(config, config.starter_method, what)
     if config.binary:
         return CommandLine(what, [what, *config.args]) if config.no_shell else _binary_in_shell(config, what)
     if config.shell_start_mode == "unix_behavior":
@@ -59,7 +59,7 @@ def _in_login_shell(config: TaskConfig) -> CommandLine:
     if config.command is None:
         return CommandLine(config.login_shell, [f"-{name}"], interpreter=True)
     if config.starter_method is not None:
-        return _through_starter(config, config.command)
+        return _through_starter(config, config.starter_method, config.command)
     if config.no_shell:
         return CommandLine(config.command, [config.command, *config.args])
     text = " ".join([config.command, *config.args])
@@ -102,8 +102,8 @@ def _c_shell_parameters(words: list[str]) -> str:
     return " ".join(f"$argv[{number}]:q" if word else '""' for number, word in enumerate(words, 1))
 
 
-def _through_starter(config: TaskConfig, what: str) -> CommandLine:
-    starter = expand(split(config.starter_method or ""), config.variables)
+def _through_starter(config: TaskConfig, starter_method: str, what: str) -> CommandLine:
+    starter = expand(split(starter_method), config.variables)
     environment = {
         "SGE_STARTER_SHELL_PATH": config.shell,
         "SGE_STARTER_SHELL_START_MODE": config.shell_start_mode,

@@ -75,9 +75,10 @@ def resource_limits(
             value = given.get(side, next(iter(given.values())) if inherited else None)
             factor = slots if multiplied and f"{side}_{name}" not in per_job else 1
             values[side] = None if value is None else max(_whole(value * factor), _LEAST.get(name, 0))
-        if values["h"] is not None and (values["s"] is None or values["s"] > values["h"]):
-            values["s"] = values["h"]
-        result.append(ResourceLimit(name, values["s"], values["h"]))
+        soft, hard = values["s"], values["h"]
+        if hard is not None:
+            soft = hard if soft is None else min(soft, hard)
+        result.append(ResourceLimit(name, soft, hard))
     return result
 
 
