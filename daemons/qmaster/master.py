@@ -26,11 +26,12 @@ from daemons.qmaster.follow.initial_states import execd_started
 from daemons.qmaster.follow.overdue import end_overdue
 from daemons.qmaster.follow.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
-from daemons.qmaster.spooling.accounting_file import AccountingFile
+from daemons.qmaster.spooling.followed_file import AccountingRows, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
+from daemons.qmaster.tell.job_log import Occasion
 from daemons.qmaster.tell.mail import Mail, mails
-from daemons.qmaster.tell.reporting import ReportingFile, reporting_records
+from daemons.qmaster.tell.reporting import reporting_records
 from daemons.qmaster.tell.story import Line, as_text, lines
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
@@ -66,14 +67,14 @@ class Master:
         self.spool = spool
         self.state: State = spool.load()
         self.committed = self.state.revision
-        self.accounting = AccountingFile(accounting, spool)
+        self.accounting = FollowedFile(accounting, spool, AccountingRows(spool))
+        self.reporting = FollowedFile(accounting.with_name("reporting"), spool, ReportingRows(spool))
         self.accounting.follow()
-        self.reporting = ReportingFile(accounting.with_name("reporting"))
+        self.reporting.follow()
         self.world = world
         self.subscribers: list[Callable[[Transaction], None]] = []
         self.post: Callable[[list[Mail]], None] = lambda letters: None
         self._letters: dict[int, list[Mail]] = {}
-        self._records: dict[int, list[str]] = {}
         self._queued: list[Transaction] = []
         self._last_look = world()
         self._started = self._last_look.now
@@ -155,7 +156,7 @@ class Master:
         if self.state.reservations:
             self._tend_reservations(world)
         self.accounting.tend(world.steady)
-        self.reporting.tend()
+        self.reporting.tend(world.steady)
 
     def _look_at_clock(self) -> World:
         """The world now; what is measured since an earlier moment is moved along when the clock was set meanwhile."""
@@ -241,7 +242,7 @@ class Master:
         if decision.changes_nothing:
             return
         decision.events.extend(usage_charges(self.state, decision.accounting))
-        self._foretell(decision, world)
+        records = self._foretold(decision, caller, world)
         touched = Touched()
         for event in decision.events:
             touched.note(self.state, event)
@@ -257,6 +258,7 @@ class Master:
                 decision.payloads,
                 [job_id for job_id in touched.jobs if job_id not in self.state.jobs],
                 decision.accounting,
+                records,
                 self._history(touched),
                 touched,
             )
@@ -265,20 +267,20 @@ class Master:
             for following in rule(self.state, touched, world):
                 self._carry_out(following, DAEMON, world)
 
-    def _foretell(self, decision: Decision, world: World) -> None:
-        """Make letters and records of a transaction while the state is as it was before it."""
+    def _foretold(self, decision: Decision, caller: Caller, world: World) -> list[str]:
+        """Letters, which are kept, and records of a transaction, made while the state is as it was before it."""
         if letters := mails(self.state, decision, world.now, world.zone):
             self._letters[self.state.revision + 1] = letters
-        if self.state.configuration().reporting and (lines := reporting_records(self.state, decision, world.now)):
-            self._records[self.state.revision + 1] = lines
+        wanted = self.state.configuration().reporting_params
+        user = "" if caller is DAEMON else caller.user
+        return reporting_records(Occasion(self.state, world, user, caller.host), decision, wanted) if wanted.reporting else []
 
     def _take_back(self, queued: int, revision: int) -> None:
         """Make the state again as it was at a revision, when so many transactions waited to be written: what is on disk, what
         waits, and what no journal has."""
         del self._queued[queued:]
-        for kept in (self._letters, self._records):
-            for later in [number for number in kept if number > revision]:
-                del kept[later]
+        for later in [number for number in self._letters if number > revision]:
+            del self._letters[later]
         state = self.spool.load()
         for transaction in self._queued:
             for event in transaction.events:
@@ -314,7 +316,7 @@ class Master:
 
     def write(self, transactions: list[Transaction]) -> None:
         """Write transactions to disk; volatile ones cost nothing. Raises SpoolError."""
-        durable = [t for t in transactions if t.accounting or t.payloads or t.touched.durable]
+        durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.touched.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
 
@@ -325,11 +327,11 @@ class Master:
         self.committed = transactions[-1].revision
         if any(transaction.accounting for transaction in transactions):
             self.accounting.follow()
+        if any(transaction.records for transaction in transactions):
+            self.reporting.follow()
         for transaction in transactions:
             for subscriber in self.subscribers:
                 subscriber(transaction)
-            if lines := self._records.pop(transaction.revision, None):
-                self.reporting.append(lines)
             if letters := self._letters.pop(transaction.revision, None):
                 self.post(letters)
 

@@ -40,6 +40,7 @@ create table if not exists snapshot(id integer primary key check (id = 1), revis
 create table if not exists payload(job_id integer primary key, script blob, environment blob);
 create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
 create index if not exists accounting_job on accounting(job_id, task_id);
+create table if not exists reporting(id integer primary key autoincrement, line text);
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
 """
@@ -58,6 +59,8 @@ class Transaction(Struct):
     dropped: list[int] = field(default_factory=list)
     #: (job id, task id, record) of each try that ended
     accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
+    #: lines for the reporting file
+    records: list[str] = field(default_factory=list)
     #: (kind, name, text before, text after) of configuration objects, JSON or ""
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
     #: for those who are told
@@ -165,9 +168,11 @@ class Spool:
             execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
         for job_id in t.dropped:
             execute("delete from payload where job_id=?", (job_id,))
-        for job_id, task_id, record in t.accounting:
-            row = (job_id, task_id, msgspec.json.encode(record))
+        for job_id, task_id, accounted in t.accounting:
+            row = (job_id, task_id, msgspec.json.encode(accounted))
             execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
+        for record in t.records:
+            execute("insert into reporting(line) values(?)", (record,))
         self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
         for change in t.history:
             execute(
@@ -224,6 +229,22 @@ class Spool:
         """The row id of the newest accounting record, 0 when there is none."""
         row = self._db.execute("select max(id) from accounting").fetchone()
         return int(row[0] or 0) if row else 0
+
+    def records(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
+        """Lines for the reporting file that wait behind a row, as (row id, line) in order; at most so many, -1 for all."""
+        return self._db.execute("select id, line from reporting where id > ? order by id limit ?", (row, most))
+
+    def last_record(self) -> int:
+        """The row id of the newest line for the reporting file that there ever was, 0 when there was none."""
+        row = self._db.execute("select seq from sqlite_sequence where name='reporting'").fetchone()
+        return int(row[0]) if row else 0
+
+    def forget_records(self, row: int) -> None:
+        """Lines up to a row are in the reporting file. Raises SpoolError."""
+        try:
+            self._db.execute("delete from reporting where id <= ?", (row,))
+        except apsw.Error as error:
+            raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
     def history(self, limit: int, revision: int = 0, kind: str = "", name: str = "") -> list[tuple[Any, ...]]:
         """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).

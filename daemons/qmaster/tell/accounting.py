@@ -1,7 +1,7 @@
 """Accounting records: the 45 fields of sge_accounting(5), and the line that a record is in `common/accounting`.
 
 Owns the making of a record from a job's end. The index that `qacct -j` reads is in the spool, in the same transaction as the
-end of the job; the text file follows it (`accounting_file`). Source: statements AC-1 … AC-6.
+end of the job; the text file follows it (`followed_file`). Source: statements AC-1 … AC-6.
 """
 
 from __future__ import annotations

@@ -1,36 +1,35 @@
-"""The reporting file: records of ended jobs and of what advance reservations went through.
+"""The reporting file: records of what jobs and advance reservations went through, and of ended jobs.
 
-Owns the records acct, new_ar, ar_attribute, ar_log and ar_acct, whether they are wanted, and the appending to
-`common/reporting`. Called by the master for each transaction, before it is applied (`reporting_records`) and after it is on disk
-(`ReportingFile`). Source: sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123.
+Owns which records a transaction has, those of reservations, and how a record is written; those of jobs are made by `job_log`.
+Called by the master for each transaction, before it is applied: its records are written with it, and `common/reporting` follows.
+Source: sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123, RP-1, RP-2.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from daemons.qmaster.decision import Decision
-from daemons.qmaster.spooling.text_file import TextFile
 from daemons.qmaster.tell import reservation_log as log
+from daemons.qmaster.tell.job_log import Occasion, Record, job_records
 from gridengine.accounting import WIDTH
 from gridengine.placement.site import EXCLUSIVE
+from gridengine.state.configured.configuration import ReportingParameters
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 
-MOST_WAITING = 100_000
-"""Records that wait for a disk that is full; the oldest go first."""
 
-
-def reporting_records(state: State, decision: Decision, now: float) -> list[str]:
-    """The records of a transaction that is about to be applied, a line each without its end. now: epoch seconds."""
-    found = [pair for entry in log.entries(state, decision.events) for pair in _of_entry(state, entry)]
+def reporting_records(occasion: Occasion, decision: Decision, wanted: ReportingParameters) -> list[str]:
+    """The records of a transaction that is about to be applied, a line each without its end."""
+    state = occasion.state
+    found = [*job_records(occasion, decision.events, wanted.joblog)]
+    found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
     # the accounting record of a job, with the number of its reservation in it (AR-118)
     found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
-    return [":".join([str(int(now)), kind, *map(_plain, fields)]) for kind, fields in found]
+    return [":".join([str(int(occasion.world.now)), kind, *map(_plain, fields)]) for kind, fields in found]
 
 
-def _of_entry(state: State, entry: log.Entry) -> Iterator[tuple[str, list[object]]]:
+def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:
     one, moment = entry.reservation, int(entry.time)
     known = [int(one.submit_time), one.id]
     if entry.name == log.CREATED:
@@ -60,23 +59,3 @@ def granted_resources(state: State, one: AdvanceReservation) -> str:
 def _plain(field: object) -> str:
     """A field without what divides fields and records."""
     return str(field).replace(":", " ").replace("\n", " ").replace("\r", " ")
-
-
-class ReportingFile:
-    """The file `common/reporting`. What the disk does not take waits in memory, MOST_WAITING records of it at most."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._file = TextFile(path)
-        self._waiting: list[str] = []
-
-    def append(self, lines: list[str]) -> None:
-        """Append records, now or as soon as it can be done."""
-        self._waiting += lines
-        self.tend()
-
-    def tend(self) -> None:
-        """Write what waits."""
-        if self._waiting and self._file.append(self._waiting):
-            self._waiting = []
-        del self._waiting[:-MOST_WAITING]

@@ -110,11 +110,24 @@ class ExecdParameters(Struct, frozen=True):
         )
 
 
+class ReportingParameters(Struct, frozen=True):
+    """reporting_params, by their names: whether there are records at all, and whether those of job_log are among them (RP-2)."""
+
+    reporting: bool
+    joblog: bool
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the elements of a text."""
+        given = _Given("reporting_params", text)
+        return cls(**{field.name: given.read(field.name, parse_bool) for field in fields(cls)})
+
+
 class HostConfiguration(Struct, frozen=True):
     """The parameters of sge_conf(5) by their names; `…_s`: seconds; commands and paths: None for none.
 
     `auto_users`: enforce_user is auto; `enforce_user`: it is true. `qlogin_command` and its like: a command line or `builtin`.
-    `default_project`: auto_user_default_project, "" for none. `reporting`: of reporting_params. `jsv_url`: "" for none.
+    `default_project`: auto_user_default_project, "" for none. `jsv_url`: "" for none.
     """
 
     mailer: str | None
@@ -141,7 +154,7 @@ class HostConfiguration(Struct, frozen=True):
     shepherd_cmd: str | None
     qmaster_params: QmasterParameters
     execd_params: ExecdParameters
-    reporting: bool
+    reporting_params: ReportingParameters
     finished_jobs: int
     gid_range: str | None
     qlogin_command: str
@@ -169,7 +182,6 @@ class HostConfiguration(Struct, frozen=True):
         """Read attribute texts; an attribute that is missing has its predefined value. Raises ValueError for no configuration."""
         text = {**_predefined(), **given}
         enforce_user = text["enforce_user"].lower()
-        reporting = _Given("reporting_params", text["reporting_params"])
         values: dict[str, Any] = {
             **{name: names(text[name]) for name in _LISTS},
             **{name: parse_bool(text[name]) for name in _FLAGS},
@@ -191,7 +203,7 @@ class HostConfiguration(Struct, frozen=True):
             jsv_allowed_mod=frozenset(names(text["jsv_allowed_mod"])),
             qmaster_params=QmasterParameters.of(text["qmaster_params"]),
             execd_params=ExecdParameters.of(text["execd_params"]),
-            reporting=reporting.read("reporting", parse_bool),
+            reporting_params=ReportingParameters.of(text["reporting_params"]),
         )
 
     @property

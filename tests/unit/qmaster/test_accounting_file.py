@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from daemons.qmaster.spooling import text_file
-from daemons.qmaster.spooling.accounting_file import NOTE_S
+from daemons.qmaster.spooling.followed_file import NOTE_S
 from gridengine.delivery import Load
 from tests.harness import LOAD, Cell
 

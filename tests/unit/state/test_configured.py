@@ -80,12 +80,12 @@ def test_flags_have_one_vocabulary_everywhere(text: str, value: bool) -> None:
         {
             "qmaster_params": f"ENABLE_FORCED_QDEL={text},ENABLE_ENFORCE_MASTER_LIMIT={text}",
             "execd_params": f"SHARETREE_RESERVED_USAGE={text},KEEP_ACTIVE={text},INHERIT_ENV={text}",
-            "reporting_params": f"reporting={text}",
+            "reporting_params": f"reporting={text} joblog={text}",
         }
     )
     master, host = found.qmaster_params, found.execd_params
     flags = {master.enable_forced_qdel, master.enable_enforce_master_limit, host.sharetree_reserved_usage, host.keep_active}
-    assert flags | {host.inherit_env, found.reporting} == {value}
+    assert flags | {host.inherit_env, found.reporting_params.reporting, found.reporting_params.joblog} == {value}
 
 
 @pytest.mark.statement("EX-16")
