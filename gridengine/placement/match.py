@@ -141,15 +141,15 @@ def _left(ledger: Ledger, request: Request, level: Level, holder: Holder, name: 
     left = level.consumables[name] - ledger.of(holder, name) - ledger.ahead(holder, name, request.duration)
     if name != "slots":
         load = ledger.load(holder.host, ledger.state.complexes[name])
-        if load is not None and not isinstance(load[0], str):
-            left = min(left, load[0])
+        if load is not None:
+            left = min(left, load[0])  # type: ignore[assignment]
     return left
 
 
 def room_reason(site: Site, ledger: Ledger, request: Request, holder: Holder, name: str) -> Reason:
     """The reason why `room` is 0: the exclusive resource in use, or what is left of a consumable."""
     letter = _LETTERS[holder.kind]
-    if name and site.entries[name].relop == "EXCL":
+    if site.entries[name].relop == "EXCL":
         return Reason(EXCLUSIVES[letter], holder.name, letter, name, asked=request.text)
     left: Value = _left(ledger, request, site.levels[holder], holder, name)
     return _offers(request, letter, holder.name, Offer(site.entries[name], left, letter, "c"))

@@ -180,11 +180,13 @@ def _one_by_one(room: HostRoom, allowance: Limiter | None) -> Iterator[str]:
 def _fixed(hosts: Iterable[HostRoom], ranges: SlotRanges, limit: int, each: int) -> Shares:
     """Exactly `each` slots on as many hosts as it takes; the count must be a multiple of it (PE-3)."""
     wanted = largest_count(ranges, limit, each) if each > 0 else 0
+    if not wanted:
+        return []
     rooms: list[HostRoom] = []
     for room in hosts:
-        if wanted <= len(rooms) * each:
-            break
         if room.slots >= each:
             rooms.append(room)
-    count = largest_count(ranges, min(wanted, len(rooms) * each), each) if wanted else 0
-    return [(room, each) for room in rooms[: count // each]] if count else []
+            if len(rooms) * each >= wanted:
+                break
+    count = largest_count(ranges, len(rooms) * each, each)
+    return [(room, each) for room in rooms[: count // each]]

@@ -108,7 +108,7 @@ class Request:
         """What a job asks for."""
         parallel = bool(job.pe or job.allocation_rule)
         demands = [Demand(entry, text) for name, text in job.hard.items() if (entry := site.entry(name)) is not None]
-        names = frozenset(job.hard) | {demand.name for demand in demands}
+        names = frozenset(demand.name for demand in demands)
         exclusive = frozenset(d.name for d in demands if d.is_exclusive and d.amount)
         of_hosts = tuple(demand for demand in demands if demand.name == "hostname")
         demands = [demand for demand in demands if demand.name != "hostname"]

@@ -68,12 +68,10 @@ def requested_amount(entry: ComplexEntry, text: str) -> float:
     """
     top, slash, bottom = text.partition("/")
     if not slash or not entry.is_consumable:
-        value = typed_value(entry.type, text)
-        return value if not isinstance(value, str) else 0.0
+        return float(typed_value(entry.type, text))
     if not bottom.isdecimal() or not int(bottom):
         raise SyntaxFault(f'"{bottom}" is not a number of slots that share {top}')
-    value = typed_value(entry.type, top)
-    return value / int(bottom) if not isinstance(value, str) else 0.0
+    return float(typed_value(entry.type, top)) / int(bottom)
 
 
 def request_text(kind: str, text: str) -> str:
@@ -98,7 +96,7 @@ def reported_value(kind: str, text: str) -> Value | None:
         value = typed_value(kind, text)
     except SyntaxFault:
         return None
-    return whole(value) if kind == "INT" and not isinstance(value, str) else value
+    return whole(float(value)) if kind == "INT" else value
 
 
 def stricter(relop: str, first: float, second: float) -> bool:

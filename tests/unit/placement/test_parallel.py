@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
-from gridengine.placement.parallel import HostRoom, allocate, largest_count, matching_pes, offered
+from gridengine.placement.parallel import HostRoom, allocate, largest_count, matching_pes, offered, smallest_count
 from gridengine.placement.verify import explain
 from tests.builders import NOW, Cluster
 
@@ -253,3 +255,56 @@ def test_slaves_that_ask_for_nothing_wait_too_while_more_is_in_use_than_there_is
     asking, other = cluster.submit(pe="any", pe_range="3", hard={"gpu": "0"}), cluster.submit(pe="any", pe_range="3")
     cluster.cycle()
     assert [cluster.runs(job) for job in (asking, other)] == [False, True]
+
+
+@pytest.mark.statement("PE-7")
+def test_the_least_that_a_job_can_run_with_is_the_first_of_its_ranges() -> None:
+    assert smallest_count(((2, 6), (9, 9))) == 2
+
+
+@pytest.mark.parametrize(("rule", "most"), [("$pe_slots", 4), ("$fill_up", 7), ("$round_robin", 7), ("2", 4), ("4", 4), ("5", 0)])
+def test_what_hosts_could_give_at_most(rule: str, most: int) -> None:
+    assert offered(rooms(2, 1, 4), rule) == most
+    assert offered([], rule) == 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "slots", "looked_at"),
+    [
+        *(("$pe_slots", 4, 1), ("$pe_slots", 5, 6), ("$fill_up", 4, 1), ("$fill_up", 5, 2), ("$fill_up", 8, 2)),
+        *(("$round_robin", 2, 2), ("$round_robin", 3, 3), ("$round_robin", 9, 6)),
+        *(("2", 4, 2), ("2", 6, 3), ("2", 5, 0), ("5", 5, 6)),
+    ],
+)
+def test_no_more_hosts_are_looked_at_than_it_takes(rule: str, slots: int, looked_at: int) -> None:
+    seen = []
+
+    def hosts() -> Iterator[HostRoom]:
+        for room in rooms(4, 4, 4, 4, 4, 4):
+            seen.append(room)
+            yield room
+
+    allocate(hosts(), rule, ((slots, slots),))
+    assert len(seen) == looked_at
+
+
+@pytest.mark.statement("PE-4")
+def test_all_slots_are_on_the_first_host_that_can_take_the_most() -> None:
+    assert spread("$pe_slots", ((2, 9),), 2, 4, 3, 4) == {"h2": 4}
+    assert spread("$pe_slots", ((2, 3),), 2, 4, 3) == {"h2": 3}
+
+
+@pytest.mark.statement("PE-14")
+def test_queues_of_a_host_contribute_in_order_up_to_what_the_host_has() -> None:
+    host = HostRoom("h1", 5, [("a@h1", 2), ("b@h1", 0), ("c@h1", 9)])
+    for rule in ("$pe_slots", "$fill_up", "$round_robin", "5"):
+        given = [(grant.instance, grant.slots) for grant in allocate([host], rule, ((5, 5),))]
+        assert given == [("a@h1", 2), ("c@h1", 3)], rule
+        assert allocate([host], rule, ((6, 6),)) == []
+
+
+@pytest.mark.statement("PE-5", "PE-6")
+def test_what_is_left_of_a_host_without_the_slot_of_the_master() -> None:
+    host = HostRoom("h1", 5, [("a@h1", 2), ("b@h1", 3)])
+    assert host.without("b@h1", 4) == ("h1", 4, [("a@h1", 2), ("b@h1", 2)])
+    assert host.without("b@h1", 9).slots == 5

@@ -7,7 +7,7 @@ import pytest
 from gridengine.config.complexes import value_of
 from gridengine.errors import SyntaxFault
 from gridengine.placement.requests import Demand, request_fault
-from gridengine.placement.values import Value, format_value, reported_value, stricter, typed_value
+from gridengine.placement.values import Value, format_value, reported_value, request_text, requested_amount, stricter, typed_value
 from gridengine.state.configured.objects import ComplexEntry
 
 
@@ -22,6 +22,7 @@ def entry(kind: str, relop: str = "==", requestable: str = "YES", consumable: st
         ("MEMORY", "23906.3M", "23.346G", "23.346G"),
         ("MEMORY", "0", "0.000", "0.000"),
         ("INT", "2", "2", "2.000000"),
+        ("INT", "2.5", "2.500000", "2.500000"),
         ("DOUBLE", "0.092285", "0.092285", "0.092285"),
         ("BOOL", "TRUE", "1.000000", "1.000000"),
         ("TIME", "0:5:0", "00:05:00", "00:05:00"),
@@ -38,6 +39,7 @@ def test_print_forms(kind: str, text: str, in_qstat: str, in_qhost: str) -> None
 def test_negative_availability_is_printed() -> None:
     assert format_value("INT", -3.0) == "-3"
     assert format_value("MEMORY", -2.0 * 2**30) == "-2.000G"
+    assert [format_value("TIME", seconds) for seconds in (-60.0, 0.0, 60.0)] == ["-00:01:00", "00:00:00", "00:01:00"]
 
 
 @pytest.mark.statement("CX-7", "CX-24", "X-5")
@@ -102,6 +104,7 @@ def test_arch_example_neither_nor() -> None:
         ("HOST", "N1", "n1", True),
         ("HOST", "n1", "n1.example.org", True),
         ("HOST", "!n1", "n1", False),
+        ("STRING", "n1", "n1.example.org", False),
         ("HOST", "n1.other.org", "n1", False),
         ("RESTRING", ".lobal", "global", False),
         ("RESTRING", "a+", "aa", False),
@@ -159,3 +162,27 @@ def test_what_a_gate_takes_placement_can_read() -> None:
             except SyntaxFault:
                 continue
             assert typed_value(kind, text) == value
+
+
+@pytest.mark.statement("CX-4")
+def test_a_flag_without_a_value_is_set() -> None:
+    assert [typed_value("BOOL", text) for text in ("", "TRUE", "0")] == [1, 1, 0]
+
+
+@pytest.mark.statement("AR-126")
+def test_only_of_a_consumable_an_amount_is_shared_by_slots() -> None:
+    assert requested_amount(entry("MEMORY", "<=", consumable="YES"), "1G/4") == 2**28
+    with pytest.raises(SyntaxFault):
+        requested_amount(entry("MEMORY", "<="), "1G/4")
+
+
+@pytest.mark.statement("ST-18")
+@pytest.mark.parametrize(
+    ("kind", "text", "shown"),
+    [
+        *(("TIME", "1:0:0", "3600"), ("TIME", "90", "90"), ("TIME", "INFINITY", "INFINITY"), ("TIME", "infinity", "infinity")),
+        *(("MEMORY", "1G", "1G"), ("INT", "0x10", "0x10"), ("STRING", "1:0:0", "1:0:0")),
+    ],
+)
+def test_a_requested_time_is_listed_in_seconds_the_others_as_given(kind: str, text: str, shown: str) -> None:
+    assert request_text(kind, text) == shown
