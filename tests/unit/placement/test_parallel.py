@@ -308,3 +308,9 @@ def test_what_is_left_of_a_host_without_the_slot_of_the_master() -> None:
     host = HostRoom("h1", 5, [("a@h1", 2), ("b@h1", 3)])
     assert host.without("b@h1", 4) == ("h1", 4, [("a@h1", 2), ("b@h1", 2)])
     assert host.without("b@h1", 9).slots == 5
+
+
+@pytest.mark.statement("PE-6")
+def test_a_host_that_has_no_room_has_no_turn() -> None:
+    full = HostRoom("h1", 0, [("q@h1", 2)])
+    assert [grant.host for grant in allocate([full, *rooms(0, 1)], "$round_robin", ((1, 1),))] == ["h2"]

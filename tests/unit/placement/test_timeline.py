@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gridengine.placement.timeline import LINGER_S, Timeline, above, peak, run_time, run_time_limit, still_waits
-from gridengine.state.bookings import holders_at
+from gridengine.state.bookings import Holder, holders_at
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet, ReservationEnding, ReservationGranted, ReservationStarted
 from gridengine.state.machines.task import TaskRequeued
@@ -162,3 +162,31 @@ def test_what_has_no_end_is_no_end() -> None:
     assert line.ends() == set()
     line.add(NOW, NOW + 9, [])
     assert line.ends() == {NOW + 9}
+
+
+@pytest.mark.statement("AR-38", "AR-40", "AR-92")
+def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
+    cluster = Cluster(2, slots=8)
+    parallel, serial = cluster.submit(pe="mpi", pe_range="3", hard_queues=["*@h1"]), cluster.submit(hard_queues=["*@h1"])
+    cluster.cycle()
+    grant(cluster, 1, 0, 900, "all.q@h2", slots=2)
+    cluster.apply(ReservationStarted(1, NOW))
+    inside = cluster.submit(ar=1)
+    cluster.cycle()
+    assert all(map(cluster.runs, (parallel, serial, inside)))
+    holders = [*holders_at("all.q@h1"), *holders_at("all.q@h2")[:2], Holder("pe", "mpi")]
+
+    def peaks(**how: int) -> list[float]:
+        line = Timeline(cluster.state, NOW, **how)  # type: ignore[arg-type]
+        return [line.peak(holder, "slots", NOW, NOW + 9) for holder in holders]
+
+    assert peaks() == [4, 4, 6, 2, 2, 3]
+    assert peaks(without=1) == [4, 4, 4, 0, 0, 3]
+    assert peaks(tasks=False) == [0, 0, 2, 2, 2, 0]
+
+
+@pytest.mark.statement("AR-40")
+def test_what_begins_or_ends_at_one_moment_is_one_change() -> None:
+    assert above([(0.0, 10.0, 3.0), (0.0, 10.0, 2.0)], 2.0) == [(0.0, 10.0, 5.0)]
+    assert above([(0.0, 5.0, 3.0), (5.0, 9.0, 3.0)], 3.0) == []
+    assert above([(0.0, 5.0, 3.0), (0.0, 9.0, 1.0), (5.0, 9.0, 1.0)], 1.0) == [(0.0, 5.0, 4.0), (5.0, 9.0, 2.0)]
