@@ -187,15 +187,23 @@ class Category:
     def _place_parallel(self, ledger: Ledger) -> tuple[list[Grant], str]:
         """Takes places off the heap only as far as the allocation rule looks, and puts them back."""
         taken: list[Entry] = []
-        suiting: dict[str, None] = {}
+        suiting: list[str] = []
+        known: set[str] = set()
 
         def order() -> Iterator[str]:
-            yield from list(suiting)
-            for place in self.pool.best():
-                taken.append(self.pool.drop())
-                if place.name not in suiting and self._suits_now(place, ledger):
-                    suiting[place.name] = None
-                    yield place.name
+            best, number = self.pool.best(), 0
+            while True:
+                while number < len(suiting):  # also what the look for slots has found beside the look for a master
+                    yield suiting[number]
+                    number += 1
+                for place in best:
+                    taken.append(self.pool.drop())
+                    if place.name not in known and self._suits_now(place, ledger):
+                        known.add(place.name)
+                        suiting.append(place.name)
+                        break
+                else:
+                    return
 
         def of_host(host: str) -> list[str]:
             places = [place for place in self.board.hosts[host].places if place.name in self.pool.places]

@@ -88,14 +88,13 @@ def place_parallel(
             most = max(0, min(limit, offered(rooms.all(), rule)))
             named = Reason("pe_offers", pe.name, number=most)
             refused.append(named if pe.name else Reason("rule_offers", other=rule, number=most))
-    if best[0]:
+    if best[0] or why_not is None:
         return best
-    if why_not is not None and ledger.line is not None:
+    if ledger.line is not None:
         refusals = (use_refusal(site, ledger, request, name) for name in candidates.order())
         refused += dict.fromkeys(reason for reason in refusals if reason is not None and reason.code == "kept")
-    if why_not is not None:
-        names = {pe.name for pe in usable}
-        why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused
+    names = {pe.name for pe in usable}
+    why_not += [Reason("pe_permission", name) for name in request.pes if name not in names] + refused
     return best
 
 
@@ -181,8 +180,10 @@ def _from_master(rooms: _Rooms, rule: str, limit: int, master: str) -> list[Gran
     if rule not in ("$fill_up", "$round_robin") or (rule == "$round_robin" and [name for name, _ in in_turn] == [master]):
         others = () if rule == "$pe_slots" else (room for room in rooms.all() if room.host != host)
         return allocate(chain((first,), others), rule, ranges, limit, allowance)
-    if limit < 1 or not first.slots or (allowance is not None and not allowance.take(master, 1)):
+    if limit < 1:
         return []
+    if allowance is not None:
+        allowance.take(master, 1)
     left = (room.without(master, first.slots - 1) if room.host == host else room for room in rooms.all())
     granted = allocate(left, rule, [(low - 1, high - 1) for low, high in ranges], limit - 1, allowance)
     if not granted and not largest_count(ranges, 1):
