@@ -31,7 +31,7 @@ from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
 from daemons.qmaster.tell.job_log import Occasion
 from daemons.qmaster.tell.mail import Mail, mails
-from daemons.qmaster.tell.reporting import reporting_records
+from daemons.qmaster.tell.reporting import Records
 from daemons.qmaster.tell.story import Line, as_text, lines
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
@@ -75,6 +75,7 @@ class Master:
         self.subscribers: list[Callable[[Transaction], None]] = []
         self.post: Callable[[list[Mail]], None] = lambda letters: None
         self._letters: dict[int, list[Mail]] = {}
+        self._records = Records()
         self._queued: list[Transaction] = []
         self._last_look = world()
         self._started = self._last_look.now
@@ -242,12 +243,15 @@ class Master:
         if decision.changes_nothing:
             return
         decision.events.extend(usage_charges(self.state, decision.accounting))
-        records = self._foretold(decision, caller, world)
+        self._write_letters(decision, world)
+        user = "" if caller is DAEMON else caller.user
+        records = self._records.before(Occasion(self.state, world, user, caller.host), decision)
         touched = Touched()
         for event in decision.events:
             touched.note(self.state, event)
             apply(self.state, event)
         self.state.revision += 1
+        records += self._records.after(self.state, touched, world.now)
         self._queued.append(
             Transaction(
                 self.state.revision,
@@ -267,13 +271,10 @@ class Master:
             for following in rule(self.state, touched, world):
                 self._carry_out(following, DAEMON, world)
 
-    def _foretold(self, decision: Decision, caller: Caller, world: World) -> list[str]:
-        """Letters, which are kept, and records of a transaction, made while the state is as it was before it."""
+    def _write_letters(self, decision: Decision, world: World) -> None:
+        """Make the letters of a transaction while the state is as it was before it."""
         if letters := mails(self.state, decision, world.now, world.zone):
             self._letters[self.state.revision + 1] = letters
-        wanted = self.state.configuration().reporting_params
-        user = "" if caller is DAEMON else caller.user
-        return reporting_records(Occasion(self.state, world, user, caller.host), decision, wanted) if wanted.reporting else []
 
     def _take_back(self, queued: int, revision: int) -> None:
         """Make the state again as it was at a revision, when so many transactions waited to be written: what is on disk, what

@@ -1,32 +1,52 @@
 """The reporting file: records of what jobs and advance reservations went through, and of ended jobs.
 
-Owns which records a transaction has, those of reservations, and how a record is written; those of jobs are made by `job_log`.
-Called by the master for each transaction, before it is applied: its records are written with it, and `common/reporting` follows.
+Owns which records a transaction has, those of reservations, and how a record is written; those of jobs are made by `job_log`,
+those of queues and hosts by `use_log`. Called by the master for each transaction, before and after it is applied; its records are
+written to the spool with it, and `common/reporting` follows.
 Source: sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123, RP-1, RP-2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.tell import reservation_log as log
 from daemons.qmaster.tell.job_log import Occasion, Record, job_records
+from daemons.qmaster.tell.use_log import UseLog
 from gridengine.accounting import WIDTH
 from gridengine.placement.site import EXCLUSIVE
-from gridengine.state.configured.configuration import ReportingParameters
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 
 
-def reporting_records(occasion: Occasion, decision: Decision, wanted: ReportingParameters) -> list[str]:
-    """The records of a transaction that is about to be applied, a line each without its end."""
-    state = occasion.state
-    found = [*job_records(occasion, decision.events, wanted.joblog)]
-    found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
-    # the accounting record of a job, with the number of its reservation in it (AR-118)
-    found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
-    return [":".join([str(int(occasion.world.now)), kind, *map(_plain, fields)]) for kind, fields in found]
+class Records:
+    """Makes the records of transactions, a line each without its end; none unless reporting_params wants them."""
+
+    def __init__(self) -> None:
+        self._use = UseLog()
+
+    def before(self, occasion: Occasion, decision: Decision) -> list[str]:
+        """Those of a transaction that is about to be applied."""
+        state = occasion.state
+        wanted = state.configuration().reporting_params
+        if not wanted.reporting:
+            return []
+        found = [*job_records(occasion, decision.events, wanted.joblog)]
+        found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
+        # the accounting record of a job, with the number of its reservation in it (AR-118)
+        found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
+        return _lines(found, occasion.world.now)
+
+    def after(self, state: State, touched: Touched, now: float) -> list[str]:
+        """Those of the same transaction when it was applied. now: epoch seconds."""
+        wanted = state.configuration().reporting_params
+        return _lines(self._use.records(state, touched, wanted.log_consumables, now), now) if wanted.reporting else []
+
+
+def _lines(records: Iterable[Record], now: float) -> list[str]:
+    return [":".join([str(int(now)), kind, *map(_plain, fields)]) for kind, fields in records]
 
 
 def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:

@@ -111,10 +111,12 @@ class ExecdParameters(Struct, frozen=True):
 
 
 class ReportingParameters(Struct, frozen=True):
-    """reporting_params, by their names: whether there are records at all, and whether those of job_log are among them (RP-2)."""
+    """reporting_params, by their names: whether there are records at all, whether those of job_log are among them, and those of
+    consumables that no host names in its report_variables (RP-2)."""
 
     reporting: bool
     joblog: bool
+    log_consumables: bool
 
     @classmethod
     def of(cls, text: str) -> Self:

@@ -62,7 +62,10 @@ class ParallelEnvironment(Struct, frozen=True):
 
 
 class ExecHost(Struct, frozen=True):
-    """Configuration of an exec host (or `global`). Source: sge_host_conf(5)."""
+    """Configuration of an exec host (or `global`). `report_variables`: what is written of it to the reporting file.
+
+    Source: sge_host_conf(5).
+    """
 
     name: str
     complex_values: dict[str, str]
@@ -71,6 +74,7 @@ class ExecHost(Struct, frozen=True):
     xuser_lists: tuple[str, ...]
     projects: tuple[str, ...]
     xprojects: tuple[str, ...]
+    report_variables: tuple[str, ...]
 
 
 class UserSet(Struct, frozen=True):
@@ -164,6 +168,7 @@ def read_exec_host(name: str, text: dict[str, str]) -> ExecHost:
         names(text["xuser_lists"]),
         names(text["projects"]),
         names(text["xprojects"]),
+        names(text["report_variables"]),
     )
 
 

@@ -1,0 +1,90 @@
+"""The log of queue instances and hosts in the reporting file: states, what is used of consumables, load values.
+
+Owns which of these are written when: a state and a use when they have changed, load values when a host has said new ones. A
+consumable is written where `log_consumables` or the report_variables of the host, or of all hosts, want it. Made from the state
+after a transaction. Called by the master. Source: sge_reporting(5) queue, queue_consumable, host, host_consumable; RP-1, RP-2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from daemons.qmaster.tell.job_log import Record
+from gridengine.instance_name import queue_and_host
+from gridengine.placement.site import Site
+from gridengine.placement.values import reported_value
+from gridengine.state.bookings import GLOBAL, Holder, holders_at
+from gridengine.state.letters import instance_letters
+from gridengine.state.state import State
+from gridengine.state.touched import Touched
+
+_NO_STATE = "X"
+"""What 8.1.9 writes for the state of a host, which it does not have."""
+
+
+class UseLog:
+    """Remembers what was written last: of a qmaster that starts, that all instances are sound and nothing is used."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, str] = {}
+        self._used: dict[Holder, Mapping[str, float]] = {}
+
+    def records(self, state: State, touched: Touched, log_consumables: bool, now: float) -> Iterator[Record]:
+        """The records of a transaction that was applied. now: epoch seconds."""
+        time = int(now)
+        hosts = touched.lost | touched.returned
+        concerned = {name for name, instance in state.instances.items() if instance.host in hosts} if hosts else set()
+        for name in sorted((concerned | touched.instances) & state.instances.keys()):
+            letters = instance_letters(state, state.instances[name])
+            if letters != self._letters.get(name, ""):
+                self._letters[name] = letters
+                yield "queue", [*queue_and_host(name), time, letters]
+        holders = dict.fromkeys(holder for name in sorted(touched.instances) for holder in holders_at(name))
+        for holder in holders:
+            if consumables := self._consumables(Site.of(state), holder, log_consumables):
+                yield _of_holder(holder, time, self._letters.get(holder.name, ""), consumables)
+        for host, names in touched.heard.items():
+            if load := _load(state, host, names):
+                yield "host", [host, time, _NO_STATE, load]
+
+    def _consumables(self, site: Site, holder: Holder, everything: bool) -> str:
+        """`name=used=capacity,…` of the consumables of a holder that are wanted, "" if none of them is used otherwise now."""
+        state = site.state
+        if holder.kind == "instance" and holder.name not in state.configs:
+            return ""
+        wanted = _variables(state, holder.host)
+        used = state.bookings.at(holder)
+        before, self._used[holder] = self._used.get(holder, {}), dict(used)
+        capacities = {
+            name: capacity for name, capacity in site.levels[holder].consumables.items() if everything or name in wanted
+        }
+        if all(used.get(name, 0.0) == before.get(name, 0.0) for name in capacities):
+            return ""
+        return ",".join(f"{name}={used.get(name, 0.0):f}={capacity:f}" for name, capacity in capacities.items())
+
+
+def _of_holder(holder: Holder, time: int, letters: str, consumables: str) -> Record:
+    if holder.kind == "instance":
+        return "queue_consumable", [*queue_and_host(holder.name), time, letters, consumables]
+    return "host_consumable", [holder.name, time, _NO_STATE, consumables]
+
+
+def _variables(state: State, host: str) -> set[str]:
+    """The report_variables of a host, and of all hosts."""
+    configured = (state.exec_hosts.get(name) for name in (host, GLOBAL))
+    return {name for config in configured if config is not None for name in config.report_variables}
+
+
+def _load(state: State, host: str, heard: set[str]) -> str:
+    """`name=value,…` of the report_variables of a host that it has values of, "" unless one of these is new."""
+    known, wanted = state.hosts.get(host), _variables(state, host)
+    if known is None or wanted.isdisjoint(heard):
+        return ""
+    return ",".join(f"{name}={_number(state, name, known.load[name])}" for name in sorted(wanted & known.load.keys()))
+
+
+def _number(state: State, name: str, text: str) -> str:
+    """A load value with its decimals, sizes in bytes; a text as it is."""
+    entry = state.complexes.get(name)
+    value = reported_value(entry.type, text) if entry is not None else None
+    return f"{value:f}" if isinstance(value, float) else text
