@@ -7,6 +7,7 @@ Source: sge_pe(5) allocation_rule, PE-2 … PE-8.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from gridengine.ranges import MAX_SLOTS
@@ -151,21 +152,25 @@ def _round_robin(hosts: Iterable[HostRoom], ranges: SlotRanges, wanted: int, all
             rooms.append(room)
         if len(rooms) >= wanted and allowance is None:
             break
-    turn = [(index, _one_by_one(room, allowance)) for index, room in enumerate(rooms)]
-    given: list[tuple[int, str]] = []
-    while turn and len(given) < wanted:
-        again = []
-        for index, places in turn:
-            place = next(places, "") if len(given) < wanted else ""
-            if place:
-                given.append((index, place))
-                again.append((index, places))
-        turn = again
+    given = list(islice(_in_turn(rooms, allowance), wanted))
     shares: dict[int, dict[str, int]] = {}
     for index, place in given[: largest_count(ranges, len(given))]:
         share = shares.setdefault(index, {})
         share[place] = share.get(place, 0) + 1
     return [(HostRoom(rooms[index].host, 0, list(share.items())), sum(share.values())) for index, share in shares.items()]
+
+
+def _in_turn(rooms: list[HostRoom], allowance: Limiter | None) -> Iterator[tuple[int, str]]:
+    """(index of the host, instance) of one slot after the other, the hosts in turn."""
+    turn = [(index, _one_by_one(room, allowance)) for index, room in enumerate(rooms)]
+    while turn:
+        again = []
+        for index, places in turn:
+            place = next(places, "")
+            if place:
+                yield index, place
+                again.append((index, places))
+        turn = again
 
 
 def _one_by_one(room: HostRoom, allowance: Limiter | None) -> Iterator[str]:

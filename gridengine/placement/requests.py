@@ -76,7 +76,7 @@ class Request:
     hard: tuple[Demand, ...]
     """What must be there, but for hostname and what the master alone needs."""
     master_only: tuple[Demand, ...]
-    """Those for JOB consumables of a parallel job (CX-38)."""
+    """Those for JOB consumables; of a parallel job they are asked of the master's place alone (CX-38)."""
     soft: tuple[Demand, ...]
     hosts: tuple[Demand, ...]
     names: frozenset[str]
@@ -122,7 +122,7 @@ class Request:
             exempt=bool(job.ar),
             immediate=job.now,
             hard=tuple(d for d in demands if not (parallel and d.entry.per_job)),
-            master_only=tuple(d for d in demands if parallel and d.entry.per_job),
+            master_only=tuple(d for d in demands if d.entry.per_job),
             soft=tuple(Demand(entry, text) for entry, text in soft if entry is not None),
             hosts=of_hosts,
             names=names,

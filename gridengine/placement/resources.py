@@ -52,7 +52,7 @@ def all_resources(site: Site, ledger: Ledger, instance: str) -> Iterator[Offer]:
 
 def host_resources(site: Site, ledger: Ledger, host: str) -> Iterator[Offer]:
     """Everything that a host (or "global") offers, what is configured first, then load values. Source: O (qhost -F)."""
-    for name in dict.fromkeys((*_configured_names(site, host), *_reported(site, host), *sorted(site.entries))):
+    for name in dict.fromkeys((*_configured_names(site, host), *_reported(site, host))):
         found = host_available(site, ledger, host, name)
         if found is not None:
             yield found
@@ -66,7 +66,7 @@ def _configured_names(site: Site, host: str) -> list[str]:
 def _reported(site: Site, host: str) -> list[str]:
     """Those of the cluster first."""
     found = [site.state.hosts.get(where) for where in dict.fromkeys((GLOBAL, host))]
-    return [name for heard in found if heard is not None for name in heard.load if name in site.entries]
+    return [name for heard in found if heard is not None for name in heard.load]
 
 
 def _queue_names(queue: Level) -> list[str]:
@@ -104,7 +104,7 @@ def _configured(entry: ComplexEntry, value: Value, letter: str, used: float) -> 
 def _stricter_of(upper: Offer | None, lower: Offer | None) -> Offer | None:
     if upper is None or lower is None:
         return upper or lower
-    if isinstance(upper.value, str) or isinstance(lower.value, str):
+    if isinstance(upper.value, str):
         return upper
     relop = "<=" if upper.entry.relop == EXCLUSIVE else upper.entry.relop
-    return lower if stricter(relop, lower.value, upper.value) else upper
+    return lower if stricter(relop, lower.value, upper.value) else upper  # type: ignore[arg-type]

@@ -115,7 +115,7 @@ class ShareTree:
             entitled = node.shares / shares if shares else 1 / len(place.below)
             ratio = entitled * used / node.used if node.used else self._factor
             parts[name] = entitled, entitled * (min(ratio, self._factor) if used else 1.0)
-        total = sum(target for _, target in parts.values()) or 1.0
+        total = sum(target for _, target in parts.values())
         for name, node in place.below.items():
             entitled, target = parts[name]
             self._divide(node, (*path, name), long_target * entitled, short_target * target / total, tickets)

@@ -314,3 +314,14 @@ def test_what_is_left_of_a_host_without_the_slot_of_the_master() -> None:
 def test_a_host_that_has_no_room_has_no_turn() -> None:
     full = HostRoom("h1", 0, [("q@h1", 2)])
     assert [grant.host for grant in allocate([full, *rooms(0, 1)], "$round_robin", ((1, 1),))] == ["h2"]
+
+
+@pytest.mark.statement("PE-2", "PE-6")
+def test_turns_end_at_the_limit() -> None:
+    assert spread("$round_robin", ((1, 9),), 4, 4, 4, limit=4) == {"h1": 2, "h2": 1, "h3": 1}
+
+
+@pytest.mark.statement("PE-3", "PE-7")
+def test_a_rule_of_a_number_gives_no_host_more_or_less() -> None:
+    assert spread("2", ((2, 4), (8, 8)), 2, 2, 2) == {"h1": 2, "h2": 2}
+    assert spread("0", ((1, 4),), 4) == {}

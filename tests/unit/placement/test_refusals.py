@@ -80,6 +80,17 @@ def test_of_consumables_that_leave_as_little_the_first_that_is_configured_is_tol
     assert "offers only hc:two=0.000000" in why(cluster, cluster.submit(hard={"one": "1", "two": "1"}))
 
 
+@pytest.mark.statement("CX-37")
+def test_a_consumable_that_nobody_asks_for_hides_none_that_is_used_up() -> None:
+    cluster = Cluster(1)
+    for name in ("one", "two"):
+        cluster.complex(f"{name} INT <= YES YES 0 0")
+    cluster.values("h1", "one=9,two=1")
+    jobs = [cluster.submit(hard={"two": "1"}) for _ in range(2)]
+    cluster.cycle()
+    assert [cluster.runs(job) for job in jobs] == [True, False]
+
+
 @pytest.mark.statement("CX-49", "AR-41", "AR-48")
 def test_a_job_that_wants_a_host_for_itself_keeps_out_of_one_that_is_reserved_later() -> None:
     cluster = Cluster(1)

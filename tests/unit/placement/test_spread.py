@@ -199,3 +199,42 @@ def test_the_master_is_where_a_quota_leaves_what_is_needed_once() -> None:
     cluster.add("resource_quota", "set", enabled="TRUE", limit="hosts h1 to lic=0")
     assert spread(cluster, "6", hard={"lic": "1"}) == "all.q@h2=2 all.q@h1=4"
     assert spread(cluster, "1", hard={"lic": "1"}, hard_queues=["*@h1"]) == ""
+
+
+@pytest.mark.statement("RQ-9", "CX-38")
+def test_grants_fit_within_what_a_quota_leaves_of_all_together_and_of_the_master() -> None:
+    cluster = cell(4, 4)
+    cluster.complex("lic INT <= YES JOB 0 0")
+    cluster.values("global", "lic=9")
+    cluster.add("resource_quota", "all", enabled="TRUE", limit="hosts h1,h2 to slots=3")
+    cluster.add("resource_quota", "one", enabled="TRUE", limit="hosts h1 to lic=0")
+    a, b = "all.q@h1", "all.q@h2"
+    assert fits(cluster, {a: 2, b: 1}, "par") and not fits(cluster, {a: 2, b: 2}, "par")
+    assert fits(cluster, {b: 1, a: 2}, "par", hard={"lic": "1"}) and not fits(cluster, {a: 1, b: 2}, "par", hard={"lic": "1"})
+
+
+@pytest.mark.statement("RQ-9", "PE-3")
+def test_queues_of_a_host_take_of_a_common_quota_what_the_rule_gives_the_host() -> None:
+    cluster = cell(2, 2, 2, rule="2")
+    cluster.queue("b.q", pe_list="par", slots="2")
+    cluster.add("resource_quota", "set", enabled="TRUE", limit="hosts h1,h2,h3 to slots=4")
+    assert spread(cluster, "6") == "" and spread(cluster, "2-6").count("=2") == 2
+
+
+@pytest.mark.statement("RQ-9", "PE-3")
+def test_a_host_that_lacks_a_share_of_the_rule_takes_nothing_of_a_common_quota() -> None:
+    cluster = cell(1, 4, rule="2")
+    cluster.add("resource_quota", "set", enabled="TRUE", limit="hosts h1,h2 to slots=2")
+    assert spread(cluster, "2") == "all.q@h2=2"
+
+
+@pytest.mark.statement("CX-49", "CX-51")
+def test_every_host_of_a_job_that_wants_them_for_itself_is_taken_in_the_same_cycle() -> None:
+    cluster = cell(4, 4)
+    cluster.complex("ex BOOL EXCL YES YES 0 0")
+    for host in cluster.hosts:
+        cluster.values(host, "ex=TRUE")
+    alone = cluster.submit(pe="par", pe_range="6", hard={"ex": "1"})
+    others = [cluster.submit(), cluster.submit(hard={"ex": "1"})]
+    cluster.cycle()
+    assert cluster.spread(alone) == {"all.q@h1": 4, "all.q@h2": 2} and not any(map(cluster.runs, others))

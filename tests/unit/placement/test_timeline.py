@@ -187,6 +187,6 @@ def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
 
 @pytest.mark.statement("AR-40")
 def test_what_begins_or_ends_at_one_moment_is_one_change() -> None:
-    assert above([(0.0, 10.0, 3.0), (0.0, 10.0, 2.0)], 2.0) == [(0.0, 10.0, 5.0)]
+    assert above([(0.0, 10.0, 3.0), (0.0, 10.0, 2.0)], 1.0) == [(0.0, 10.0, 5.0)]
     assert above([(0.0, 5.0, 3.0), (5.0, 9.0, 3.0)], 3.0) == []
     assert above([(0.0, 5.0, 3.0), (0.0, 9.0, 1.0), (5.0, 9.0, 1.0)], 1.0) == [(0.0, 5.0, 4.0), (5.0, 9.0, 2.0)]

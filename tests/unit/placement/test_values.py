@@ -151,6 +151,10 @@ def test_faulty_requests_are_named() -> None:
     assert not request_fault(entry("INT", "<=", "YES", "YES"), "3", soft=False)
     assert not request_fault(entry("DOUBLE", "<="), "1e-3", soft=False)
     assert not request_fault(entry("INT", "<=", "YES", "YES"), "0x10", soft=False)
+    assert not request_fault(entry("INT", "<=", "YES", "YES"), "0", soft=False)
+    assert not request_fault(entry("INT", "<=", "YES", "YES"), "1/2", soft=False)
+    assert not request_fault(entry("DOUBLE", "<=", "YES", "YES"), "0.5", soft=False)
+    assert not request_fault(entry("BOOL"), "", soft=False)
 
 
 @pytest.mark.statement("CX-4", "CX-24")

@@ -8,6 +8,7 @@ import pytest
 
 from gridengine.placement.charges import charges
 from gridengine.placement.expected_start import expected_start
+from gridengine.placement.requests import category_key
 from gridengine.placement.verify import verification
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.reservation import JobReservationsSet
@@ -107,3 +108,29 @@ def test_a_verification_of_the_empty_cluster_looks_at_no_calendar_that_is_still_
     job = cluster.job(hard={"h_rt": "3700"})
     assert verification(cluster.state, job, True, NOW)[0]
     assert not verification(cluster.state, job, False, NOW)[0]
+
+
+@pytest.mark.statement("DP-3")
+def test_a_job_that_is_no_more_is_not_waited_for() -> None:
+    cluster = Cluster(1)
+    job = cluster.submit(predecessors=[99])
+    cluster.cycle()
+    assert cluster.runs(job)
+
+
+@pytest.mark.statement("CX-60")
+def test_a_wish_for_an_attribute_that_was_removed_keeps_no_job() -> None:
+    cluster = Cluster(1)
+    job = cluster.submit(soft={"nosuch": "1"})
+    cluster.cycle()
+    assert cluster.runs(job)
+
+
+@pytest.mark.statement("CX-61")
+def test_in_which_order_something_is_asked_for_makes_no_difference() -> None:
+    cluster = Cluster(1)
+    asked = {"arch": "lx-amd64", "mem_free": "1M"}
+    turned = dict(reversed(asked.items()))
+    for kind in ("hard", "soft"):
+        one, other = (category_key(cluster.state, frozenset(), cluster.job(**{kind: each})) for each in (asked, turned))
+        assert one == other

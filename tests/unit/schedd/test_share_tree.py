@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.placement.share_tree import ShareTree
 from gridengine.state.jobs import Usage
 from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.usage import UsageCharged
@@ -224,3 +225,29 @@ def test_usage_counts_at_every_node_in_use_on_the_way_to_its_leaf() -> None:
     assert shares(cluster, leaf, own) == [991.74, 8.26]
     spend(cluster, "bob", "p1", 3000)
     assert shares(cluster, leaf, own) == [750, 250], "3000 to 1000: also what bob has used of p2 is of that project"
+
+
+WITHIN = ((0, "Root", 0, 1, "1,4,5"), (1, "p1", 1, 30, "2"), (2, "p2", 1, 1, "3"), (3, "alice", 0, 1, "NONE"))
+WITHIN += ((4, "bob", 1, 10, "NONE"), (5, "default", 0, 60, "NONE"))
+"""A project inside of a project, and a project that is called like a user."""
+
+
+@pytest.mark.statement("PR-6", "PR-14")
+def test_projects_inside_of_projects_are_found_and_none_stands_for_a_user_of_its_name() -> None:
+    cluster = cell(text_of(WITHIN))
+    tree = ShareTree(cluster.state, [cluster.job(owner="bob")], cluster.now)
+    assert tree.leaf_of("alice", "p1") == tree.leaf_of("alice", "p2") == ("p1", "p2", "alice")
+    assert tree.leaf_of("bob", "p2") == ()
+    assert tree.leaf_of("alice", "") == ("alice",), "users of projects have another leaf outside"
+    assert tree.top.below["bob"].shares == 60, "those of default"
+
+
+@pytest.mark.statement("PR-6", "PR-11")
+def test_what_each_node_in_use_is_entitled_to_and_has() -> None:
+    cluster = cell(USERS.replace("shares=30", "shares=0").replace("shares=10", "shares=0"))
+    jobs = [cluster.state.jobs[cluster.submit(owner=owner)] for owner in ("alice", "alice", "bob", "carl")]
+    spend(cluster, "alice", "", 3000)
+    top = ShareTree(cluster.state, jobs, cluster.now).top
+    assert [(name, place.jobs, place.long_target) for name, place in top.below.items()] == [("alice", 2, 0.5), ("bob", 1, 0.5)]
+    assert (top.jobs, top.long_target, top.short_target) == (3, 1, 1), "one whose owner has no leaf does not count"
+    assert [place.used > 0 for place in top.below.values()] == [True, False]
