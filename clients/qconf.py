@@ -5,12 +5,13 @@ Owns the order of things: every option of a call is carried out, one after the o
 
 import sys
 
-from clients import program
+from clients import configure, program
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.option import OptionError, options_of, read_options, usage
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -39,36 +40,36 @@ def qconf(arguments: list[str]) -> int:
     return status
 
 
-#: what carries a verb out: module of `clients.configure` and function of (kind, values)
-_CARRIED_OUT = {
-    "show": ("show", "show"),
-    "list": ("show", "show_list"),
-    "tree": ("show", "show_group_tree"),
-    "resolved": ("show", "show_group_hosts"),
-    "search": ("show", "search"),
-    "detached": ("show", "show_detached"),
-    "add": ("change", "add_edited"),
-    "modify": ("change", "modify_edited"),
-    "add_names": ("change", "add_names"),
-    "add_file": ("change", "add_from_files"),
-    "modify_file": ("change", "modify_from_files"),
-    "delete": ("change", "delete"),
-    "clean": ("change", "clean"),
-    "add_users": ("attributes", "add_users"),
-    "delete_users": ("attributes", "delete_users"),
-    "drawn": ("share_tree", "draw"),
-    "nodes": ("share_tree", "show_nodes"),
-    "add_nodes": ("share_tree", "add_nodes"),
-    "modify_nodes": ("share_tree", "modify_nodes"),
-    "delete_nodes": ("share_tree", "delete_nodes"),
-    "clear_usage": ("share_tree", "clear_usage"),
-    "scheduler_host": ("daemons", "show_scheduler_host"),
-    "list_event_clients": ("daemons", "list_event_clients"),
-    "end_event_clients": ("daemons", "end_event_clients"),
-    "start_thread": ("daemons", "start_thread"),
-    "shutdown": ("daemons", "shut_down"),
-    "shutdown_jobs": ("daemons", "shut_down_with_jobs"),
-    "monitor": ("daemons", "monitor_scheduling"),
+#: what carries a verb out, given kind and values; a row loads its module when it is called
+_CARRIED_OUT: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
+    "show": lambda: configure.show.show,
+    "list": lambda: configure.show.show_list,
+    "tree": lambda: configure.show.show_group_tree,
+    "resolved": lambda: configure.show.show_group_hosts,
+    "search": lambda: configure.show.search,
+    "detached": lambda: configure.show.show_detached,
+    "add": lambda: configure.change.add_edited,
+    "modify": lambda: configure.change.modify_edited,
+    "add_names": lambda: configure.change.add_names,
+    "add_file": lambda: configure.change.add_from_files,
+    "modify_file": lambda: configure.change.modify_from_files,
+    "delete": lambda: configure.change.delete,
+    "clean": lambda: configure.change.clean,
+    "add_users": lambda: configure.attributes.add_users,
+    "delete_users": lambda: configure.attributes.delete_users,
+    "drawn": lambda: configure.share_tree.draw,
+    "nodes": lambda: configure.share_tree.show_nodes,
+    "add_nodes": lambda: configure.share_tree.add_nodes,
+    "modify_nodes": lambda: configure.share_tree.modify_nodes,
+    "delete_nodes": lambda: configure.share_tree.delete_nodes,
+    "clear_usage": lambda: configure.share_tree.clear_usage,
+    "scheduler_host": lambda: configure.daemons.show_scheduler_host,
+    "list_event_clients": lambda: configure.daemons.list_event_clients,
+    "end_event_clients": lambda: configure.daemons.end_event_clients,
+    "start_thread": lambda: configure.daemons.start_thread,
+    "shutdown": lambda: configure.daemons.shut_down,
+    "shutdown_jobs": lambda: configure.daemons.shut_down_with_jobs,
+    "monitor": lambda: configure.daemons.monitor_scheduling,
 }
 
 
@@ -78,13 +79,9 @@ def _carry_out(verb: str, kind: str, values: list[str]) -> int:
         sys.stdout.write(usage("qconf", "", options_of("qconf", CONFIGURATION_OPTIONS)))
         return 0
     if kind in ("attribute", "attribute_file"):
-        from clients.configure import attributes
-
+        attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)
-    module, function = _CARRIED_OUT[verb]
-    # only what this option needs is loaded
-    status: int = getattr(__import__(f"clients.configure.{module}", fromlist=[function]), function)(kind, values)
-    return status
+    return _CARRIED_OUT[verb]()(kind, values)
 
 
 def main() -> int:

@@ -1,0 +1,28 @@
+"""The table of what carries out the verbs of qconf: each row has a function, and each verb of an option a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clients import configure, qconf
+from gridengine.options.configuration import CONFIGURATION_OPTIONS
+
+
+@pytest.mark.parametrize("verb", qconf._CARRIED_OUT)
+def test_each_row_is_a_function(verb: str) -> None:
+    assert callable(qconf._CARRIED_OUT[verb]())
+
+
+def test_each_verb_of_an_option_has_a_row_and_no_row_is_left_over() -> None:
+    target: dict[str, Any] = {}
+    for option in CONFIGURATION_OPTIONS:
+        option.apply(target, ["x", "y", "z"], "")
+    verbs = {verb for verb, kind, _ in target["actions"] if kind not in ("attribute", "attribute_file")}
+    assert verbs - {"help"} == set(qconf._CARRIED_OUT)
+
+
+def test_a_module_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'sharetree'"):
+        getattr(configure, "sharetree")  # noqa: B009
