@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
 
-from shepherd import adoption, process_tree, task_files
+from shepherd import adoption, containment, process_tree, task_files
 from tests.unit.shepherd.configuration import BASE
 
 BOOTED = 1000.0
@@ -46,6 +47,15 @@ def test_only_tasks_that_were_started_and_have_not_ended_are_taken_over(tmp_path
     assert [each.name for each in adoption.task_directories(tmp_path)] == ["7.2", "9.1"]
 
 
+def test_tasks_are_taken_over_in_the_order_of_their_names(tmp_path: Path) -> None:
+    names = [f"{number}.1" for number in (14, 11, 19, 12, 17, 15, 13, 18, 16, 10)]
+    for name in names:
+        directory = tmp_path / "active_jobs" / name
+        directory.mkdir(parents=True)
+        (directory / "pid").touch()
+    assert [each.name for each in adoption.task_directories(tmp_path)] == sorted(names)
+
+
 @pytest.mark.statement("EX-4")
 def test_a_job_whose_shepherd_died_has_died_after_its_start(task: Path) -> None:
     write(task / "pid")
@@ -61,7 +71,7 @@ def test_a_job_that_had_not_started_is_a_failure_of_the_shepherd_alone(task: Pat
     write(task / "pid")
     record = buried(task)
     assert (record["failed"], record["exit_status"], record["signal"], record["start_time"]) == (18, 0, 0, 0.0)
-    assert record["checkpoint"] == 0
+    assert (record["checkpoint"], record["usage"]["ru_wallclock"]) == (0, 0)  # type: ignore[index]
 
 
 @pytest.mark.statement("EX-4")
@@ -109,6 +119,102 @@ def test_the_owner_of_a_task_without_a_readable_configuration_is_nobody(tmp_path
     assert adoption._owner_of(tmp_path) is None
     (tmp_path / "config").write_text(json.dumps(BASE))
     assert adoption._owner_of(tmp_path) == BASE["uid"]
+
+
+class Held:
+    """What holds the processes of a task; it can be given back at the `rounds`-th try. `done` is what has happened so far."""
+
+    def __init__(self, done: list[object], rounds: int = 1) -> None:
+        self.gid = 20000
+        self._done, self._rounds = done, rounds
+
+    def kill(self) -> None:
+        self._done.append("cgroup")
+
+    def release(self, directory: Path) -> bool:
+        self._rounds -= 1
+        self._done.append("release")
+        return self._rounds <= 0
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What is done about the processes of a dead shepherd, in its order; 50 is the job's, a child of 40."""
+    made: list[object] = []
+    monkeypatch.setattr(adoption, "_kill_orphans", lambda _: made.append("orphans"))
+    monkeypatch.setattr(containment, "recorded", lambda _: Held(made))
+    monkeypatch.setattr(task_files, "running", lambda path: 50 if path.name == "job_pid" else None)
+    monkeypatch.setattr(process_tree, "parent", {50: 40}.get)
+    monkeypatch.setattr(process_tree, "signal_tree", lambda *given: made.append(given))
+    monkeypatch.setattr(process_tree, "send", lambda *given: made.append(given))
+    monkeypatch.setattr(adoption, "_owner_of", lambda _: 1001)
+    monkeypatch.setattr(adoption, "_kill_marked", lambda _, gid, uid: made.append((gid, uid)))
+    monkeypatch.setattr(adoption.time, "sleep", lambda seconds: made.append(seconds))
+    return made
+
+
+@pytest.mark.statement("EX-6", "EX-7")
+def test_all_that_leads_to_processes_of_a_dead_shepherd_is_used(tmp_path: Path, done: list[object]) -> None:
+    adoption.bury(tmp_path, set())
+    job = [(50, signal.SIGSTOP), (50, signal.SIGKILL), (50, {40}, signal.SIGKILL)]
+    assert done == ["orphans", "cgroup", *job, (20000, 1001), "release"]
+
+
+@pytest.mark.statement("EX-6")
+def test_a_job_that_has_ended_is_not_killed_nor_is_anything_looked_for_that_nobody_owns(
+    tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(task_files, "running", lambda _: None)
+    monkeypatch.setattr(adoption, "_owner_of", lambda _: None)
+    adoption.bury(tmp_path, set())
+    assert done == ["orphans", "cgroup", "release"]
+
+
+def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_nobody(
+    tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_tree, "parent", lambda _: None)
+    adoption.bury(tmp_path, set())
+    assert (50, {0}, signal.SIGKILL) in done
+
+
+@pytest.mark.statement("EX-6")
+@pytest.mark.parametrize(("rounds", "waits"), [(3, 2), (1000, 50)])
+def test_a_cgroup_is_given_back_when_killed_processes_have_left_it_but_not_waited_for_longer_than_half_a_second(
+    tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch, rounds: int, waits: int
+) -> None:
+    monkeypatch.setattr(containment, "recorded", lambda _: Held(done, rounds))
+    adoption.bury(tmp_path, set())
+    assert done.count(0.01) == waits
+    assert done[-1] == ("release" if rounds == 3 else 0.01)
+
+
+@pytest.mark.statement("EX-6", "EX-14")
+def test_a_process_of_the_user_with_the_jobs_group_or_directory_is_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "7.1"
+
+    def process(pid: int, uid: int = 1001, state: str = "S (sleeping)", groups: str = "1001", environ: str = "A=1") -> None:
+        place = tmp_path / "proc" / str(pid)
+        place.mkdir(parents=True)
+        status = f"Name:\ta: b\nno colon\nState:\t{state}\nUid:\t{uid}\t0\t0\t0\nGroups:\t{groups} \n"
+        (place / "status").write_text(status)
+        (place / "environ").write_bytes(environ.encode() + b"\0")
+
+    own = f"A=1\0SGE_JOB_SPOOL_DIR={directory}\0B=2"
+    process(10)
+    process(11, groups="1001 20000")
+    process(12, environ=own)
+    process(13, uid=1002, groups="20000", environ=own)
+    process(14, state="Z (zombie)", groups="20000")
+    process(15, environ=f"{own[:-4]}0")  # task 7.10
+    process(16, groups="120000")
+    (tmp_path / "proc" / "17").mkdir()  # it has ended meanwhile
+    (tmp_path / "proc" / "self").mkdir()
+    monkeypatch.setattr(adoption, "Path", lambda _: tmp_path / "proc")
+    assert sorted(adoption._marked(directory, 20000, 1001)) == [11, 12]
+    assert adoption._marked(directory, None, 1001) == [12]
 
 
 class Processes:
