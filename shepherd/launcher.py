@@ -265,6 +265,8 @@ class Launcher:
                 raise
             descriptor = -1
         if pid is None or descriptor < 0 or task_files.running(Path(directory) / task_files.PID) != pid:
+            if descriptor >= 0:
+                os.close(descriptor)
             self._ended(directory)
             return
         self._pids[directory] = pid
