@@ -255,6 +255,16 @@ def test_marked_processes_are_killed_that_no_living_shepherd_stands_above(
     assert sorted(played.killed) == killed
 
 
+def test_a_marked_process_that_has_ended_meanwhile_is_no_reason_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Processes({50: 1, 52: 51})
+    monkeypatch.setattr(adoption, "_marked", lambda *_: [51, *played.parents])  # 51 is gone when its parent is asked for
+    monkeypatch.setattr(process_tree, "reapers", lambda: {1})
+    monkeypatch.setattr(process_tree, "parent", played.parents.get)
+    monkeypatch.setattr(process_tree, "send", lambda pid, *given: pid in played.parents and played.send(pid, *given))
+    adoption._kill_marked(tmp_path, 20000, 1001)
+    assert played.killed == [50]
+
+
 def test_what_cannot_be_killed_is_not_tried_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[int] = []
     monkeypatch.setattr(adoption, "_marked", lambda *_: [50])

@@ -191,3 +191,15 @@ def test_after_a_reboot_the_group_ids_of_dead_shepherds_are_free_again(tmp_path:
     (claims / "5001").write_text(f"{os.getpid()} 1\n")
     drop_claims(tmp_path)
     assert [path.name for path in claims.iterdir()] == ["5000"]
+
+
+@pytest.mark.statement("EX-14")
+def test_a_group_id_that_somebody_else_gives_back_meanwhile_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim = tmp_path / "addgrpids" / "5000"
+    claim.parent.mkdir()
+    claim.touch()
+    monkeypatch.setattr(task_files, "running", lambda path: path.unlink())
+    drop_claims(tmp_path)
+    assert not claim.exists()

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import pwd
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
 
 from shepherd import identity
-from shepherd.identity import Identity, IdentityError, as_user, become, named, owner
+from shepherd.identity import Identity, IdentityError, as_user, become, named, owner, real_ids
 from tests.unit.shepherd.configuration import config
 
 ALICE = Identity("alice", 1001, 1002, (1002, 50))
@@ -20,7 +23,8 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     """What root asks of the kernel."""
     made: list[tuple[Any, ...]] = []
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "getegid", lambda: 0)
+    for name in ("getuid", "getgid", "getegid"):
+        monkeypatch.setattr(os, name, lambda: 0)
     monkeypatch.setattr(os, "getgroups", lambda: [0, 4])
     for name in ("setgroups", "setegid", "seteuid", "setresgid", "setresuid"):
         monkeypatch.setattr(os, name, lambda *ids, name=name: made.append((name, *ids)))
@@ -47,11 +51,38 @@ def test_root_looks_with_the_owners_eyes_and_is_root_again_whatever_happens(call
     assert calls == [*as_alice, ("seteuid", 0), ("setegid", 0), ("setgroups", [0, 4])]
 
 
+@pytest.mark.statement("EX-14", "EX-19")
+@pytest.mark.parametrize(("additional", "groups"), [(None, (1002, 50)), (65400, (1002, 50, 65400))])
+def test_what_root_spawns_for_the_owner_has_his_ids_and_root_has_its_own_again(
+    calls: list[tuple[Any, ...]], additional: int | None, groups: tuple[int, ...]
+) -> None:
+    spawning = [("setgroups", groups), ("setresgid", 1002, -1, -1), ("setresuid", 1001, -1, -1)]
+    with pytest.raises(FileNotFoundError), real_ids(ALICE, additional):
+        assert calls == spawning
+        raise FileNotFoundError
+    assert calls == [*spawning, ("setresuid", 0, -1, -1), ("setresgid", 0, -1, -1), ("setgroups", [0, 4])]
+
+
+@pytest.mark.statement("EX-19")
+@pytest.mark.parametrize("ids", [lambda: as_user(ALICE), lambda: real_ids(ALICE, None)])
+def test_a_shepherd_that_cannot_be_root_again_ends(
+    calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, ids: Callable[[], AbstractContextManager[None]]
+) -> None:
+    def refuse(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with pytest.raises(SystemExit) as ended, ids():
+        for name in ("seteuid", "setresuid"):
+            monkeypatch.setattr(os, name, refuse)
+    assert ended.value.code == 1
+
+
 @pytest.mark.statement("EX-19")
 def test_without_root_everybody_stays_who_he_is(calls: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1001)
     become(ALICE)
-    with as_user(ALICE):
+    with as_user(ALICE), real_ids(ALICE, 65400):
         pass
     assert calls == []
 

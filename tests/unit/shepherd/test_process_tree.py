@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import signal
+import struct
+import sys
 from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -164,3 +170,74 @@ def test_a_host_was_booted_when_its_first_process_began(monkeypatch: pytest.Monk
     monkeypatch.setattr(process_tree.Path, "read_text", lambda path: files[str(path)])
     monkeypatch.setattr(os, "sysconf", lambda _: 100)
     assert process_tree.boot_time() == 1005.0
+
+
+class Kernel:
+    """Calls of the C library, each of which gives `result`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *names: str, result: int = 0) -> None:
+        self.calls: list[tuple[Any, ...]] = []
+        for name in names:
+            monkeypatch.setattr(process_tree, name, lambda *given, name=name: self.calls.append((name, *given)) or result)
+        monkeypatch.setattr(ctypes, "get_errno", lambda: errno.EPERM)
+
+
+@pytest.mark.statement("EX-6")
+def test_orphans_name_and_capabilities_are_asked_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers of prctl(2): PR_SET_CHILD_SUBREAPER, PR_SET_NAME, PR_CAP_AMBIENT with PR_CAP_AMBIENT_CLEAR_ALL."""
+    kernel = Kernel(monkeypatch, "_prctl")
+    process_tree.become_subreaper()
+    process_tree.set_name("sge_shepherd")
+    process_tree.drop_ambient_capabilities()
+    assert [given for _, *given in kernel.calls] == [[36, 1, 0, 0, 0], [15, b"sge_shepherd", 0, 0, 0], [47, 4, 0, 0, 0]]
+
+
+@pytest.mark.statement("EX-6")
+def test_a_shepherd_that_would_lose_its_orphans_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    Kernel(monkeypatch, "_prctl", result=-1)
+    with pytest.raises(PermissionError, match="not permitted"):
+        process_tree.become_subreaper()
+
+
+TIMER = ("_timer_create", "_timer_settime", "_timer_delete")
+
+
+def test_a_block_that_takes_too_long_is_the_end_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(monkeypatch, *TIMER)
+    with suppress(KeyError), process_tree.killed_after(2.5):
+        assert [name for name, *_ in kernel.calls] == ["_timer_create", "_timer_settime"]
+        raise KeyError
+    create, settime, delete = kernel.calls
+    assert create[1:3] == (1, struct.pack("@Pii48x", 0, signal.SIGKILL, 0)), "SIGKILL, by the monotonic clock"
+    assert (settime[2], settime[4]) == (0, None), "from now on"
+    assert struct.unpack("@4l", settime[3]) == (0, 0, 2, 500_000_000), "once, after 2.5 s"
+    assert delete[0] == "_timer_delete", "what comes after the block may take its time"
+
+
+def test_without_a_timer_nothing_is_begun_that_may_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = Kernel(monkeypatch, *TIMER, result=-1)
+    with pytest.raises(PermissionError, match="timer_create"), process_tree.killed_after(1):
+        pytest.fail("begun")
+    assert [name for name, *_ in kernel.calls] == ["_timer_create"]
+
+
+@pytest.mark.parametrize("problem", [OSError, KeyboardInterrupt])
+def test_a_process_that_cannot_go_back_ends_there_and_then(monkeypatch: pytest.MonkeyPatch, problem: type[BaseException]) -> None:
+    monkeypatch.setattr(os, "_exit", sys.exit)
+    with process_tree.or_end():
+        pass
+    with pytest.raises(SystemExit) as ended, process_tree.or_end():
+        raise problem
+    assert ended.value.code == 1
+
+
+def test_a_detached_process_has_nothing_of_who_started_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(signal, "set_wakeup_fd", lambda descriptor: done.append(("wakeup", descriptor)))
+    monkeypatch.setattr(os, "open", lambda path, flags: done.append((path, flags)) or 17)
+    for name in ("dup2", "closerange", "chdir"):
+        monkeypatch.setattr(os, name, lambda *given, name=name: done.append((name, *given)))
+    process_tree.detach()
+    standard = [("dup2", 17, 0), ("dup2", 17, 1), ("dup2", 17, 2)]
+    rest = [("closerange", 3, os.sysconf("SC_OPEN_MAX")), ("chdir", "/")]
+    assert done == [("wakeup", -1), ("/dev/null", os.O_RDWR), *standard, *rest]

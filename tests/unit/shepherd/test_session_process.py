@@ -110,6 +110,11 @@ def test_the_first_client_lets_the_job_begin(played: Played, greeting: dict[str,
     assert (os.read(played.gate, 100), os.read(played.gate, 100)) == (where, b"")
 
 
+@pytest.mark.statement("IA-5")
+def test_a_client_is_told_which_daemon_it_would_speak_with(tmp_path: Path) -> None:
+    assert Played(tmp_path, open_pipes(), remote_daemon="/usr/sbin/sshd -i").greet().answer["daemon"] == "/usr/sbin/sshd -i"
+
+
 @pytest.mark.statement("IA-1", "IA-9")
 def test_output_comes_as_it_is_written_and_the_outcome_behind_it(played: Played) -> None:
     client = played.greet()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shepherd.plan import Output
-from shepherd.standard_files import OpenError, install, open_files
+from shepherd.standard_files import OpenError, close_files, install, open_files
 
 
 def write(descriptors: tuple[int, int, int]) -> None:
@@ -56,8 +56,10 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
         (Output("/dev/null", "/dev/null", missing), "error"),
         (Output("/dev/null", str(tmp_path), None), "output"),
     ):
+        before = len(os.listdir("/proc/self/fd"))
         with pytest.raises(OpenError, match=f"can't open {what} file"):
             open_files(output, {}, None)
+        assert len(os.listdir("/proc/self/fd")) == before, "those before it are closed again"
 
 
 @pytest.mark.statement("SO-12")
@@ -93,6 +95,52 @@ def test_files_of_a_method_block_as_usual_and_missing_ones_are_named(tmp_path: P
     write(descriptors)
     with pytest.raises(OpenError, match="can't open output file"):
         open_files(Output("/dev/null", str(tmp_path / "no" / "o"), None), {}, None, of_job=False)
+
+
+@pytest.mark.statement("SO-12")
+@pytest.mark.parametrize("of_job", [True, False])
+def test_who_must_not_wait_opens_plain_files_alone(tmp_path: Path, of_job: bool) -> None:
+    (tmp_path / "i").write_text("hello")
+    output = Output(str(tmp_path / "i"), str(tmp_path / "o"), None)
+    for _ in range(2):  # it makes the file, and finds it
+        descriptors = open_files(output, {}, None, of_job, waits=False)
+        assert all(os.get_blocking(each) for each in descriptors)
+        write(descriptors)
+    assert (tmp_path / "o").read_text() == "out\nerr\n" * 2
+    close_files(open_files(Output("/dev/null", "/dev/null", None), {}, None, of_job, waits=False))
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    before = len(os.listdir("/proc/self/fd"))
+    for path in ("pipe", "", "no/file"):
+        with pytest.raises(OpenError, match="can't open output file"):
+            open_files(Output("/dev/null", str(tmp_path / path), None), {}, None, of_job, waits=False)
+    with pytest.raises(OpenError, match="can't open input file"):
+        open_files(Output(str(tmp_path / "missing"), "/dev/null", None), {}, None, of_job, waits=False)
+    assert len(os.listdir("/proc/self/fd")) == before
+    os.close(reader)
+
+
+def test_what_is_made_has_the_rights_that_the_umask_leaves(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        for waits in (True, False):
+            path = tmp_path / str(waits)
+            close_files(open_files(Output("/dev/null", str(path), None), {}, None, waits=waits))
+            assert path.stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_files_are_closed_once_each_whatever_the_file_server_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+
+    def close(descriptor: int) -> None:
+        closed.append(descriptor)
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "close", close)
+    close_files((97, 98, 98))
+    assert sorted(closed) == [97, 98]
 
 
 def test_the_files_become_the_first_three_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
