@@ -30,6 +30,12 @@ def run(found: TaskConfig, name: str = "job") -> Run:
         ({"tmpdir": "/tmp/7.1.q"}, ["Contain", "MakeDirectory", "job", "Sweep", "RemoveDirectory"]),
         ({"prolog": "/p"}, ["Contain", "prolog", "job", "Sweep"]),
         (METHODS, ["Contain", "prolog", "pe_start", "job", "Sweep", "pe_stop", "epilog"]),
+        ({"processors": [0, 2], "prolog": "/p"}, ["Contain", "Bind", "prolog", "job", "Sweep"]),
+        (
+            {"session": "pipes", "prolog": "/p", "epilog": "/e"},
+            ["Contain", "StartSession", "prolog", "job", "Sweep", "EndSession", "epilog"],
+        ),
+        ({"ckpt_interface": "hibernator"}, ["Contain", "job", "Sweep"]),
     ],
 )
 def test_order(changes: dict[str, Any], expected: list[str]) -> None:
