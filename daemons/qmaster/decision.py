@@ -64,8 +64,9 @@ class Decision(Struct):
         return not self.events and not self.accounting
 
     def __iadd__(self, other: Decision) -> Decision:
-        """Add what another part decided: its events, records and answers, behind the own ones."""
+        """Add what another part decided, which is no refusal: its events, records and answers, behind the own ones."""
         self.answer.status = self.answer.status or other.answer.status
+        self.answer.data = other.answer.data if self.answer.data is None else self.answer.data
         self.answer.answers += other.answer.answers
         self.events += other.events
         self.payloads |= other.payloads

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from daemons.qmaster.decide.hosts.reports import concluded
 from daemons.qmaster.decide.jobs.slaves import ended_masters
+from daemons.qmaster.decide.jobs.task_ends import concluded
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.calendars import calendar_settlement
 from daemons.qmaster.follow.memberships import hosts_with_new_values, membership_changes

@@ -37,7 +37,7 @@ def reservation_changes(state: State, now: float, since: float) -> Decision:
         idle = _stands_idle(state, reservation, now)
         if reservation.end_time <= now or idle:
             why = f"given back: no job for {reservation.idle_limit:g} s" if idle else ""
-            end_reservation(state, reservation, "x", "qmaster", now, decision, why=why)
+            decision += end_reservation(state, reservation, "x", "qmaster", now, why=why)
             continue
         if not reservation.started and reservation.start_time <= now:
             decision.events.append(ReservationStarted(reservation.id, now))

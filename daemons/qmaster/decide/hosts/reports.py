@@ -1,25 +1,20 @@
 """Reports of exec hosts: load, starts, ends, inventories; what each does to the state, and the verdict on it.
 
-Owns the rules for the end of a task: ended, again (exit 99, host failure), error state, queue instance in error;
-whose fault a failure is, is `failures`'. An interactive job, whose user is told at once, is over in any case (IA-8).
-Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
+Owns which tasks a host and the state have in common; what the end of a task means is `task_ends`'. Called by the master for each
+batch that a host sends. Source: sge_execd(8); statements EX-9, EX-10, LS-3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-
-import msgspec
+from typing import Any
 
 from daemons.qmaster.decide.hosts.host_faults import fault_events
 from daemons.qmaster.decide.hosts.strays import Standing, WasHere, adoption, standing, stray_events
-from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
-from daemons.qmaster.decide.jobs.failures import Fault, Then, judge
-from daemons.qmaster.decide.jobs.rerun import may_rerun
-from daemons.qmaster.decide.jobs.slaves import holding, lost_slave, slave_ended
+from daemons.qmaster.decide.jobs.slaves import holding, slave_ended, slave_lost
+from daemons.qmaster.decide.jobs.task_ends import conclusion, lost_task
 from daemons.qmaster.decision import Decision
-from daemons.qmaster.tell.accounting import record
 from gridengine.delivery import (
     Checkpointed,
     Ended,
@@ -32,14 +27,12 @@ from gridengine.delivery import (
     UsageReport,
     Verdict,
 )
-from gridengine.failed import LOST, MIGRATING, RESCHEDULED
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Stray
-from gridengine.state.jobs import Job, Task
+from gridengine.state.jobs import Task
 from gridengine.state.machines.host import HostBooted, HostHeard
-from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.slave import SlaveUsageReported
-from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskEnded, TaskRequeued, TaskStarted, TaskUsageReported
+from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 from gridengine.task_key import SlaveKey, TaskKey
@@ -54,272 +47,166 @@ class ReportsDecision(Decision):
 def host_reports(state: State, host: str, reports: list[Report], now: float, was_here: WasHere) -> ReportsDecision:
     """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
     this cell does not know `strays`."""
-    outcome = ReportsDecision(verdicts=[])
-    ended: set[TaskKey] = set()
-    adopted: set[TaskKey] = set()
-    judged = partial(standing, state, host, was_here=was_here)
-    for report in reports:
-        verdict = Verdict()
-        if isinstance(report, Load):
-            _load(state, host, report, now, outcome)
-            verdict.unknown_hosts = _load_of_others(state, host, report, now, outcome)
-        elif isinstance(report, Started):
-            _started(state, report, judged(report.key, Origin()), outcome, verdict)
-        elif isinstance(report, Ended):
-            found = judged(report.key, Origin())
-            if report.key in adopted:
-                verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
-            elif found in (Standing.LATER, Standing.UNKNOWN):
-                verdict.strays.append(report.key)
-            elif report.key in ended:
-                pass
-            elif isinstance(report.key, SlaveKey):
-                slave_ended(state, report.key, report, outcome)
-            else:
-                _ended(state, host, report, now, outcome)
-            if found in (Standing.LIVE, Standing.OVER):
-                ended.add(report.key)
-                verdict.forget.append(report.key)
-        elif isinstance(report, UsageReport):
-            _usage(report, judged(report.key, Origin()), outcome, verdict)
-        elif isinstance(report, Checkpointed):
-            _checkpointed(state, report.key, report.pid, outcome)
-        elif isinstance(report, HostFaults):
-            outcome.events += fault_events(state, host, report.faults)
-        else:
-            adopted |= _unknown_here(state, host, report, judged, now, outcome, verdict)
-            _inventory(state, host, report, now, outcome, ended)
-        outcome.verdicts.append(verdict)
-    return outcome
+    batch = _Batch(state, host, now, was_here)
+    verdicts = [batch.take(report) for report in reports]
+    decided = batch.decided
+    return ReportsDecision(events=decided.events, accounting=decided.accounting, verdicts=verdicts)
 
 
-def _usage(report: UsageReport, found: Standing, outcome: ReportsDecision, verdict: Verdict) -> None:
-    used = report.usage
-    if found is not Standing.LIVE:
-        verdict.forget.extend([report.key] if found is Standing.OVER else [])
-    elif isinstance(report.key, SlaveKey):
-        outcome.events.append(SlaveUsageReported(*report.key.master, report.key.number, [used.cpu, used.mem, used.io]))
-    else:
-        outcome.events.append(TaskUsageReported(*report.key.master, used))
+class _Batch:
+    """The reports of one batch as they are taken, one after the other, and what was decided on those before."""
 
+    def __init__(self, state: State, host: str, now: float, was_here: WasHere) -> None:
+        self.state, self.host, self.now = state, host, now
+        self.decided = Decision()
+        self._events = self.decided.events
+        self._judged = partial(standing, state, host, was_here=was_here)
+        self._ended: set[TaskKey] = set()
+        self._adopted: set[TaskKey] = set()
 
-def _checkpointed(state: State, key: TaskKey, pid: int, outcome: ReportsDecision) -> None:
-    task = _live(state, key)
-    if task is not None and task.checkpoint != pid:
-        outcome.events.append(TaskCheckpointed(*key.master, pid))
+    def take(self, report: Report) -> Verdict:
+        """Decide on one more report."""
+        return _TAKE[type(report)](self, report)
 
+    def load(self, report: Load) -> Verdict:
+        known = self.state.hosts.get(self.host)
+        removed = list(report.removed)
+        if report.full and known is not None:
+            removed = [name for name in known.load if name not in report.values]
+        self._events.append(HostHeard(self.host, self.now, report.values, removed))
+        return Verdict(unknown_hosts=self._load_of_others(report))
 
-def _live(state: State, key: TaskKey) -> Task | None:
-    task = state.task(*key.master)
-    return task if task is not None and not task.waits else None
+    def _load_of_others(self, report: Load) -> list[str]:
+        """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
+        removed = dict(report.others_removed)
+        if report.full:
+            for name, host in self.state.hosts.items():
+                given = [value for value, giver in host.sensed_by.items() if giver == self.host]
+                removed[name] = [value for value in given if value not in report.others.get(name, {})]
+        unknown = []
+        for name in dict.fromkeys((*report.others, *removed)):
+            load, gone = report.others.get(name, {}), removed.get(name, [])
+            if name != GLOBAL and not self.state.has("exec_host", name):
+                unknown.append(name)
+            elif load or gone:
+                self._events.append(HostHeard(name, self.now, load, gone, self.host))
+        return unknown
 
+    def started(self, report: Started) -> Verdict:
+        found = self._judged(report.key, Origin())
+        task = self._live(report.key) if found is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
+        if task is not None and task.status == "transferring":
+            self._events.append(TaskStarted(*report.key.master, report.time, report.confinement))
+        return Verdict(forget=[report.key] if found is Standing.OVER else [])
 
-def _load(state: State, host: str, report: Load, now: float, outcome: ReportsDecision) -> None:
-    known = state.hosts.get(host)
-    removed = list(report.removed)
-    if report.full and known is not None:
-        removed = [name for name in known.load if name not in report.values]
-    outcome.events.append(HostHeard(host, now, report.values, removed))
-
-
-def _load_of_others(state: State, by: str, report: Load, now: float, outcome: ReportsDecision) -> list[str]:
-    """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
-    removed = dict(report.others_removed)
-    if report.full:
-        for name, host in state.hosts.items():
-            given = [value for value, giver in host.sensed_by.items() if giver == by]
-            removed[name] = [value for value in given if value not in report.others.get(name, {})]
-    unknown = []
-    for name in dict.fromkeys((*report.others, *removed)):
-        load, gone = report.others.get(name, {}), removed.get(name, [])
-        if name != GLOBAL and not state.has("exec_host", name):
-            unknown.append(name)
-        elif load or gone:
-            outcome.events.append(HostHeard(name, now, load, gone, by))
-    return unknown
-
-
-def _started(state: State, report: Started, found: Standing, outcome: ReportsDecision, verdict: Verdict) -> None:
-    if found is Standing.OVER:
-        verdict.forget.append(report.key)
-    task = _live(state, report.key) if found is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
-    if task is not None and task.status == "transferring":
-        outcome.events.append(TaskStarted(*report.key.master, report.time, report.confinement))
-
-
-def _unknown_here(
-    state: State,
-    host: str,
-    report: Inventory,
-    judged: Callable[[TaskKey, Origin], Standing],
-    now: float,
-    outcome: ReportsDecision,
-    verdict: Verdict,
-) -> set[TaskKey]:
-    """Tasks that the host knows and the state does not are forgotten, adopted (those are returned), or kept as strays."""
-    strays: list[Stray] = []
-    adopted: set[TaskKey] = set()
-    told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
-    # the last try of a task first: when that is adopted, those before it are over
-    for key in sorted(told, key=lambda key: key.attempt, reverse=True):
-        origin = told[key]
-        found = judged(key, origin)
-        if found is Standing.OVER or found is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
-            verdict.forget.append(key)
-        elif found is Standing.LATER and (events := adoption(state, key, origin, now)):
-            outcome.events += events
-            adopted.add(key)
-        elif found is not Standing.LIVE:
+    def ended(self, report: Ended) -> Verdict:
+        key, verdict = report.key, Verdict()
+        found = self._judged(key, Origin())
+        if key in self._adopted:
+            verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
+        elif found in (Standing.LATER, Standing.UNKNOWN):
             verdict.strays.append(key)
-            strays.append(Stray(key, origin.owner, origin.submit_time))
-    outcome.events += stray_events(state, host, strays)
-    return adopted
+        elif key not in self._ended:
+            self.decided += slave_ended(self.state, key, report) if isinstance(key, SlaveKey) else self._end(report)
+        if found in (Standing.LIVE, Standing.OVER):
+            self._ended.add(key)
+            verdict.forget.append(key)
+        return verdict
+
+    def _end(self, report: Ended) -> Decision:
+        task = self._live(report.key)
+        if task is None or task.master_end is not None:
+            return Decision()
+        decision = Decision(events=list(self._checkpoint(report.key, report.checkpoint)) if report.checkpoint else [])
+        if holding(self.state, task):
+            known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
+            decision.events.append(MasterEnded(*report.key.master, MasterEnd(**known)))
+        else:
+            decision += conclusion(self.state, self.host, report, self.now)
+        return decision
+
+    def usage(self, report: UsageReport) -> Verdict:
+        found, used = self._judged(report.key, Origin()), report.usage
+        if found is not Standing.LIVE:
+            return Verdict(forget=[report.key] if found is Standing.OVER else [])
+        if isinstance(report.key, SlaveKey):
+            self._events.append(SlaveUsageReported(*report.key.master, report.key.number, [used.cpu, used.mem, used.io]))
+        else:
+            self._events.append(TaskUsageReported(*report.key.master, used))
+        return Verdict()
+
+    def checkpointed(self, report: Checkpointed) -> Verdict:
+        self._events.extend(self._checkpoint(report.key, report.pid))
+        return Verdict()
+
+    def _checkpoint(self, key: TaskKey, pid: int) -> list[TaskCheckpointed]:
+        task = self._live(key)
+        return [TaskCheckpointed(*key.master, pid)] if task is not None and task.checkpoint != pid else []
+
+    def faults(self, report: HostFaults) -> Verdict:
+        self._events.extend(fault_events(self.state, self.host, report.faults))
+        return Verdict()
+
+    def inventory(self, report: Inventory) -> Verdict:
+        verdict = self._unknown_here(report)
+        self.decided += self._missing(report)
+        return verdict
+
+    def _unknown_here(self, report: Inventory) -> Verdict:
+        """Tasks that the host knows and the state does not are forgotten, adopted, or kept as strays."""
+        verdict, adopted = Verdict(), set[TaskKey]()
+        told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
+        # the last try of a task first: when that is adopted, those before it are over
+        for key in sorted(told, key=lambda key: key.attempt, reverse=True):
+            found = self._judged(key, told[key])
+            if found is Standing.OVER or found is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
+                verdict.forget.append(key)
+            elif found is Standing.LATER and (events := adoption(self.state, key, told[key], self.now)):
+                self._events.extend(events)
+                adopted.add(key)
+            elif found is not Standing.LIVE:
+                verdict.strays.append(key)
+        self._adopted |= adopted
+        strays = [Stray(key, told[key].owner, told[key].submit_time) for key in verdict.strays]
+        self._events.extend(stray_events(self.state, self.host, strays))
+        return verdict
+
+    def _missing(self, report: Inventory) -> Decision:
+        """Tasks that the state knows and the host does not are lost.
+
+        After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must
+        not begin twice.
+        """
+        here = {*report.keys, *self._ended}
+        known = self.state.hosts.get(self.host)
+        booted = known is not None and known.incarnation != report.incarnation
+        decision = Decision(events=[HostBooted(self.host, report.incarnation)] if booted else [])
+        for job_id, task_id in sorted(self.state.tasks_on.get(self.host, ())):
+            job = self.state.jobs[job_id]
+            task = job.tasks[task_id]
+            for slave in task.slaves.values():
+                own = SlaveKey(job_id, task_id, task.attempt, slave.number)
+                if slave.host == self.host and own not in here and (slave.applied or booted):
+                    decision += slave_lost(self.state, own, self.now)
+            if task.host != self.host or TaskKey(job_id, task_id, task.attempt) in here or task.master_end is not None:
+                continue
+            if task.applied:
+                decision += lost_task(self.state, job, task, self.now)
+            elif booted:
+                decision.events.append(TaskRequeued(job_id, task_id, task.attempt, self.now))
+        return decision
+
+    def _live(self, key: TaskKey) -> Task | None:
+        task = self.state.task(*key.master)
+        return task if task is not None and not task.waits else None
 
 
-def _inventory(
-    state: State, host: str, report: Inventory, now: float, outcome: ReportsDecision, ended: set[TaskKey]
-) -> None:
-    """Tasks that the state knows and the host does not are lost.
-
-    After a boot also those are given up that the host has not acknowledged: they may have begun, and an attempt must
-    not begin twice.
-    """
-    here = set(report.keys)
-    known = state.hosts.get(host)
-    booted = known is not None and known.incarnation != report.incarnation
-    if booted:
-        outcome.events.append(HostBooted(host, report.incarnation))
-    for job_id, task_id in sorted(state.tasks_on.get(host, ())):
-        job = state.jobs[job_id]
-        task = job.tasks[task_id]
-        key = TaskKey(job_id, task_id, task.attempt)
-        for slave in task.slaves.values():
-            own = SlaveKey(job_id, task_id, task.attempt, slave.number)
-            if slave.host == host and own not in here and own not in ended and (slave.applied or booted):
-                lost_slave(state, own, now, outcome)
-        if task.host != host or key in here or key in ended or task.master_end is not None:
-            continue
-        if task.applied:
-            lost(state, job, task, now, outcome)
-        elif booted:
-            outcome.events.append(TaskRequeued(job_id, task_id, task.attempt, now))
-
-
-def lost(state: State, job: Job, task: Task, now: float, outcome: Decision) -> None:
-    """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
-    if may_rerun(state, job, task) and not task.deleted_by:
-        outcome += requeued_without_host(state, job, task, now, LOST, abandoned=False)
-    else:
-        outcome += ended_without_host(state, job, task, now, LOST, abandoned=False)
-
-
-def _ended(state: State, host: str, report: Ended, now: float, outcome: ReportsDecision) -> None:
-    task = _live(state, report.key)
-    if task is None or task.master_end is not None:
-        return
-    if report.checkpoint:
-        _checkpointed(state, report.key, report.checkpoint, outcome)
-    if holding(state, task):
-        known = {name: getattr(report, name) for name in MasterEnd.__struct_fields__}
-        outcome.events.append(MasterEnded(*report.key.master, MasterEnd(**known)))
-    else:
-        _conclude(state, host, report, now, outcome)
-
-
-def concluded(state: State, job: Job, task: Task, now: float) -> ReportsDecision:
-    """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
-    assert task.master_end is not None
-    outcome = ReportsDecision(verdicts=[])
-    report = Ended(TaskKey(job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
-    _conclude(state, task.host, report, now, outcome)
-    return outcome
-
-
-def _conclude(state: State, host: str, report: Ended, now: float, outcome: ReportsDecision) -> None:
-    """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
-    job = state.jobs[report.key.job]
-    task = job.tasks[report.key.task]
-    report = _with_slaves(state, task, report)
-    failure = judge(report, _is_queues_shell(state, job, task))
-    again = failure.then is Then.AGAIN and job.kind == "batch"
-    if task.deleted_by:
-        _end(state, job, task, report, outcome)
-    elif report.host_faults:
-        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        requeued = TaskRequeued(*report.key.master, now, mishap=report.reason)
-        outcome.events += [*fault_events(state, host, report.host_faults), requeued]
-    elif task.rescheduling or report.failed in (MIGRATING, RESCHEDULED):
-        failed = RESCHEDULED if task.rescheduling else report.failed
-        outcome.accounting.append((job.id, task.id, record(state, job, task, report, failed)))
-        behind = task.rescheduling and goes_behind(state, job)
-        outcome.events.append(TaskRequeued(*report.key.master, now, behind=behind))
-    elif failure.fault is Fault.JOB and again:
-        reason = report.reason or "the job ended with exit status 100"
-        _requeue_in_error(state, job, task, report, reason, now, outcome)
-    elif failure.fault is Fault.QUEUE:
-        _queue_error(state, job, task, report, again, now, outcome)
-    elif failure.fault is Fault.HOST and again:
-        _requeue_unstarted(state, job, task, report, now, outcome)
-    elif failure.then is Then.IF_IT_MAY and may_rerun(state, job, task, report.checkpoint):
-        outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-        outcome.events.append(TaskRequeued(*report.key.master, now))
-    else:
-        _end(state, job, task, report, outcome)
-
-
-def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
-    """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
-    pe = state.pes.get(task.pe) if task.slave_usage else None
-    if pe is None or not pe.accounting_summary:
-        return report
-    names = {**report.usage, **task.slave_usage}
-    usage = {name: report.usage.get(name, 0.0) + task.slave_usage.get(name, 0.0) for name in names}
-    return msgspec.structs.replace(report, usage=usage)
-
-
-def goes_behind(state: State, job: Job) -> bool:
-    """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
-    parameters = state.configuration().qmaster_params
-    return not (parameters.old_reschedule_behavior_array_job if job.is_array else parameters.old_reschedule_behavior)
-
-
-def _end(state: State, job: Job, task: Task, report: Ended, outcome: ReportsDecision) -> None:
-    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(
-        TaskEnded(*report.key.master, report.end_time or task.start_time, report.exit_status, report.failed)
-    )
-
-
-def _requeue_in_error(
-    state: State, job: Job, task: Task, report: Ended, reason: str, now: float, outcome: ReportsDecision
-) -> None:
-    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(TaskRequeued(*report.key.master, now, error=reason))
-
-
-def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
-    """Whether the queue's `shell` or `starter_method` was to run the job, and not what its owner chose."""
-    config = state.configs.get(task.granted[0].instance)
-    queue = config.execution if config is not None else None
-    if queue is not None and queue.starter_method is not None:
-        return True
-    if any(host in ("", task.host) for host, _ in job.shells):
-        return False
-    return not job.no_shell if job.binary else queue is None or queue.shell_start_mode != "unix_behavior"
-
-
-def _queue_error(state: State, job: Job, task: Task, report: Ended, again: bool, now: float, outcome: ReportsDecision) -> None:
-    instance = task.granted[0].instance
-    why = f": {report.reason}" if report.reason else ""
-    reason = f"queue {task.granted[0].queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
-    outcome.events.append(InstanceErrorSet(instance, reason))
-    if again:
-        _requeue_unstarted(state, job, task, report, now, outcome)
-    else:
-        _end(state, job, task, report, outcome)
-
-
-def _requeue_unstarted(state: State, job: Job, task: Task, report: Ended, now: float, outcome: ReportsDecision) -> None:
-    """Again, for no fault of the job: what it failed for did not let it begin, or is not to count."""
-    outcome.accounting.append((job.id, task.id, record(state, job, task, report, report.failed)))
-    outcome.events.append(TaskRequeued(*report.key.master, now, restart=False, mishap=report.reason))
+_TAKE: dict[type, Callable[[_Batch, Any], Verdict]] = {
+    Load: _Batch.load,
+    Started: _Batch.started,
+    Ended: _Batch.ended,
+    UsageReport: _Batch.usage,
+    Checkpointed: _Batch.checkpointed,
+    HostFaults: _Batch.faults,
+    Inventory: _Batch.inventory,
+}

@@ -7,17 +7,18 @@ Source: sge_submit(1) qalter; O for texts and exit codes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from daemons.qmaster.decide.jobs.admission import check_project
-from daemons.qmaster.decide.jobs.holds import change_holds
+from daemons.qmaster.decide.jobs.holds import changed_holds
 from daemons.qmaster.decide.jobs.job_fields import check_job_name, job_fields
 from daemons.qmaster.decide.jobs.job_request import request_of
 from daemons.qmaster.decide.jobs.resubmission import owner_of
 from daemons.qmaster.decide.jobs.submission import check_deadline
-from daemons.qmaster.decide.jobs.validation import goes_on
+from daemons.qmaster.decide.jobs.validation import verified
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
@@ -25,7 +26,7 @@ from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.field_names import FIELD_NAMES
-from gridengine.gdi.requests import AlterJobs, Caller, Changes
+from gridengine.gdi.requests import AlterJobs, Answer, Caller, Changes
 from gridengine.jsv.parameters import PARAMETER_OF
 from gridengine.state.jobs import Job, JobChanges
 from gridengine.state.machines.job import JobChanged
@@ -67,7 +68,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
                 decision.answer.error(not_owner(selected.job, caller))
                 continue
             try:
-                _alter(state, selected, changes, said, request.verify, caller, world, decision)
+                decision += _altered(state, selected, changes, said, request.verify, caller, world)
             except Refused as refusal:
                 decision.answer.error(refusal.text, refusal.status)
     return decision
@@ -81,54 +82,47 @@ def _unverified(state: State, said: frozenset[str]) -> str:
     return ", ".join(sorted({PARAMETER_OF.get(field, field) for field in said} - configuration.jsv_allowed_mod))
 
 
-def _alter(
-    state: State,
-    selected: Selected,
-    changes: Changes,
-    said: frozenset[str],
-    verify: str,
-    caller: Caller,
-    world: World,
-    decision: Decision,
-) -> None:
+def _altered(
+    state: State, selected: Selected, changes: Changes, said: frozenset[str], verify: str, caller: Caller, world: World
+) -> Decision:
+    """The change of one job, all of it or nothing. Raises Refused."""
     job = selected.job
     whole = said - {"holds"}
     if whole and selected.tasks is not None:
         raise Refused("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
     _check_rights(state, job, changes, said, caller, world)
     fields = _fields(state, job, changes, said, world) if whole else {}
-    mine = Decision()
-    if not _validated(state, job, fields, verify, mine, decision, world):
-        return
-    if "holds" in said:
-        change_holds(state, selected, changes.holds, caller, world, mine)
+    going, decision, warning = _verified(state, job, fields, verify, world)
+    if not going:
+        decision += warning
+        return decision
+    holds = changed_holds(state, selected, changes.holds, caller, world) if "holds" in said else Decision()
     if whole:
-        decision.events.append(JobChanged(job.id, JobChanges(**fields)))
-        if "environment" in said:
-            decision.payloads[job.id] = _payload(job, changes, world)
-        _say_changes(state, job, fields, changes, said, caller, decision)
-    decision.events += mine.events
-    decision.answer.answers += mine.answer.answers
+        acts = [f"{caller.user}@{caller.host} {act}" for act in _acts(job, changes, said)]
+        texts = [*acts, *_modifications(state, job, fields, changes, said)]
+        payloads = {job.id: _payload(job, changes, world)} if "environment" in said else {}
+        answer = Answer(answers=[("info", text) for text in texts])
+        decision += Decision(answer, [JobChanged(job.id, JobChanges(**fields))], payloads)
+    decision += warning
+    decision += holds
+    return decision
 
 
-def _validated(
-    state: State, job: Job, fields: dict[str, Any], verify: str, mine: Decision, decision: Decision, world: World
-) -> bool:
-    """-w for a changed job; one that runs or is held is not looked at, as in the original."""
+def _verified(
+    state: State, job: Job, fields: dict[str, Any], verify: str, world: World
+) -> tuple[bool, Decision, Decision]:
+    """-w for a changed job: whether to go on, what to say first of all, and after the changes. One that runs or is held is not
+    looked at, as in the original."""
     runs = job.runs
     inside = fields.get("ar", job.ar) and not _PLACE.isdisjoint(fields) and not runs
     implied, verify = not verify, verify or ("e" if inside else "n")  # AR-89
     if verify == "n":
-        return True
+        return True, Decision(), Decision()
     if runs or (job.holds and not implied):
-        decision.answer.info("verification: job is already running or is held")
-        return verify in "ew"
-    changed = msgspec.structs.replace(job, **fields)
-    going = goes_on(state, changed, verify, mine, world)
-    if not going:
-        decision.answer.answers += mine.answer.answers
-    decision.answer.status = decision.answer.status or mine.answer.status
-    return going
+        answer = Answer(answers=[("info", "verification: job is already running or is held")])
+        return verify in "ew", Decision(answer), Decision()
+    going, said = verified(state, msgspec.structs.replace(job, **fields), verify, world)
+    return going, Decision(), said
 
 
 def _check_rights(
@@ -195,27 +189,22 @@ def _payload(job: Job, changes: Changes, world: World) -> Payload:
     return Payload(kept.script, {**old, **changes.environment})
 
 
-def _say_changes(
-    state: State,
-    job: Job,
-    fields: dict[str, Any],
-    changes: Changes,
-    said: frozenset[str],
-    caller: Caller,
-    decision: Decision,
-) -> None:
-    for name, text in _ACTS:
-        if name in said:
-            what = text.format(id=job.id, value=getattr(changes, name))
-            decision.answer.info(f"{caller.user}@{caller.host} {what}")
+def _acts(job: Job, changes: Changes, said: frozenset[str]) -> list[str]:
+    return [text.format(id=job.id, value=getattr(changes, name)) for name, text in _ACTS if name in said]
+
+
+def _modifications(
+    state: State, job: Job, fields: dict[str, Any], changes: Changes, said: frozenset[str]
+) -> Iterator[str]:
+    """What else is told of a change, a line an attribute; of predecessors also which of them there are."""
     for name, noun in ((field.name, field.noun) for field in FIELD_NAMES):
         if name not in said or not noun:
             continue
-        decision.answer.info(f"modified {noun} of job {job.id}")
+        yield f"modified {noun} of job {job.id}"
         if name in _LISTS:
             gone = [item for item in getattr(changes, name) if item.isdecimal() and int(item) not in state.jobs]
-            decision.answer.info(f"   blocking jobs: {_listed(fields[_LISTS[name]])}")
-            decision.answer.info(f"   exited jobs:   {_listed(gone)}")
+            yield f"   blocking jobs: {_listed(fields[_LISTS[name]])}"
+            yield f"   exited jobs:   {_listed(gone)}"
 
 
 def _listed(items: list[Any]) -> str:

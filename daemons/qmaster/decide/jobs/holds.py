@@ -12,7 +12,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import Selected, may_control, missing, not_owner, select_jobs
 from gridengine.errors import SyntaxFault
-from gridengine.gdi.requests import Caller, HoldJobs
+from gridengine.gdi.requests import Answer, Caller, HoldJobs
 from gridengine.ranges import Ranges
 from gridengine.state.dependencies import unfinished
 from gridengine.state.jobs import Hold, Job
@@ -44,16 +44,16 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
                 decision.answer.error(not_owner(selected.job, caller), EXIT_NOT_OWNER)
                 continue
             try:
-                change_holds(state, selected, letters, caller, world, decision, EXIT_RIGHTS)
+                decision += changed_holds(state, selected, letters, caller, world, EXIT_RIGHTS)
             except Refused as refusal:
                 decision.answer.error(refusal.text, refusal.status)
     return decision
 
 
-def change_holds(
-    state: State, selected: Selected, letters: str, caller: Caller, world: World, decision: Decision, status: int = 1
-) -> None:
-    """Carry out letters of u s o (set), U S O (clear), n (clear all) on tasks of a job. Raises Refused."""
+def changed_holds(
+    state: State, selected: Selected, letters: str, caller: Caller, world: World, status: int = 1
+) -> Decision:
+    """What letters of u s o (set), U S O (clear), n (clear all) do to tasks of a job. Raises Refused with this exit status."""
     job = selected.job
     tasks = unfinished(job) if selected.tasks is None else unfinished(job) & selected.tasks
     every = Hold.USER | Hold.OPERATOR | Hold.SYSTEM
@@ -66,9 +66,10 @@ def change_holds(
     changed = Ranges()
     for part in (*set_now.values(), *cleared.values()):
         changed = changed | part
-    if changed:
-        decision.events.append(HoldsChanged(job.id, changed, int(_kinds(set_now)), int(_kinds(cleared))))
-        _say_modified(decision, job, changed)
+    if not changed:
+        return Decision()
+    event = HoldsChanged(job.id, changed, int(_kinds(set_now)), int(_kinds(cleared)))
+    return Decision(Answer(answers=[("info", text) for text in _modified(job, changed)]), [event])
 
 
 def _kinds(parts: dict[Hold, Ranges]) -> Hold:
@@ -89,11 +90,9 @@ def _existing(job: Job, tasks: Ranges, unwanted: Hold) -> dict[Hold, Ranges]:
     return {kind: part for kind, part in parts.items() if part}
 
 
-def _say_modified(decision: Decision, job: Job, tasks: Ranges) -> None:
+def _modified(job: Job, tasks: Ranges) -> list[str]:
     if not job.is_array:
-        decision.answer.info(f"modified hold of job {job.id}")
-    elif len(tasks) > SINGLE_LINES:
-        decision.answer.info(f"modified hold of job-array tasks {tasks.summary()} of job {job.id}")
-    else:
-        for task_id in tasks:
-            decision.answer.info(f"modified hold of job-array task {job.id}.{task_id}")
+        return [f"modified hold of job {job.id}"]
+    if len(tasks) > SINGLE_LINES:
+        return [f"modified hold of job-array tasks {tasks.summary()} of job {job.id}"]
+    return [f"modified hold of job-array task {job.id}.{task_id}" for task_id in tasks]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.jobs.job_request import range_text, request_of
-from daemons.qmaster.decide.jobs.submission import accept, make_job, next_job_id, script_of
+from daemons.qmaster.decide.jobs.submission import accepted, make_job, next_job_id, script_of
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
@@ -33,7 +33,7 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
         last = job.id
-        _accept(state, job, world.payload(original.id), decision, world)
+        decision += _accepted(state, job, world.payload(original.id), world.now)
     return decision
 
 
@@ -48,21 +48,20 @@ def requested_copy(state: State, target: str, holds: str, caller: Caller, world:
 
 def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:
     """Make a copy as a verifier has left it; that the caller may have it was seen before."""
-    decision = Decision()
     try:
         job = make_job(state, request.wish, request.owner, world, next_job_id(state))
         payload = Payload(script_of(request.wish), request.wish.environment)
     except Refused as refusal:
-        return decision.refuse(refusal.text, EXIT_NOT_COPIED)
-    _accept(state, job, payload, decision, world)
-    return decision
+        return Decision().refuse(refusal.text, EXIT_NOT_COPIED)
+    return _accepted(state, job, payload, world.now)
 
 
-def _accept(state: State, job: Job, payload: Payload, decision: Decision, world: World) -> None:
-    accept(state, job, payload, decision, world.now)
+def _accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
+    decision = accepted(state, job, payload, now)
     tasks = range_text(job)
     kind, label = ("Your job-array", f"{job.id}.{tasks}") if tasks else ("Your job", str(job.id))
     decision.answer.info(f'{kind} {label} ("{job.name}") has been submitted')
+    return decision
 
 
 def _original(state: State, target: str, caller: Caller, world: World) -> Job:

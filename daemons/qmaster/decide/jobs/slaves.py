@@ -65,28 +65,27 @@ def _least_used(task: Task, instances: list[tuple[str, int]]) -> str:
     return max(instances, key=lambda pair: pair[1] - used[pair[0]])[0]
 
 
-def slave_ended(state: State, key: SlaveKey, report: Ended, decision: Decision) -> None:
+def slave_ended(state: State, key: SlaveKey, report: Ended) -> Decision:
     """A host reports the end of a slave task: a record of its own, unless accounting_summary adds it to the job's (PE-13)."""
     slave = state.live_slave(key)
     if slave is None:
-        return
+        return Decision()
     job = state.jobs[key.job]
     task = job.tasks[key.task]
     pe = state.pes.get(task.pe)
-    if pe is None or not pe.accounting_summary:
-        decision.accounting.append((key.job, key.task, slave_record(state, job, task, slave, report)))
+    own_record = pe is None or not pe.accounting_summary
+    records = [(key.job, key.task, slave_record(state, job, task, slave, report))] if own_record else []
     end = report.end_time or slave.start_time
-    decision.events.append(
-        SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
-    )
+    event = SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
+    return Decision(events=[event], accounting=records)
 
 
-def lost_slave(state: State, key: SlaveKey, now: float, decision: Decision) -> None:
+def slave_lost(state: State, key: SlaveKey, now: float) -> Decision:
     """The slave task is no longer known to its host."""
     slave = state.live_slave(key)
-    if slave is not None:
-        lost = Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now)
-        slave_ended(state, key, lost, decision)
+    if slave is None:
+        return Decision()
+    return slave_ended(state, key, Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now))
 
 
 def holding(state: State, task: Task) -> list[SlaveTask]:

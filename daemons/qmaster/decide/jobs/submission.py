@@ -20,7 +20,7 @@ from daemons.qmaster.decide.jobs.admission import (
 from daemons.qmaster.decide.jobs.hold_rights import check_hold_rights, hold_kinds
 from daemons.qmaster.decide.jobs.job_fields import ALL, check_job_name, job_fields, task_range
 from daemons.qmaster.decide.jobs.job_request import range_text
-from daemons.qmaster.decide.jobs.validation import goes_on
+from daemons.qmaster.decide.jobs.validation import verified
 from daemons.qmaster.decide.jobs.whole_jobs import check_whole_job
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
@@ -38,25 +38,24 @@ _NAMES = {"qlogin": "QLOGIN", "qrlogin": "QRLOGIN", "qsh": "INTERACTIVE"}
 
 def submit(state: State, request: Submit, caller: Caller, world: World) -> Decision:
     """Accept or refuse a job."""
-    decision = Decision()
     try:
         check_rights(state, request, caller, world)
         job = make_job(state, request, caller, world, next_job_id(state))
         script = script_of(request)
-        if not goes_on(state, job, request.verify, decision, world):
-            return decision
+        going, decision = verified(state, job, request.verify, world)
     except Refused as refusal:
-        return decision.refuse(refusal.text, refusal.status)
-    accept(state, job, Payload(script, request.environment), decision, world.now)
+        return Decision().refuse(refusal.text, refusal.status)
+    if not going:
+        return decision
+    decision += accepted(state, job, Payload(script, request.environment), world.now)
     decision.answer.data = {"job_id": job.id, "tasks": range_text(job), "name": job.name}
     return decision
 
 
-def accept(state: State, job: Job, payload: Payload, decision: Decision, now: float) -> None:
-    """Record a job that was made, and its owner if he is new."""
-    decision.events += new_user(state, state.configuration(), job.owner, now)
-    decision.events.append(JobSubmitted(job))
-    decision.payloads[job.id] = payload
+def accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
+    """A job that was made becomes one of the cell, and its owner a user of it if he is new."""
+    events = [*new_user(state, state.configuration(), job.owner, now), JobSubmitted(job)]
+    return Decision(events=events, payloads={job.id: payload})
 
 
 def make_job(state: State, request: Submit, owner: Caller, world: World, number: int) -> Job:

@@ -13,19 +13,23 @@ from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
 
-def goes_on(state: State, job: Job, letter: str, decision: Decision, world: World) -> bool:
-    """Whether the request is carried out; False for v and p, which only tell. Raises Refused for e."""
+def verified(state: State, job: Job, letter: str, world: World) -> tuple[bool, Decision]:
+    """Whether the request is carried out, and the answer that it has already; False for v and p, which only tell.
+
+    Raises Refused for e.
+    """
+    said = Decision()
     letter = letter or ("e" if job.ar else "n")  # AR-89
     if letter == "n":
-        return True
+        return True, said
     fits, texts = verification(state, job, letter != "p", world.now, world.zone)
     if letter in "vp":
         for text in texts:
-            decision.answer.info(text)
-        decision.answer.status = decision.answer.status or (0 if fits else 1)
-        return False
+            said.answer.info(text)
+        said.answer.status = 0 if fits else 1
+        return False, said
     if not fits and letter == "e":
         raise Refused("\n".join(["error: no suitable queues", *texts[:-1]]))
     if not fits:
-        decision.answer.warning("warning: no suitable queues")
-    return True
+        said.answer.warning("warning: no suitable queues")
+    return True, said

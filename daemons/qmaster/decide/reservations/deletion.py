@@ -11,7 +11,8 @@ from daemons.qmaster.decide.reservations.requests import may_reserve
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import user_matches
-from gridengine.gdi.requests import Caller, DeleteReservations
+from gridengine.gdi.requests import Answer, Caller, DeleteReservations
+from gridengine.state.machines.reservation import ReservationRemoved
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.syntax.wildcard import compile_expression
@@ -41,7 +42,7 @@ def delete_reservations(state: State, request: DeleteReservations, caller: Calle
             if not operator and reservation.owner != caller.user:
                 decision.answer.error(not_owner(caller, reservation, "delete"))
                 continue
-            _delete(state, reservation, decision, caller, world, request.force)
+            decision += _deleted(state, reservation, caller, world, request.force)
     return decision
 
 
@@ -83,15 +84,12 @@ def nothing(target: str, users: list[str]) -> str:
     return f"There is no advance_reservation registered for the following users: {','.join(users)}"
 
 
-def _delete(
-    state: State, reservation: AdvanceReservation, decision: Decision, caller: Caller, world: World, force: bool
-) -> None:
+def _deleted(state: State, reservation: AdvanceReservation, caller: Caller, world: World, force: bool) -> Decision:
     number = reservation.id
     if reservation.ending and not force:
-        decision.answer.info(f"advance_reservation {number} is already in deletion")
-        return
-    gone = end_reservation(state, reservation, "d", caller.user, world.now, decision, force)
-    text = f"has deleted advance_reservation {number}"
-    if not gone:
-        text = f"has registered the advance_reservation {number} for deletion"
+        return Decision(Answer(answers=[("info", f"advance_reservation {number} is already in deletion")]))
+    decision = end_reservation(state, reservation, "d", caller.user, world.now, force)
+    gone = any(type(event) is ReservationRemoved for event in decision.events)
+    text = f"has {'deleted' if gone else 'registered the'} advance_reservation {number}{'' if gone else ' for deletion'}"
     decision.answer.info(f"{caller.user} {text}")
+    return decision

@@ -23,15 +23,15 @@ def end_reservation(
     how: Literal["x", "d"],
     by: str,
     now: float,
-    decision: Decision,
     force: bool = False,
     why: str = "",
-) -> bool:
-    """Add the events of an end; whether the reservation is gone with them.
+) -> Decision:
+    """The end of a reservation, as far as it can be had now; it is gone when `ReservationRemoved` is among the events.
 
     Pending tasks go at once; those at a host are killed and the reservation waits for them, unless `force`: then they are
     taken off without an answer of their hosts, as with qdel -f.
     """
+    decision = Decision()
     number = reservation.id
     if not reservation.ending:
         decision.events.append(ReservationEnding(number, how, by, now, why))
@@ -52,4 +52,4 @@ def end_reservation(
                 decision.events.append(TaskDeletionRequested(job_id, task.id, by))
     if not waiting:
         decision.events.append(ReservationRemoved(number, now))
-    return not waiting
+    return decision

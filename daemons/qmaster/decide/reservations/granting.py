@@ -49,12 +49,14 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
     granting = Granting(Site.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)
     if request.find:
-        return found_windows(granting, reservation, request, decision)
+        decision += found_windows(granting, reservation, request)
+        return decision
     if request.verify == "v":
         if request.rule:
             reservation = _first_unfit(granting, reservation, starts)
             decision.answer.info(f"the occurrence of {moment_text(reservation.start_time, world.zone)}:")
-        return report(granting, reservation, decision)
+        decision += report(granting, reservation)
+        return decision
     if request.latest:
         _first_fit(granting, reservation, request.latest)
     elif not _all_fit(state, granting, reservation, starts, decision, world):

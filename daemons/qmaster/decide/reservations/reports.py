@@ -10,7 +10,7 @@ from datetime import datetime, tzinfo
 from itertools import islice
 
 from daemons.qmaster.decision import Decision
-from gridengine.gdi.requests import Reserve
+from gridengine.gdi.requests import Answer, Reserve
 from gridengine.placement.granting import Granting
 from gridengine.placement.search import windows
 from gridengine.placement.verify import FOUND, NOT_FOUND
@@ -38,10 +38,10 @@ def _line(text: str) -> str:
     return text if text.startswith("queue instance") else f"Your reservation {text}"
 
 
-def report(granting: Granting, reservation: AdvanceReservation, decision: Decision) -> Decision:
+def report(granting: Granting, reservation: AdvanceReservation) -> Decision:
     """-w v: every reason with who holds the place until when, the next window that fits, and the verdict."""
     granted, _ = granting.place()
-    answer = decision.answer
+    answer = Answer()
     for reason in list(granting.reasons):
         answer.info(_line(reason.text))
         if reason.place in granting.state.instances and reason.code in ("full", "queue_offers", "queue_exclusive"):
@@ -55,7 +55,7 @@ def report(granting: Granting, reservation: AdvanceReservation, decision: Decisi
             answer.info(f"It would fit from {moment_text(found.start, granting.zone)} on")
     answer.info(FOUND if granted else NOT_FOUND)
     answer.status = 0 if granted else 1
-    return decision
+    return Decision(answer)
 
 
 def _holders(granting: Granting, place: str) -> Iterator[str]:
@@ -64,9 +64,7 @@ def _holders(granting: Granting, place: str) -> Iterator[str]:
         yield f"queue instance \"{place}\" is held by {holder} {end}"
 
 
-def found_windows(
-    granting: Granting, reservation: AdvanceReservation, request: Reserve, decision: Decision
-) -> Decision:
+def found_windows(granting: Granting, reservation: AdvanceReservation, request: Reserve) -> Decision:
     """-find: the first windows that fit, none of them taken."""
     start = reservation.start_time
     latest = request.latest or start + HORIZON_S
@@ -75,7 +73,7 @@ def found_windows(
         [one.start, one.end, [[grant.instance, grant.slots] for grant in one.granted]]
         for one in islice(found, request.find)
     ]
-    decision.answer.data = {"windows": listed}
+    answer = Answer(data={"windows": listed})
     if not listed:
-        decision.answer.error("advance_reservation: no suitable window")
-    return decision
+        answer.error("advance_reservation: no suitable window")
+    return Decision(answer)

@@ -1,0 +1,106 @@
+"""What the end of a task means: ended, again (exit 99, a failing host), in error, its queue instance in error.
+
+Owns the events and the accounting record of each; whose fault a failure is, is `failures`'. An interactive job, whose user is
+told at once, is over in any case (IA-8). Called by `reports`, and by what follows from the end of a slave task.
+Source: sge_status(5), sge_shepherd(8); statements EX-2 … EX-4, EX-9, EX-10, AC-2.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from daemons.qmaster.decide.hosts.host_faults import fault_events
+from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
+from daemons.qmaster.decide.jobs.failures import Fault, Then, judge
+from daemons.qmaster.decide.jobs.rerun import may_rerun
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.tell.accounting import record
+from gridengine.delivery import Ended
+from gridengine.failed import LOST, MIGRATING, RESCHEDULED
+from gridengine.state.events import AnyEvent
+from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.instance import InstanceErrorSet
+from gridengine.state.machines.task import TaskEnded, TaskRequeued
+from gridengine.state.state import State
+from gridengine.task_key import TaskKey
+
+
+def concluded(state: State, job: Job, task: Task, now: float) -> Decision:
+    """The end of a task whose master has ended, and now its slaves, too (TI-5)."""
+    assert task.master_end is not None
+    report = Ended(TaskKey(job.id, task.id, task.attempt), **msgspec.structs.asdict(task.master_end))
+    return conclusion(state, task.host, report, now)
+
+
+def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
+    """What the end of a task means. The master of a parallel job is the job: its exit status counts (TI-4)."""
+    job = state.jobs[report.key.job]
+    task = job.tasks[report.key.task]
+    report = _with_slaves(state, task, report)
+    key = report.key.master
+    failure = judge(report, _is_queues_shell(state, job, task))
+    again = failure.then is Then.AGAIN and job.kind == "batch"
+    over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed)
+    # again, for no fault of the job: what it failed for did not let it begin, or is not to count
+    unstarted = TaskRequeued(*key, now, restart=False, mishap=report.reason)
+    failed = report.failed
+    events: list[AnyEvent]
+    if task.deleted_by:
+        events = [over]
+    elif report.host_faults:
+        events = [*fault_events(state, host, report.host_faults), TaskRequeued(*key, now, mishap=report.reason)]
+    elif task.rescheduling or failed in (MIGRATING, RESCHEDULED):
+        failed = RESCHEDULED if task.rescheduling else failed
+        events = [TaskRequeued(*key, now, behind=task.rescheduling and goes_behind(state, job))]
+    elif failure.fault is Fault.JOB and again:
+        events = [TaskRequeued(*key, now, error=report.reason or "the job ended with exit status 100")]
+    elif failure.fault is Fault.QUEUE:
+        events = [_queue_error(job, task, report), unstarted if again else over]
+    elif failure.fault is Fault.HOST and again:
+        events = [unstarted]
+    elif failure.then is Then.IF_IT_MAY and may_rerun(state, job, task, report.checkpoint):
+        events = [TaskRequeued(*key, now)]
+    else:
+        events = [over]
+    return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))])
+
+
+def lost_task(state: State, job: Job, task: Task, now: float) -> Decision:
+    """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
+    if may_rerun(state, job, task) and not task.deleted_by:
+        return requeued_without_host(state, job, task, now, LOST, abandoned=False)
+    return ended_without_host(state, job, task, now, LOST, abandoned=False)
+
+
+def goes_behind(state: State, job: Job) -> bool:
+    """Whether a job that somebody rescheduled waits behind all others. Source: sge_conf(5) OLD_RESCHEDULE_BEHAVIOR; QM-9."""
+    parameters = state.configuration().qmaster_params
+    return not (parameters.old_reschedule_behavior_array_job if job.is_array else parameters.old_reschedule_behavior)
+
+
+def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
+    """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
+    pe = state.pes.get(task.pe) if task.slave_usage else None
+    if pe is None or not pe.accounting_summary:
+        return report
+    names = {**report.usage, **task.slave_usage}
+    usage = {name: report.usage.get(name, 0.0) + task.slave_usage.get(name, 0.0) for name in names}
+    return msgspec.structs.replace(report, usage=usage)
+
+
+def _is_queues_shell(state: State, job: Job, task: Task) -> bool:
+    """Whether the queue's `shell` or `starter_method` was to run the job, and not what its owner chose."""
+    config = state.configs.get(task.granted[0].instance)
+    queue = config.execution if config is not None else None
+    if queue is not None and queue.starter_method is not None:
+        return True
+    if any(host in ("", task.host) for host, _ in job.shells):
+        return False
+    return not job.no_shell if job.binary else queue is None or queue.shell_start_mode != "unix_behavior"
+
+
+def _queue_error(job: Job, task: Task, report: Ended) -> InstanceErrorSet:
+    first = task.granted[0]
+    why = f": {report.reason}" if report.reason else ""
+    text = f"queue {first.queue} marked QERROR as result of job {job.id}'s failure at host {task.host}{why}"
+    return InstanceErrorSet(first.instance, text)
