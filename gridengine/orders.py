@@ -36,6 +36,15 @@ class SuspendOrder(Struct, array_like=True):
     suspended: bool
 
 
+NEVER = 0.0
+"""The time of what time alone will not bring about."""
+
+
+def earlier(one: float, other: float) -> float:
+    """The first of two times (epoch seconds), where each may be NEVER."""
+    return min(one, other) if one and other else one or other
+
+
 LONGEST_REASON = 400
 """Characters of the reason why a job is in error: it goes into listings and mails."""
 
@@ -61,7 +70,7 @@ class JobFault(Struct, array_like=True):
 
 
 class Orders(Struct, omit_defaults=True):
-    """The outcome of one scheduling cycle."""
+    """The outcome of one scheduling cycle, made at its end; its parts return what goes into it (adr/0124)."""
 
     #: of the state on which it was computed
     revision: int
@@ -77,7 +86,7 @@ class Orders(Struct, omit_defaults=True):
     #: what waiting jobs are to have, all of it
     job_reservations: list[JobReservation] = field(default_factory=list)
     #: epoch seconds at which time alone could change the outcome
-    next_time: float = 0.0
+    next_time: float = NEVER
     #: lines for common/schedule, a `::::::::` first; none unless the scheduler's params say MONITOR (SC-10)
     schedule: list[str] = field(default_factory=list)
     #: lines for common/schedd_runlog of a run that was to be monitored (QF-35)

@@ -13,7 +13,7 @@ from daemons.schedd.categories import Category
 from daemons.schedd.look_ahead import LookAhead
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.view import View
-from gridengine.orders import Orders, StartOrder
+from gridengine.orders import StartOrder
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.pending import ready_tasks, task_limit
 from gridengine.placement.quotas import bookings_of
@@ -21,13 +21,14 @@ from gridengine.state.jobs import Grant, Job, Task
 
 
 class Dispatch:
-    """One cycle's grants. `orders` collects the starts; the ledger and the board know what is given away, and so does
-    the time line of `look_ahead`, which is there in cycles that may reserve."""
+    """One cycle's grants: `starts`, and `give_up`, the jobs of `-now y` without a place. Each job sees what those before
+    it were given: the ledger and the board know it, and so does the time line of `look_ahead`, which is there in cycles
+    that may reserve."""
 
-    def __init__(
-        self, view: View, ledger: Ledger, orders: Orders, now: float, look_ahead: LookAhead | None = None
-    ) -> None:
-        self.view, self.ledger, self.orders, self.now, self.look_ahead = view, ledger, orders, now, look_ahead
+    def __init__(self, view: View, ledger: Ledger, now: float, look_ahead: LookAhead | None = None) -> None:
+        self.view, self.ledger, self.now, self.look_ahead = view, ledger, now, look_ahead
+        self.starts: list[StartOrder] = []
+        self.give_up: list[int] = []
         self.state = view.state
         self.user_limit = self.state.scheduler.maxujobs
         self.running: Counter[str] = Counter()
@@ -60,9 +61,9 @@ class Dispatch:
             left -= 1
         if job.now and not complete:
             self._take_back(job, category, given)
-            self.orders.give_up.append(job.id)
+            self.give_up.append(job.id)
         else:
-            self.orders.starts.extend(given)
+            self.starts.extend(given)
 
     def _start(self, job: Job, category: AnyCategory, task_id: int, task: Task | None) -> StartOrder | None:
         granted, pe = ([], "") if category.stuck else category.place(self.ledger)

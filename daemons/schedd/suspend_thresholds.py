@@ -6,25 +6,31 @@ Owns which task and when. Source: queue_conf(5) suspend_thresholds, nsuspend, su
 from __future__ import annotations
 
 from daemons.schedd.view import View
-from gridengine.orders import Orders, SuspendOrder
+from gridengine.orders import NEVER, SuspendOrder, earlier
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.obstacles import suspend_alarm
 from gridengine.state.jobs import Task
 from gridengine.units import parse_time
 
 
-def suspend_orders(view: View, ledger: Ledger, orders: Orders, now: float) -> None:
-    """Add the suspensions and resumptions that are due, and when the next step is."""
+def suspend_orders(view: View, ledger: Ledger, now: float) -> tuple[list[SuspendOrder], float]:
+    """The suspensions and resumptions that are due, and when the next step is."""
+    found: list[SuspendOrder] = []
+    next_time = NEVER
     places = view.board.places
     for name in sorted(view.thresholds_matter(), key=lambda name: places[name].index):
         if view.state.tasks_in.get(name):
-            _step(view, ledger, orders, now, name)
+            steps, due = _step(view, ledger, now, name)
+            found += steps
+            next_time = earlier(next_time, due)
         else:
             view.suspended_at.pop(name, None)
+    return found, next_time
 
 
-def _step(view: View, ledger: Ledger, orders: Orders, now: float, name: str) -> None:
-    """One step for one instance: the youngest are suspended first, and resumed in the opposite order."""
+def _step(view: View, ledger: Ledger, now: float, name: str) -> tuple[list[SuspendOrder], float]:
+    """One step for one instance, and when the next is due: the youngest are suspended first, and resumed in the opposite
+    order."""
     config = view.state.configs[name]
     alarm = bool(suspend_alarm(view.site, ledger, name))
     tasks: list[tuple[float, int, int, Task]] = []
@@ -36,16 +42,13 @@ def _step(view: View, ledger: Ledger, orders: Orders, now: float, name: str) -> 
         if not (alarm and (task.suspended or task.subordinated)):
             tasks.append((task.start_time, job_id, task_id, task))
     if not tasks:
-        return
+        return [], NEVER
     interval = float(parse_time(config.text["suspend_interval"]))
     due = view.suspended_at.get(name, 0.0) + interval
     if now < due:
-        orders.next_time = min(orders.next_time or due, due)
-        return
+        return [], due
     view.suspended_at[name] = now
     tasks.sort(key=lambda entry: entry[:3], reverse=alarm)
     count = max(1, int(config.text["nsuspend"]))
-    for _, job_id, task_id, task in tasks[:count]:
-        orders.suspends.append(SuspendOrder(job_id, task_id, task.attempt, alarm))
-    if len(tasks) > count:
-        orders.next_time = min(orders.next_time or now + interval, now + interval)
+    steps = [SuspendOrder(job_id, task_id, task.attempt, alarm) for _, job_id, task_id, task in tasks[:count]]
+    return steps, now + interval if len(tasks) > count else NEVER

@@ -71,6 +71,13 @@ def test_a_request_that_is_not_understood_sets_its_job_in_error_and_no_other(cel
     assert cell.state.jobs[bad.id].error == bad.error
 
 
+def test_a_job_that_the_policies_cannot_deal_with_is_ordered_no_tickets(cell: Cell) -> None:
+    bad, good = submitted(cell, priority=HUGE, override_tickets=5), submitted(cell, override_tickets=3)
+    orders = schedule(cell.mirror.view, cell.now)
+    assert [fault.job_id for fault in orders.faults] == [bad.id]
+    assert orders.tickets.keys() == {good.id}, "nothing stays of the try that failed"
+
+
 def test_an_attribute_that_has_got_another_type() -> None:
     cluster = Cluster()
     cluster.complex("since STRING == YES NO NONE 0")

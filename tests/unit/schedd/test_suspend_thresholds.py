@@ -53,6 +53,22 @@ def test_what_stands_still_already_is_no_step(by: Literal["user", "subordinate"]
     assert carry_out(cluster, cluster.cycle(NOW + 80)) == []
 
 
+@pytest.mark.statement("QC-9")
+@pytest.mark.parametrize("first", ["h1", "h2"])
+def test_the_earliest_step_of_all_instances_counts(first: str) -> None:
+    cluster = Cluster(2, slots=2)
+    for _ in range(4):
+        cluster.submit()
+    cluster.cycle()
+    cluster.queue(suspend_thresholds="np_load_avg=5", suspend_interval="0:1:0", nsuspend="1")
+    cluster.heard(first, np_load_avg="6")
+    assert len(carry_out(cluster, cluster.cycle(NOW + 10))) == 1
+    cluster.heard("h2" if first == "h1" else "h1", np_load_avg="6")
+    orders = cluster.cycle(NOW + 20)
+    assert len(carry_out(cluster, orders)) == 1
+    assert orders.next_time == NOW + 70
+
+
 @pytest.mark.statement("QC-8")
 def test_taking_the_thresholds_away_resumes() -> None:
     cluster = Cluster(1)
