@@ -61,7 +61,6 @@ class View:
         for host, values in touched.heard.items():
             if host == GLOBAL:
                 self._changed.update(self.board.hosts)
-                self._released = True
             elif not self._demanded.isdisjoint(values):
                 self._changed.add(host)
             elif values:
