@@ -222,6 +222,7 @@ class Loop:
             os._exit(NOT_SWAPPED)
         try:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.alarm(LIMIT_S)  # it may wait for ever without any work
             signal.setitimer(signal.ITIMER_PROF, LIMIT_CPU_S)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
