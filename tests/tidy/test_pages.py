@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from daemons.qmaster.serve.endpoints import ENDPOINTS
 from daemons.qmaster.views import PARTS
-from gridengine.gdi.reading import BODIES
-from gridengine.gdi.requests import REQUESTS
 from tests.tidy.sources import ROOT, table_of
 
 #: all but the statements, which quote the manuals of Grid Engine
@@ -53,7 +52,7 @@ def _named(*header: str) -> set[str]:
 
 
 def test_the_page_of_requests_lists_all_of_them() -> None:
-    assert _named("request", "body", "data") == REQUESTS.keys() | BODIES.keys()
+    assert _named("request", "body", "data") == ENDPOINTS.keys()
 
 
 def test_the_page_of_requests_lists_all_parts_of_status() -> None:

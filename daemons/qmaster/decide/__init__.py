@@ -22,36 +22,41 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi import requests as rq
 from gridengine.state.state import State
 
-HANDLERS: dict[type[rq.RequestBody], Callable[[State, Any, rq.Caller, World], Decision]] = {
-    rq.Submit: submission.submit,
-    rq.DeleteJobs: deletion.delete_jobs,
-    rq.ChangeStates: states.change_states,
-    rq.HoldJobs: holds.hold_jobs,
-    rq.AlterJobs: alteration.alter_jobs,
-    rq.ResubmitJobs: resubmission.resubmit_jobs,
-    rq.VerifiedCopy: resubmission.accept_copy,
-    rq.Reserve: reservations.reserve,
-    rq.AlterReservations: reservation_alteration.alter_reservations,
-    rq.DeleteReservations: reservation_deletion.delete_reservations,
-    rq.ConfigureAttributes: attributes.change,
-    rq.ReplaceObjects: configuration.replace_all,
-    rq.ChangeObjects: change_sets.change_objects,
-    rq.ChangeUsers: usersets.change_users,
-    rq.ChangeShareTree: share_tree_nodes.change_nodes,
-    rq.ClearUsage: share_usage.clear_usage,
-    rq.CleanQueues: cleaning.clean_queues,
-    rq.StartSlave: slaves.start_slave,
+Decide = Callable[[State, Any, rq.Caller, World], Decision]
+
+DECISIONS: dict[str, Decide] = {
+    "submit": submission.submit,
+    "delete_jobs": deletion.delete_jobs,
+    "change_states": states.change_states,
+    "hold_jobs": holds.hold_jobs,
+    "alter_jobs": alteration.alter_jobs,
+    "resubmit_jobs": resubmission.resubmit_jobs,
+    "reserve": reservations.reserve,
+    "alter_reservations": reservation_alteration.alter_reservations,
+    "delete_reservations": reservation_deletion.delete_reservations,
+    "config_add": configuration.add,
+    "config_modify": configuration.modify,
+    "config_delete": configuration.delete,
+    "config_attributes": attributes.change,
+    "config_replace": configuration.replace_all,
+    "config_change": change_sets.change_objects,
+    "change_users": usersets.change_users,
+    "change_share_tree": share_tree_nodes.change_nodes,
+    "clear_usage": share_usage.clear_usage,
+    "clean_queues": cleaning.clean_queues,
+    "start_slave": slaves.start_slave,
 }
+"""By the names of requests."""
+_WITHIN: dict[str, Decide] = {"verified_copy": resubmission.accept_copy}
+"""What the qmaster asks of itself while it answers."""
 
 
 def decide(state: State, name: str, request: rq.RequestBody, caller: rq.Caller, world: World) -> Decision:
-    """The decision on one request. `name` tells the verbs of one request type apart (`config_add` …)."""
+    """The decision on one request."""
     if isinstance(request, rq.ConfigureObject | rq.ConfigureAttributes) and request.kind not in KINDS:
         return Decision().refuse(f'denied: there is no kind of object "{request.kind}"')
-    if isinstance(request, rq.ConfigureObject):
-        return configuration.VERBS[name](state, request, caller, world)
     try:
-        return HANDLERS[type(request)](state, request, caller, world)
+        return (DECISIONS.get(name) or _WITHIN[name])(state, request, caller, world)
     except SyntaxFault as fault:
         # a pattern or a range somewhere in it: nothing was decided yet
         return Decision().refuse(f"denied: {fault}")

@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import logging
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from pathlib import Path
 from ssl import SSLContext
 
@@ -35,20 +35,28 @@ Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamRespon
 
 #: requests of one user that are answered at a time: each answer is in memory until the client has taken it
 TURNS = 16
-#: requests whose answers are lines that come while something goes on: they take no turn
-LASTING = frozenset(("wait", "events"))
 
 
 class GdiServer:
     """Listens on the Unix socket and, when a TLS context is given, on a TCP port.
 
-    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer;
+    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer; those of
+    `lasting` write it while something goes on, and take no turn;
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
     """
 
-    def __init__(self, handle: Handler, streams: Mapping[str, Streamer], host: str, key_of: KeyOf, limits: Limits) -> None:
+    def __init__(
+        self,
+        handle: Handler,
+        streams: Mapping[str, Streamer],
+        lasting: Container[str],
+        host: str,
+        key_of: KeyOf,
+        limits: Limits,
+    ) -> None:
         self._handle = handle
         self._streams = streams
+        self._lasting = lasting
         self._host = host
         self._users = LocalUsers()
         self._key_of = key_of
@@ -76,7 +84,7 @@ class GdiServer:
         who = (caller.host, caller.uid)
         try:
             async with self._bodies.read(name, length, request.content, who) as body:
-                if name in LASTING:
+                if name in self._lasting:
                     return await self._answer(name, request, body, caller)
                 async with self._turns.of(who):
                     response = await self._answer(name, request, body, caller)

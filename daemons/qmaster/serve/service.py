@@ -9,56 +9,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from aiohttp import web
-
-from daemons.qmaster.decide.jobs.submission import next_job_id
-from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
-from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
+from daemons.qmaster.serve.endpoints import ENDPOINTS, Outside, Requests
 from daemons.qmaster.serve.event_clients import EventClients
-from daemons.qmaster.serve.gdi_server import GdiServer, stream_line
+from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.host_names import Settled, at_once
 from daemons.qmaster.serve.job_waits import JobWaits
-from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
-from daemons.qmaster.serve.reading_slices import parts_of, whole
-from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
-from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
-from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.spool_file import SpoolError
-from daemons.qmaster.views.jobs import in_lines
-from daemons.qmaster.views.reading import READERS
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
-from gridengine.errors import SyntaxFault
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import (
-    REQUESTS,
-    AlterJobs,
-    Answer,
-    Caller,
-    ExecdHello,
-    KillEventClients,
-    MonitorScheduling,
-    OpenSession,
-    RequestBody,
-    ResubmitJobs,
-    Shutdown,
-    Submit,
-    decode_request,
-    malformed,
-)
+from gridengine.gdi.requests import Answer, Caller, Shutdown
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
@@ -86,21 +56,15 @@ class Service:
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._waits = JobWaits(master, self.settled)
-        self._foreigners: set[str] = set()
-        self._rounds = Rounds()
-        self._host_joined = host_joined
-        self._session = session
-        self._shut_down = shut_down
-        self._settled = settled
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush)
         self._correspondence = Correspondence(master.incarnation)
         self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
         self.event_clients = EventClients(master)
-        self._sessions = Sessions(lambda _: "")
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
-        self._verifier = ServerVerifier(lambda: master.state.configuration())
+        outside = Outside(self.durable, settled, host_joined, session, lambda: self.driver.monitor(), shut_down)
+        self.requests = Requests(master, outside, self.event_clients, self._waits)
         master.subscribers.append(self._waits.committed)
 
     async def start(
@@ -114,9 +78,9 @@ class Service:
         limits: Limits = USUAL_LIMITS,
     ) -> None:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
-        streams = {"wait": self._waits.stream, "events": self._events, "job_list": self._job_list}
-        self._gdi = GdiServer(self.answer, streams, host, key_of, limits)
-        self._sessions = Sessions(key_of)
+        lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
+        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits)
+        self.requests.sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
         self.master.post = self._mail.send
@@ -133,7 +97,7 @@ class Service:
         await self.dispatcher.stop()
         if self._mail is not None:
             await self._mail.stop()
-        await self._verifier.stop()
+        await self.requests.verifier.stop()
         if self._gdi is not None:
             await self._gdi.stop()
         self.flush()
@@ -177,167 +141,9 @@ class Service:
         while self.master.pending:
             await self.durable()
 
-    # --- requests ----------------------------------------------------------------------------------------
-
     async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
-        """Answer one request; every answer waits for what it shows to be on disk."""
-        if name in REQUESTS:
-            try:
-                request = decode_request(name, body)
-            except msgspec.DecodeError as error:
-                return malformed(name, error)
-            if isinstance(request, ExecdHello):
-                return await self._hello(request, caller)
-            if isinstance(request, Shutdown):
-                return await self._shutdown(request, caller)
-            if isinstance(request, MonitorScheduling):
-                return self._monitor(caller)
-            if isinstance(request, OpenSession):
-                return self._sessions.open(self.master.state, request, caller)
-            if isinstance(request, KillEventClients):
-                return self.event_clients.kill(request, caller)
-            if isinstance(request, Submit) and self._verifier.configured:
-                verified = await self._verifier.verify(request, caller, lambda: next_job_id(self.master.state))
-                if isinstance(verified, Answer):
-                    return verified
-                request = verified
-            if isinstance(request, ResubmitJobs) and self._verifier.configured:
-                answer = await verified_copies(self.master, self._verifier, self._carry_out, request, caller)
-                _log_answer(answer)
-                await self.durable()
-                return answer
-            if isinstance(request, Divided):
-                return await self._in_slices(name, request, caller)
-            answer = await self._carry_out(name, request, caller)
-            _log_answer(answer)
-            await self.durable()
-            return answer
-        if name == "event_clients":
-            return self.event_clients.listed()
-        reader = READERS.get(name)
-        if reader is None:
-            return Answer(1, [("error", f'denied: unknown request "{name}"')])
-        try:
-            wish = decode_body(name, body)
-            answers: list[Answer] = []
-            async for part in self._rounds.of(parts_of(self.master.state, name, wish)):
-                read = partial(reader, self.master, part, caller)
-                answers.append(await self._settled(read, (caller.host, caller.uid)))
-            answer = whole(name, wish, answers)
-        except msgspec.DecodeError as error:
-            return malformed(name, error)
-        except SyntaxFault as fault:
-            return Answer(1, [("error", f"denied: {fault}")])
-        await self.durable()
-        return answer
-
-    async def _carry_out(self, name: str, request: RequestBody, caller: Caller) -> Answer:
-        """Decide on a changing request once the names of hosts in it are known, and record that."""
-        try:
-            looked_up = await self._looked_up(request)
-        except SyntaxFault as fault:
-            return Answer(1, [("error", f"denied: {fault}")])
-        return (await self._decided(name, request, caller, looked_up)).answer
-
-    async def _looked_up(self, request: RequestBody) -> dict[str, list[int]]:
-        """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
-        found: dict[str, list[int]] = {}
-        if isinstance(request, Submit | AlterJobs):
-            async for some in self._rounds.of(looked_up_predecessors(self.master.state, request)):
-                found |= some
-        return found
-
-    async def _decided(
-        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
-    ) -> Decision:
-        decide = partial(self.master.decide, name, request, caller, looked_up)
-        decision = await self._settled(decide, (caller.host, caller.uid))
-        self.master.record(decision, caller)
-        return decision
-
-    async def _in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
-        """Act on jobs, on many of them in slices between which others are served (SO-47)."""
-        answer = Answer()
-        operator = is_operator(self.master.state, caller, self.master.world().admin_user)
-        try:
-            looked_up = await self._looked_up(request)
-            async for part in self._rounds.of(slices(self.master.state, request, caller, operator)):
-                decision = await self._decided(name, part, caller, looked_up)
-                _log_answer(decision.answer)
-                await self.durable()
-                answer.answers += decision.answer.answers
-                answer.status = answer.status or decision.answer.status
-                if decision.refused:
-                    break
-        except SyntaxFault as fault:  # a pattern: all are looked up before anything is done
-            return Answer(1, [("error", f"denied: {fault}")])
-        return answer
-
-    async def _hello(self, request: ExecdHello, caller: Caller) -> Answer:
-        if not (caller.daemon or caller.uid in (0, os.geteuid())):
-            return Answer(1, [("error", "denied: only daemons may say hello")])
-        if caller.host != request.host:
-            return Answer(1, [("error", f'denied: "{caller.host}" may not say hello for host "{request.host}"')])
-        if not self.master.state.has("exec_host", request.host):
-            text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
-            return Answer(1, [("error", text)])
-        joined = self._session()
-        if request.cell_id not in ("", joined.get("cell_id", "")):
-            return self._foreign(request)
-        self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
-        self._sessions.heard(request.host, request.session_port)
-        await self._host_joined(request.host)
-        return Answer(data=joined)
-
-    def _foreign(self, request: ExecdHello) -> Answer:
-        """A host of another cell does not join: what runs there is not this cell's to end. Logged once a host."""
-        text = f'denied: host "{request.host}" belongs to the cell {request.cell_id}, which this is not'
-        if text not in self._foreigners:
-            self._foreigners.add(text)
-            _log.warning("%s", text)
-        return Answer(1, [("error", text)])
-
-    async def _shutdown(self, request: Shutdown, caller: Caller) -> Answer:
-        if refusal := no_right(self.master.state, caller, self.master.world()):
-            return Answer(1, [("error", refusal)])
-        unknown = await self._settle_hosts(request, caller) if request.what == "execd" else []
-        answer = await self._shut_down(request)
-        for name in unknown:
-            answer.error(f'can\'t resolve hostname "{name}"')
-        return answer
-
-    def _monitor(self, caller: Caller) -> Answer:
-        if refusal := no_right(self.master.state, caller, self.master.world()):
-            return Answer(1, [("error", refusal)])
-        self.driver.monitor()
-        return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
-
-    async def _settle_hosts(self, request: Shutdown, caller: Caller) -> list[str]:
-        """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
-        state, world = self.master.state, self.master.world()
-        if "all" in request.hosts:
-            request.hosts = sorted(name for name, host in state.hosts.items() if host.up)
-            return []
-        found = await self._settled(
-            lambda: {name: world.resolve_host(name) for name in request.hosts}, (caller.host, caller.uid)
-        )
-        request.hosts = [unique for unique in found.values() if unique]
-        return [name for name, unique in found.items() if not unique]
-
-    async def _events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        return await self.event_clients.stream(request, body, caller, self.durable)
-
-    async def _job_list(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
-        """`status` in lines, so that a client can print a long list of jobs while it comes."""
-        answer = await self.answer("status", body, caller)
-        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
-        try:
-            await response.prepare(request)
-            for value in in_lines(answer):
-                await stream_line(response, value)
-        except ConnectionError:
-            pass  # the reader has seen enough
-        return response
+        """Answer one request (`endpoints`)."""
+        return await self.requests.answer(name, body, caller)
 
     # --- hosts -----------------------------------------------------------------------------------------------
 
@@ -389,10 +195,3 @@ class Service:
             self.flush()
             self.master.compact()
 
-
-def _log_answer(answer: Answer) -> None:
-    for level, text in answer.answers:
-        if level == "error":
-            _log.error("%s", text)
-        elif level == "warning":
-            _log.warning("%s", text)

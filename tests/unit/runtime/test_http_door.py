@@ -59,7 +59,7 @@ class Place:
 def run(tmp_path: Path, play: Callable[[Place], Awaitable[None]]) -> None:
     async def served() -> None:
         place = Place(tmp_path / "gdi.sock")
-        server = GdiServer(place.handle, {}, "master", lambda host: "key", LIMITS)
+        server = GdiServer(place.handle, {}, (), "master", lambda host: "key", LIMITS)
         await server.start(place.socket)
         try:
             async with asyncio.timeout(PATIENCE_S):

@@ -6,8 +6,6 @@ Source: qconf(1); QF-9 … QF-33, QF-37, QF-38; O for texts and exit codes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from daemons.qmaster.decide.configuration.complexes import complex_rows
 from daemons.qmaster.decide.configuration.gate import admitted, conclude, renamed, stored_name
 from daemons.qmaster.decide.configuration.proposal import Proposal
@@ -151,10 +149,3 @@ def replace_all(state: State, request: ReplaceObjects, caller: Caller, world: Wo
         proposal.set(request.kind, name, model)
         decision.answer.info(_written(request.kind, name, "added", caller))
     return conclude(proposal, decision, world)
-
-
-VERBS: dict[str, Callable[[State, ConfigureObject, Caller, World], Decision]] = {
-    "config_add": add,
-    "config_modify": modify,
-    "config_delete": delete,
-}

@@ -1,0 +1,319 @@
+"""Endpoints: every request that the GDI answers, in one table, and how each is answered.
+
+Owns the order of things in an answer: the body becomes a typed request within its bounds, rights that the gate can see are asked
+for, then its row says who answers; nothing is answered that is not on disk. What is decided and read is others' (`decide`,
+`views`). Called by `service`, which `gdi_server` asks. Source: docs/gdi.md, adr/0123.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.decide import DECISIONS
+from daemons.qmaster.decide.jobs.submission import next_job_id
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import Master
+from daemons.qmaster.permissions import is_operator, no_right
+from daemons.qmaster.serve.event_clients import EventClients
+from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.serve.host_names import Settled
+from daemons.qmaster.serve.job_waits import JobWaits
+from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.reading_slices import parts_of, whole
+from daemons.qmaster.serve.rounds import Rounds
+from daemons.qmaster.serve.sessions import Sessions
+from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
+from daemons.qmaster.serve.verified_copies import verified_copies
+from daemons.qmaster.views.jobs import in_lines
+from daemons.qmaster.views.reading import READERS
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.reading import BODIES, decode_body
+from gridengine.gdi.requests import (
+    REQUESTS,
+    AlterJobs,
+    Answer,
+    Caller,
+    ExecdHello,
+    KillEventClients,
+    MonitorScheduling,
+    OpenSession,
+    RequestBody,
+    ResubmitJobs,
+    Shutdown,
+    Submit,
+    decode_request,
+    malformed,
+)
+
+_log = logging.getLogger(__name__)
+
+
+class Outside(NamedTuple):
+    """What answers need of the qmaster around them.
+
+    `durable()` returns when all that was decided is on disk; `settled(ask, who)` calls what asks for names of hosts once they are
+    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join; `monitor()` has the next
+    scheduling run say why jobs wait; `shut_down(request)` ends daemons.
+    """
+
+    durable: Callable[[], Awaitable[None]]
+    settled: Settled
+    host_joined: Callable[[str], Awaitable[None]]
+    session: Callable[[], dict[str, str]]
+    monitor: Callable[[], None]
+    shut_down: Callable[[Shutdown], Awaitable[Answer]]
+
+
+class Requests:
+    """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
+
+    def __init__(self, master: Master, outside: Outside, event_clients: EventClients, waits: JobWaits) -> None:
+        self.master = master
+        self.sessions = Sessions(lambda _: "")
+        self.verifier = ServerVerifier(lambda: master.state.configuration())
+        self._outside = outside
+        self._event_clients, self._waits = event_clients, waits
+        self._rounds = Rounds()
+        self._foreigners: set[str] = set()
+
+    async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
+        """Answer one request; every answer waits for what it shows to be on disk."""
+        endpoint = ENDPOINTS.get(name)
+        if endpoint is None or endpoint.answered is None:
+            return Answer(1, [("error", f'denied: unknown request "{name}"')])
+        try:
+            request = decode_request(name, body) if name in REQUESTS else decode_body(name, body)
+        except msgspec.DecodeError as error:
+            return malformed(name, error)
+        if endpoint.administrator and (refusal := no_right(self.master.state, caller, self.master.world())):
+            return Answer(1, [("error", refusal)])
+        try:
+            return await endpoint.answered(self, name, request, caller)
+        except SyntaxFault as fault:  # a pattern or a range: all are looked up before anything is done
+            return Answer(1, [("error", f"denied: {fault}")])
+
+    @property
+    def streams(self) -> Mapping[str, Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]]:
+        """What writes its own answer, by the names of requests."""
+        return {row.name: partial(row.streamed, self) for row in ENDPOINTS.values() if row.streamed is not None}
+
+    # --- what changes something ---------------------------------------------------------------------------
+
+    async def decided(self, name: str, request: RequestBody, caller: Caller) -> Answer:
+        """Carry out a request, whatever it is."""
+        answer = await self._carry_out(name, request, caller)
+        _log_answer(answer)
+        await self._outside.durable()
+        return answer
+
+    async def submitted(self, name: str, request: Submit, caller: Caller) -> Answer:
+        """A submission, which a server verifier sees first."""
+        if self.verifier.configured:
+            verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
+            if isinstance(verified, Answer):
+                return verified
+            request = verified
+        return await self.decided(name, request, caller)
+
+    async def resubmitted(self, name: str, request: ResubmitJobs, caller: Caller) -> Answer:
+        """Copies, each of which a server verifier sees first."""
+        if not self.verifier.configured:
+            return await self.in_slices(name, request, caller)
+        answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller)
+        _log_answer(answer)
+        await self._outside.durable()
+        return answer
+
+    async def in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
+        """Act on jobs, on many of them in slices between which others are served (SO-47)."""
+        answer = Answer()
+        operator = is_operator(self.master.state, caller, self.master.world().admin_user)
+        looked_up = await self._looked_up(request)
+        async for part in self._rounds.of(slices(self.master.state, request, caller, operator)):
+            decision = await self._decide(name, part, caller, looked_up)
+            _log_answer(decision.answer)
+            await self._outside.durable()
+            answer.answers += decision.answer.answers
+            answer.status = answer.status or decision.answer.status
+            if decision.refused:
+                break
+        return answer
+
+    async def _carry_out(self, name: str, request: RequestBody, caller: Caller) -> Answer:
+        """Decide on a changing request once the names of hosts in it are known, and record that."""
+        return (await self._decide(name, request, caller, await self._looked_up(request))).answer
+
+    async def _looked_up(self, request: RequestBody) -> dict[str, list[int]]:
+        """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
+        found: dict[str, list[int]] = {}
+        if isinstance(request, Submit | AlterJobs):
+            async for some in self._rounds.of(looked_up_predecessors(self.master.state, request)):
+                found |= some
+        return found
+
+    async def _decide(
+        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
+    ) -> Decision:
+        decide = partial(self.master.decide, name, request, caller, looked_up)
+        decision = await self._outside.settled(decide, (caller.host, caller.uid))
+        self.master.record(decision, caller)
+        return decision
+
+    # --- what changes nothing -----------------------------------------------------------------------------
+
+    async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Read, long lists of words in parts between which others are served."""
+        reader = READERS[name]
+        answers: list[Answer] = []
+        async for part in self._rounds.of(parts_of(self.master.state, name, body)):
+            read = partial(reader, self.master, part, caller)
+            answers.append(await self._outside.settled(read, (caller.host, caller.uid)))
+        answer = whole(name, body, answers)
+        await self._outside.durable()
+        return answer
+
+    async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """`status` in lines, so that a client can print a long list of jobs while it comes."""
+        answer = await self.answer("status", body, caller)
+        response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
+        try:
+            await response.prepare(request)
+            for value in in_lines(answer):
+                await stream_line(response, value)
+        except ConnectionError:
+            pass  # the reader has seen enough
+        return response
+
+    async def stream_events(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """What happens, as it happens."""
+        return await self._event_clients.stream(request, body, caller, self._outside.durable)
+
+    async def stream_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """Starts and ends of the tasks of a job."""
+        return await self._waits.stream(request, body, caller)
+
+    # --- what is about the daemons ------------------------------------------------------------------------
+
+    async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
+        """The supervisor of an exec host wants to join."""
+        if not (caller.daemon or caller.uid in (0, os.geteuid())):
+            return Answer(1, [("error", "denied: only daemons may say hello")])
+        if caller.host != request.host:
+            return Answer(1, [("error", f'denied: "{caller.host}" may not say hello for host "{request.host}"')])
+        if not self.master.state.has("exec_host", request.host):
+            text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
+            return Answer(1, [("error", text)])
+        joined = self._outside.session()
+        if request.cell_id not in ("", joined.get("cell_id", "")):
+            return self._foreign(request)
+        self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
+        self.sessions.heard(request.host, request.session_port)
+        await self._outside.host_joined(request.host)
+        return Answer(data=joined)
+
+    def _foreign(self, request: ExecdHello) -> Answer:
+        """A host of another cell does not join: what runs there is not this cell's to end. Logged once a host."""
+        text = f'denied: host "{request.host}" belongs to the cell {request.cell_id}, which this is not'
+        if text not in self._foreigners:
+            self._foreigners.add(text)
+            _log.warning("%s", text)
+        return Answer(1, [("error", text)])
+
+    async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
+        """End the qmaster, the scheduler or exec hosts."""
+        unknown = await self._settle_hosts(request, caller) if request.what == "execd" else []
+        answer = await self._outside.shut_down(request)
+        for host in unknown:
+            answer.error(f'can\'t resolve hostname "{host}"')
+        return answer
+
+    async def _settle_hosts(self, request: Shutdown, caller: Caller) -> list[str]:
+        """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
+        state, world = self.master.state, self.master.world()
+        if "all" in request.hosts:
+            request.hosts = sorted(name for name, host in state.hosts.items() if host.up)
+            return []
+        found = await self._outside.settled(
+            lambda: {name: world.resolve_host(name) for name in request.hosts}, (caller.host, caller.uid)
+        )
+        request.hosts = [unique for unique in found.values() if unique]
+        return [name for name, unique in found.items() if not unique]
+
+    async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
+        """Have the next scheduling run say why jobs wait (QF-35)."""
+        self._outside.monitor()
+        return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
+
+    async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
+        """Where an interactive job's streams are, and a ticket for them."""
+        return self.sessions.open(self.master.state, request, caller)
+
+    async def kill_event_clients(self, name: str, request: KillEventClients, caller: Caller) -> Answer:
+        """Throw event clients out."""
+        return self._event_clients.kill(request, caller)
+
+    async def list_event_clients(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Who listens to events."""
+        return self._event_clients.listed()
+
+
+Answered = Callable[[Requests, str, Any, Caller], Awaitable[Answer]]
+Streamed = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
+
+
+class Endpoint(NamedTuple):
+    """A request by its name. `body`: the type of its body, with its bounds.
+
+    `kind`: it `decides` (changes the state), `reads` it, `serves` (is about daemons), or `streams` lines. `handler`: the pure
+    function beneath, as far as there is one; `answered` or `streamed`: the road to it. `administrator`: the gate demands a
+    manager on an administrative host; other rights depend on what is asked for, and are the handler's. `lasts`: the answer comes
+    while something goes on, and takes no turn of its user's.
+    """
+
+    name: str
+    kind: Literal["decides", "reads", "serves", "streams"]
+    body: Any
+    handler: Callable[..., Any] | None = None
+    answered: Answered | None = None
+    streamed: Streamed | None = None
+    administrator: bool = False
+    lasts: bool = False
+
+
+def _rows() -> Iterator[Endpoint]:
+    slow: dict[str, Answered] = {
+        **dict.fromkeys(("delete_jobs", "hold_jobs", "alter_jobs", "change_states"), Requests.in_slices),
+        "submit": Requests.submitted,
+        "resubmit_jobs": Requests.resubmitted,
+    }
+    for name, decide in DECISIONS.items():
+        yield Endpoint(name, "decides", REQUESTS[name], decide, slow.get(name, Requests.decided))
+    for name, reader in READERS.items():
+        yield Endpoint(name, "reads", BODIES[name], reader, Requests.read)
+    yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
+    yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
+    yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)
+    yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, lasts=True)
+    yield Endpoint("execd_hello", "serves", ExecdHello, answered=Requests.hello)
+    yield Endpoint("session", "serves", OpenSession, answered=Requests.open_session)
+    yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)
+    yield Endpoint("monitor_scheduling", "serves", MonitorScheduling, answered=Requests.monitor, administrator=True)
+    yield Endpoint("shutdown", "serves", Shutdown, answered=Requests.shut_down, administrator=True)
+
+
+ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
+
+
+def _log_answer(answer: Answer) -> None:
+    for level, text in answer.answers:
+        if level == "error":
+            _log.error("%s", text)
+        elif level == "warning":
+            _log.warning("%s", text)

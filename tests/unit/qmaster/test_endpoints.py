@@ -1,0 +1,60 @@
+"""One table says of each request who answers it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from daemons.qmaster.decide import DECISIONS
+from daemons.qmaster.serve.endpoints import ENDPOINTS
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.views.reading import READERS
+from gridengine.gdi.reading import BODIES
+from gridengine.gdi.requests import REQUESTS, Answer, Caller
+from tests.harness import Cell
+
+
+def test_each_request_has_a_row_with_the_type_of_its_body() -> None:
+    assert {name: row.body for name, row in ENDPOINTS.items()} == {**REQUESTS, **BODIES}
+
+
+def test_what_is_decided_and_read_goes_to_the_rooms_that_do_it() -> None:
+    kinds = {name: row.kind for name, row in ENDPOINTS.items()}
+    assert {name for name, kind in kinds.items() if kind == "decides"} == DECISIONS.keys()
+    assert READERS.keys() <= {name for name, kind in kinds.items() if kind == "reads"}
+    assert all(row.handler for row in ENDPOINTS.values() if row.name in {**DECISIONS, **READERS})
+
+
+def test_each_row_has_one_road() -> None:
+    for row in ENDPOINTS.values():
+        assert (row.answered is None) == (row.kind == "streams") == (row.streamed is not None), row.name
+
+
+@pytest.fixture
+def service(cell: Cell) -> Service:
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    return Service(cell.master, nothing, nothing, nothing, dict, nothing)
+
+
+BODIES_WANTED = {"shutdown": b'{"what": "execd", "hosts": ["all"]}'}
+
+
+def ask(service: Service, name: str, user: str) -> Answer:
+    caller = Caller(user, 0 if user == "root" else 1001, "users", 100, "h1")
+    return asyncio.run(service.answer(name, BODIES_WANTED.get(name, b"{}"), caller))
+
+
+@pytest.mark.parametrize("name", ["nothing", "verified_copy", "wait", ""])
+def test_what_is_no_request_of_this_kind_is_refused_by_its_name(service: Service, name: str) -> None:
+    assert ask(service, name, "root").answers == [("error", f'denied: unknown request "{name}"')]
+
+
+@pytest.mark.parametrize("name", [row.name for row in ENDPOINTS.values() if row.administrator])
+def test_the_gate_keeps_others_from_what_administrators_do(service: Service, name: str) -> None:
+    answer = ask(service, name, "alice")
+    assert (answer.status, [level for level, _ in answer.answers]) == (1, ["error"])
+    assert "alice" in answer.answers[0][1]
