@@ -34,18 +34,18 @@ def config_show(master: Master, body: Body, caller: Caller) -> Answer:
     kind, names = _kind(body), body.get("names")
     objects = master.state.kind(kind)
     answer = Answer()
-    found: list[Shown] = []
+    shown: list[Shown] = []
     if kind == "resource_quota" and names:
         names = [each for name in names for each in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
         unique = master.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
         if unique in objects:
-            found.append(_shown(master.state, kind, str(unique)))
+            shown.append(_shown(master.state, kind, str(unique)))
         elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
             answer.error(KIND[kind].not_shown.format(unique or name))
-    answer.data = found
+    answer.data = shown
     return answer
 
 
@@ -94,15 +94,15 @@ def config_export(master: Master, body: Body, caller: Caller) -> Answer:
 def config_detached(master: Master, body: Body, caller: Caller) -> Answer:
     """-sds: a line for each detached setting; 1 when there is any, as in the original."""
     answer, state = Answer(), master.state
-    found = [
+    detached_settings = [
         setting
         for name, attributes in sorted(state.kind("cluster_queue").items())
         for setting in detached(name, attributes, state.groups)
     ]
-    for setting in found:
+    for setting in detached_settings:
         answer.info(str(setting))
-    answer.status = 1 if found else 0
-    answer.data = [[s.queue, s.attribute, s.identifier, s.partly] for s in found]
+    answer.status = 1 if detached_settings else 0
+    answer.data = [[s.queue, s.attribute, s.identifier, s.partly] for s in detached_settings]
     return answer
 
 

@@ -76,14 +76,14 @@ def remarks(proposal: Proposal) -> Iterator[str]:
 def _ambiguous(proposal: Proposal, queue: str, attributes: Mapping[str, str], groups: HostGroups) -> Iterator[str]:
     """One line for each attribute and set of groups between which it is newly ambiguous, with the hosts."""
     resolvable = ResolvableQueue(attributes)
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    conflicts: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for host in groups.flatten(names(attributes["hostlist"])):
         _, ambiguous = resolvable.resolve(host, groups.groups_of(host))
         known = proposal.state.ambiguous.get(f"{queue}@{host}", ())
         for conflict in ambiguous:
             if conflict not in known:
-                found.setdefault(conflict, []).append(host)
-    for (attribute, between), hosts in found.items():
+                conflicts.setdefault(conflict, []).append(host)
+    for (attribute, between), hosts in conflicts.items():
         shown = " ".join(hosts[:_SHOWN_HOSTS]) + (f" and {len(hosts) - _SHOWN_HOSTS} more" if len(hosts) > _SHOWN_HOSTS else "")
         quoted = ", ".join(f'"{identifier}"' for identifier in between)
         yield f'warning: "{attribute}" of queue "{queue}" has ambiguous value ({quoted}) for hosts: {shown}'

@@ -26,10 +26,10 @@ def change_nodes(state: State, request: ChangeShareTree, caller: Caller, world: 
     decision, proposal = Decision(), Proposal(state)
     if refusal := no_right(state, caller, world):
         return decision.refuse(refusal)
-    found = state.kind("share_tree").get("")
-    if found is None and request.verb != "add":
+    text = state.kind("share_tree").get("")
+    if text is None and request.verb != "add":
         return decision.refuse("No sharetree")
-    root = ShareTreeObject.from_attributes(found).root if found else Node("Root")
+    root = ShareTreeObject.from_attributes(text).root if text else Node("Root")
     done = False
     for item in request.nodes:
         try:

@@ -21,7 +21,7 @@ def fault_events(state: State, host: str, faults: Iterable[str]) -> list[AnyEven
     for name, instance in state.instances.items():
         if instance.host != host:
             continue
-        found = [reason for reason in instance.errors if reason.startswith(begins)]
-        events += [InstanceErrorsCleared([name], reason) for reason in found if reason not in wanted]
-        events += [InstanceErrorSet(name, reason) for reason in wanted if reason not in found]
+        known = [reason for reason in instance.errors if reason.startswith(begins)]
+        events += [InstanceErrorsCleared([name], reason) for reason in known if reason not in wanted]
+        events += [InstanceErrorSet(name, reason) for reason in wanted if reason not in known]
     return events

@@ -93,22 +93,22 @@ class _Batch:
         return unknown
 
     def started(self, report: Started) -> Verdict:
-        found = self._judged(report.key, Origin())
-        task = self._live(report.key) if found is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
+        judgement = self._judged(report.key, Origin())
+        task = self._live(report.key) if judgement is Standing.LIVE and not isinstance(report.key, SlaveKey) else None
         if task is not None and task.status == "transferring":
             self._events.append(TaskStarted(*report.key.master, report.time, report.confinement))
-        return Verdict(forget=[report.key] if found is Standing.OVER else [])
+        return Verdict(forget=[report.key] if judgement is Standing.OVER else [])
 
     def ended(self, report: Ended) -> Verdict:
         key, verdict = report.key, Verdict()
-        found = self._judged(key, Origin())
+        judgement = self._judged(key, Origin())
         if key in self._adopted:
             verdict.ok = False  # it has just become the cell's again, and its end is taken when it is told again
-        elif found in (Standing.LATER, Standing.UNKNOWN):
+        elif judgement in (Standing.LATER, Standing.UNKNOWN):
             verdict.strays.append(key)
         elif key not in self._ended:
             self.decided += slave_ended(self.state, key, report) if isinstance(key, SlaveKey) else self._end(report)
-        if found in (Standing.LIVE, Standing.OVER):
+        if judgement in (Standing.LIVE, Standing.OVER):
             self._ended.add(key)
             verdict.forget.append(key)
         return verdict
@@ -126,9 +126,9 @@ class _Batch:
         return decision
 
     def usage(self, report: UsageReport) -> Verdict:
-        found, used = self._judged(report.key, Origin()), report.usage
-        if found is not Standing.LIVE:
-            return Verdict(forget=[report.key] if found is Standing.OVER else [])
+        judgement, used = self._judged(report.key, Origin()), report.usage
+        if judgement is not Standing.LIVE:
+            return Verdict(forget=[report.key] if judgement is Standing.OVER else [])
         if isinstance(report.key, SlaveKey):
             self._events.append(SlaveUsageReported(*report.key.master, report.key.number, [used.cpu, used.mem, used.io]))
         else:
@@ -158,13 +158,13 @@ class _Batch:
         told = dict(zip(report.keys, [*report.origins, *[Origin()] * len(report.keys)], strict=False))
         # the last try of a task first: when that is adopted, those before it are over
         for key in sorted(told, key=lambda key: key.attempt, reverse=True):
-            found = self._judged(key, told[key])
-            if found is Standing.OVER or found is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
+            judgement = self._judged(key, told[key])
+            if judgement is Standing.OVER or judgement is Standing.LATER and any(key[:2] == other[:2] for other in adopted):
                 verdict.forget.append(key)
-            elif found is Standing.LATER and (events := adoption(self.state, key, told[key], self.now)):
+            elif judgement is Standing.LATER and (events := adoption(self.state, key, told[key], self.now)):
                 self._events.extend(events)
                 adopted.add(key)
-            elif found is not Standing.LIVE:
+            elif judgement is not Standing.LIVE:
                 verdict.strays.append(key)
         self._adopted |= adopted
         strays = [Stray(key, told[key].owner, told[key].submit_time) for key in verdict.strays]

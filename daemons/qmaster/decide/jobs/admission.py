@@ -79,8 +79,8 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
 def department_of(state: State, user: str, group: str) -> str:
     """The department of a user: the access list of type DEPT that holds him (US-4)."""
     for name in state.usersets:
-        found = state.usersets[name]
-        if "DEPT" in found.types and not found.entries.isdisjoint((user, f"@{group}")):
+        userset = state.usersets[name]
+        if "DEPT" in userset.types and not userset.entries.isdisjoint((user, f"@{group}")):
             return name
     return DEFAULT_DEPARTMENT
 

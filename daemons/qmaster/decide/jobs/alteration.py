@@ -60,10 +60,10 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
         return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
     if unverified := _unverified(state, said):
         return decision.refuse(f"denied: changes of {unverified} are not among those of jsv_allowed_mod")
-    for target, found in selection:
-        if not found:
+    for target, matching in selection:
+        if not matching:
             decision.answer.error(missing(target, request.users))
-        for selected in found:
+        for selected in matching:
             if not may_control(selected.job, caller, operator):
                 decision.answer.error(not_owner(selected.job, caller))
                 continue
@@ -141,11 +141,11 @@ def _check_rights(
 
 def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], world: World) -> dict[str, Any]:
     """The new values of the fields of the job. Raises Refused."""
-    wish = request_of(job)
+    asked = request_of(job)
     for name in said - {"holds", "context_changes", "environment"}:
-        setattr(wish, name, getattr(changes, name))
+        setattr(asked, name, getattr(changes, name))
     owner = owner_of(job, job.submit_host)
-    fields = job_fields(state, wish, owner, said, world, job)
+    fields = job_fields(state, asked, owner, said, world, job)
     if "name" in said:
         check_job_name(changes.name)
         fields["name"] = changes.name
@@ -171,22 +171,22 @@ def _check_consumables(state: State, job: Job, hard: dict[str, str]) -> None:
 
 def _context(context: dict[str, str], changes: list[tuple[Any, str, str]]) -> dict[str, str]:
     """The context after -ac, -dc and -sc in the order in which they were given (SO-2)."""
-    kept = dict(context)
+    result = dict(context)
     for verb, variable, value in changes:
         if verb == "sc":
-            kept.clear()
+            result.clear()
         elif verb == "dc":
-            kept.pop(variable, None)
+            result.pop(variable, None)
         else:
-            kept[variable] = value
-    return kept
+            result[variable] = value
+    return result
 
 
 def _payload(job: Job, changes: Changes, world: World) -> Payload:
     """The script as it was, with the exported variables replaced; what else came with the job stays."""
-    kept = world.payload(job.id)
-    old = {name: value for name, value in kept.environment.items() if name not in job.environment_names}
-    return Payload(kept.script, {**old, **changes.environment})
+    payload = world.payload(job.id)
+    old = {name: value for name, value in payload.environment.items() if name not in job.environment_names}
+    return Payload(payload.script, {**old, **changes.environment})
 
 
 def _acts(job: Job, changes: Changes, said: frozenset[str]) -> list[str]:

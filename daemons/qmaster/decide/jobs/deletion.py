@@ -41,16 +41,16 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
     forced = _forced(state, request, operator)
-    for target, found in selection:
-        found = [selected for selected in found if _remaining(selected.job, gone)]
+    for target, matching in selection:
+        matching = [selected for selected in matching if _remaining(selected.job, gone)]
         strays = strays_of(state, target) if request.force and operator else {}
         for host, keys in strays.items():
             decision.events.append(StraysAbandoned(host, keys))
             for key in keys:
                 decision.answer.info(f"{caller.user} forced the end of the stray task {key.job}.{key.task} on host {host}")
-        if not found and not strays:
+        if not matching and not strays:
             _nothing(decision, target, caller, request)
-        for selected in found:
+        for selected in matching:
             if not may_control(selected.job, caller, operator):
                 job_id = selected.job.id
                 decision.answer.error(f'{caller.user} - you do not have the necessary privileges to delete the job "{job_id}"')

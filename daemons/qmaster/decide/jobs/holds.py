@@ -36,10 +36,10 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
     except SyntaxFault as fault:
         return decision.refuse(f"denied: {fault}")
     letters = request.holds.upper() if request.release else request.holds
-    for target, found in selection:
-        if not found:
+    for target, matching in selection:
+        if not matching:
             decision.answer.error(missing(target, request.users), EXIT_UNKNOWN)
-        for selected in found:
+        for selected in matching:
             if not may_control(selected.job, caller, operator):
                 decision.answer.error(not_owner(selected.job, caller), EXIT_NOT_OWNER)
                 continue

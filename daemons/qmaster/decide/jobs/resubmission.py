@@ -27,8 +27,8 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
     last = 0
     for target in request.targets:
         try:
-            original, wish = requested_copy(state, target, request.holds, caller, world)
-            job = make_job(state, wish, owner_of(original, caller.host), world, next_job_id(state, last))
+            original, copied = requested_copy(state, target, request.holds, caller, world)
+            job = make_job(state, copied, owner_of(original, caller.host), world, next_job_id(state, last))
         except Refused as refusal:
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
             continue
@@ -41,9 +41,9 @@ def requested_copy(state: State, target: str, holds: str, caller: Caller, world:
     """A job that the caller may copy, and the request that the copy comes of, without its payload. Raises Refused."""
     check_hold_rights(state, caller, world, hold_kinds(holds), "set")
     original = _original(state, target, caller, world)
-    wish = request_of(original)
-    wish.holds = holds
-    return original, wish
+    copied = request_of(original)
+    copied.holds = holds
+    return original, copied
 
 
 def accept_copy(state: State, request: VerifiedCopy, caller: Caller, world: World) -> Decision:

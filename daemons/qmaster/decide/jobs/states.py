@@ -47,7 +47,7 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
             if request.what in ("queue", "any"):
                 instances = select_instances(state, target)
             if request.what in ("job", "any") and not instances:
-                jobs = [selected for _, found in select_jobs(state, [target], request.tasks) for selected in found]
+                jobs = [selected for _, matching in select_jobs(state, [target], request.tasks) for selected in matching]
         except SyntaxFault:
             pass
         if not instances and not jobs:

@@ -42,17 +42,17 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
     operator = is_operator(state, caller, world.admin_user)
     said = frozenset(request.changes)
     try:
-        wish = msgspec.convert(request.changes, Reserve)
+        asked = msgspec.convert(request.changes, Reserve)
     except msgspec.ValidationError as error:
         return decision.refuse(f"denied: {error}")
     if fixed := sorted(said & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of an advance reservation cannot be changed")
     chosen: dict[int, AdvanceReservation] = {}
     for target in request.targets:
-        found = selected_reservations(state, target, [], caller.user)
-        if not found:
+        matching = selected_reservations(state, target, [], caller.user)
+        if not matching:
             return decision.refuse(nothing(target, []))
-        chosen |= {reservation.id: reservation for reservation in found}
+        chosen |= {reservation.id: reservation for reservation in matching}
     for reservation in chosen.values():
         if not operator and reservation.owner != caller.user:
             return decision.refuse(not_owner(caller, reservation, "modify"))
@@ -61,7 +61,7 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
             state = state.reserving_branch() if len(decision.events) == 1 else state
             apply(state, decision.events[-1])
         try:
-            changes = _changes(state, state.reservations[reservation.id], wish, said, world)
+            changes = _changes(state, state.reservations[reservation.id], asked, said, world)
         except Refused as refusal:
             return decision.refuse(refusal.text, refusal.status)
         decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))

@@ -34,10 +34,10 @@ def delete_reservations(state: State, request: DeleteReservations, caller: Calle
         return decision.refuse(f'denied: "{caller.user}" must be manager or operator to delete all advance reservations')
     done: set[int] = set()
     for target in targets or [""]:
-        found = [r for r in _chosen(state, target, users, caller, request.series) if r.id not in done]
-        if not found:
+        matching = [r for r in _chosen(state, target, users, caller, request.series) if r.id not in done]
+        if not matching:
             decision.answer.error(nothing(target, users))
-        for reservation in found:
+        for reservation in matching:
             done.add(reservation.id)
             if not operator and reservation.owner != caller.user:
                 decision.answer.error(not_owner(caller, reservation, "delete"))

@@ -44,10 +44,10 @@ def reservation_refusals(proposal: Proposal, world: World) -> Iterator[str]:
     after = _Check(proposed_state(proposal), world)
     before: _Check | None = None
     for reservation in _concerned(state, after.state, changed, live):
-        found = after.faults(reservation, users_of(state, reservation))
-        if found:
+        faults = after.faults(reservation, users_of(state, reservation))
+        if faults:
             before = before or _Check(state, world)
-            for fault in found - before.faults(reservation, users_of(state, reservation)):
+            for fault in faults - before.faults(reservation, users_of(state, reservation)):
                 what = " and ".join(title(kind, name) for kind, name in changed[:3])
                 yield f"denied: changing {what} would break advance reservation {reservation.id}: {fault}"
 

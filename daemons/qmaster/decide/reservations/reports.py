@@ -50,9 +50,9 @@ def report(granting: Granting, reservation: AdvanceReservation) -> Decision:
     if not granted:
         start, end = reservation.start_time, reservation.end_time
         later = windows(granting, granting.timeline, start, start + HORIZON_S, end - start)
-        found = next(later, None)
-        if found is not None:
-            answer.info(f"It would fit from {moment_text(found.start, granting.zone)} on")
+        window = next(later, None)
+        if window is not None:
+            answer.info(f"It would fit from {moment_text(window.start, granting.zone)} on")
     answer.info(FOUND if granted else NOT_FOUND)
     answer.status = 0 if granted else 1
     return Decision(answer)
@@ -68,10 +68,10 @@ def found_windows(granting: Granting, reservation: AdvanceReservation, request: 
     """-find: the first windows that fit, none of them taken."""
     start = reservation.start_time
     latest = request.latest or start + HORIZON_S
-    found = windows(granting, granting.timeline, start, latest, reservation.end_time - start)
+    free = windows(granting, granting.timeline, start, latest, reservation.end_time - start)
     listed = [
         [one.start, one.end, [[grant.instance, grant.slots] for grant in one.granted]]
-        for one in islice(found, request.find)
+        for one in islice(free, request.find)
     ]
     answer = Answer(data={"windows": listed})
     if not listed:

@@ -32,17 +32,17 @@ def occurrences(rule: str, start: float, duration: float, zone: tzinfo) -> list[
         raise Refused(f'denied: the rule "{rule}" must have COUNT or UNTIL: a series has an end')
     first = datetime.fromtimestamp(start, zone).replace(tzinfo=None)
     try:
-        found = _moments(_in_local_time(rule, zone), first)
+        moments = _moments(_in_local_time(rule, zone), first)
     except _Unending:
         raise Refused(f'denied: the rule "{rule}" has occurrences more than ten years ahead, or none') from None
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, ArithmeticError) as error:
         raise Refused(f'denied: "{rule}" is not a recurrence rule: {error}') from None
-    if not found:
+    if not moments:
         raise Refused(f'denied: the rule "{rule}" has no occurrence')
-    if len(found) > MOST:
+    if len(moments) > MOST:
         raise Refused(f'denied: the rule "{rule}" has more than {MOST} occurrences')
     # a time in the hour that summer time skips becomes the one an hour later: two occurrences at one time are one
-    starts = list(dict.fromkeys(moment.replace(tzinfo=zone).timestamp() for moment in found))
+    starts = list(dict.fromkeys(moment.replace(tzinfo=zone).timestamp() for moment in moments))
     if any(later - earlier < duration for earlier, later in pairwise(starts)):
         raise Refused(f'denied: occurrences of "{rule}" overlap: they follow each other faster than they end')
     return starts

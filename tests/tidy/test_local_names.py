@@ -1,0 +1,39 @@
+"""`found` is the name of what a function has gathered for its answer, and of nothing else: what is looked up has a noun."""
+
+from __future__ import annotations
+
+import ast
+
+from tests.tidy.sources import Source
+
+PROGRAMS = ("gridengine", "daemons", "shepherd", "clients")
+_FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def misnamed(source: Source) -> list[str]:
+    """Functions that call something `found` and do not return it."""
+    if "found" not in source.text:
+        return []
+    functions = (node for node in ast.walk(source.tree) if isinstance(node, _FUNCTION))
+    return [f"{source.path} {node.name}" for node in functions if _assigns(node) and not _returns(node)]
+
+
+def _assigns(function: ast.AST) -> bool:
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == "found")
+    return any(isinstance(node.ctx, ast.Store) for node in names)
+
+
+def _returns(function: ast.AST) -> bool:
+    """Whether `found` is in what it returns or yields."""
+    answers = [node.value for node in ast.walk(function) if isinstance(node, ast.Return | ast.Yield | ast.YieldFrom)]
+    parts = (part for answer in answers if answer is not None for part in ast.walk(answer))
+    return any(isinstance(part, ast.Name) and part.id == "found" for part in parts)
+
+
+def test_what_is_looked_up_has_a_name_of_its_own() -> None:
+    assert [name for source in Source.of(*PROGRAMS) for name in misnamed(source)] == []
+
+
+def test_a_misnamed_one_is_seen() -> None:
+    text = "def a():\n    found = 1\n    return found + 1\ndef b():\n    found = 1\n    return 2\n"
+    assert misnamed(Source("clients/a.py", text)) == ["clients/a.py b"]
