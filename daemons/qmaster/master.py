@@ -16,7 +16,6 @@ from daemons.qmaster.admit import admit
 from daemons.qmaster.decide import decide
 from daemons.qmaster.decide.hosts.reports import host_reports
 from daemons.qmaster.decide.jobs.dependencies import end_of_doomed
-from daemons.qmaster.decide.jobs.rerun import tasks_of_lost_hosts
 from daemons.qmaster.decide.jobs.share_usage import usage_charges
 from daemons.qmaster.decide.jobs.submission import MAX_JOB_ID
 from daemons.qmaster.decision import Decision, Payload, World
@@ -24,6 +23,7 @@ from daemons.qmaster.effects import acknowledged
 from daemons.qmaster.follow.following import FOLLOWERS
 from daemons.qmaster.follow.initial_states import execd_started
 from daemons.qmaster.follow.overdue import end_overdue
+from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
 from daemons.qmaster.follow.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, FollowedFile, ReportingRows

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from daemons.qmaster.decide.jobs.slaves import ended_masters
-from daemons.qmaster.decide.jobs.task_ends import concluded
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.calendars import calendar_settlement
 from daemons.qmaster.follow.memberships import hosts_with_new_values, membership_changes
 from daemons.qmaster.follow.subordination import concerned_hosts, subordination_changes
+from daemons.qmaster.follow.task_ends import concluded, ended_masters
 from gridengine.kinds import affecting
 from gridengine.state.state import State
 from gridengine.state.touched import Touched

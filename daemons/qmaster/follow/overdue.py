@@ -6,8 +6,8 @@ may still run there is killed when the host is back, as after any forced deletio
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.jobs.ends import ended_without_host
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.ends import ended_without_host
 from gridengine.failed import ENFORCED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import tzinfo
 
-from daemons.qmaster.decide.reservations.ends import end_reservation
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.reservation_ends import end_reservation
 from daemons.qmaster.follow.reservation_healing import healed
 from gridengine.state.machines.reservation import ReservationChanged, ReservationErrorsSet, ReservationRemoved, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation

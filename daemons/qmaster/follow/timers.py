@@ -1,18 +1,17 @@
 """due(state, now, zone): what time alone brings about.
 
 Owns the rules that depend on the clock, and noticing that somebody set it: hosts that are no longer heard (max_unheard,
-QI-3); calendars are `daemons.qmaster.follow.calendars`', users of a limited time `daemons.qmaster.decide.jobs.admission`'s,
-nice values `gridengine.state.niceness`'s. Pure.
+QI-3), users of a limited time; calendars are `calendars`', nice values `gridengine.state.niceness`'s. Pure.
 """
 
 from __future__ import annotations
 
 from datetime import UTC, tzinfo
 
-from daemons.qmaster.decide.jobs.admission import expired_users
 from daemons.qmaster.decision import World
 from daemons.qmaster.follow.calendars import calendar_changes
 from gridengine.state.events import AnyEvent
+from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
 from gridengine.state.machines.host import HostLost
 from gridengine.state.niceness import niceness_changes
 from gridengine.state.state import State
@@ -35,4 +34,21 @@ def due(state: State, now: float, zone: tzinfo = UTC) -> list[AnyEvent]:
         for host in state.hosts.values()
         if host.up and host.last_heard + max_unheard < now
     ]
-    return [*lost, *calendar_changes(state, now, zone), *expired_users(state, now), *niceness_changes(state, now)]
+    return [*lost, *calendar_changes(state, now, zone), *_expired_users(state, now), *niceness_changes(state, now)]
+
+
+def _expired_users(state: State, now: float) -> list[AnyEvent]:
+    """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
+    expired = [user for user in state.users if 0 < state.users[user].delete_time <= now]
+    if not expired:
+        return []
+    busy = {job.owner for job in state.jobs.values()}
+    seconds = state.configuration().auto_user_delete_time_s
+    events: list[AnyEvent] = []
+    for user in expired:
+        if user in busy:
+            text = {**state.kind("user")[user], "delete_time": str(int(now) + seconds if seconds else 0)}
+            events.append(ObjectSet("user", user, text))
+        else:
+            events.append(ObjectRemoved("user", user))
+    return events

@@ -6,8 +6,8 @@ told to kill and forget it. Source: qconf(1) -cq; QF-14, QF-36; O for the texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.jobs.ends import ended_without_host
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.selection import select_instances
 from gridengine.errors import SyntaxFault

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from daemons.qmaster.decide.hosts.host_faults import fault_events
 from daemons.qmaster.decide.hosts.strays import Standing, WasHere, adoption, standing, stray_events
-from daemons.qmaster.decide.jobs.slaves import holding, slave_ended, slave_lost
-from daemons.qmaster.decide.jobs.task_ends import conclusion, lost_task
+from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.host_faults import fault_events
+from daemons.qmaster.follow.task_ends import conclusion, holding, lost_task
 from gridengine.delivery import (
     Checkpointed,
     Ended,

@@ -12,7 +12,7 @@ from gridengine.gdi.requests import Caller
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.events import AnyEvent
-from gridengine.state.machines.configuration import ObjectRemoved, ObjectSet
+from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.state import State
 
 EXIT_LIMIT = 25
@@ -99,20 +99,3 @@ def new_user(state: State, configuration: HostConfiguration, user: str, now: flo
         "default_project": default_project(state, configuration, user) or "NONE",
     }
     return [ObjectSet("user", user, text)]
-
-
-def expired_users(state: State, now: float) -> list[AnyEvent]:
-    """Ends of users whose delete_time has come; who still has jobs gets another term (PR-13)."""
-    expired = [user for user in state.users if 0 < state.users[user].delete_time <= now]
-    if not expired:
-        return []
-    busy = {job.owner for job in state.jobs.values()}
-    seconds = state.configuration().auto_user_delete_time_s
-    events: list[AnyEvent] = []
-    for user in expired:
-        if user in busy:
-            text = {**state.kind("user")[user], "delete_time": str(int(now) + seconds if seconds else 0)}
-            events.append(ObjectSet("user", user, text))
-        else:
-            events.append(ObjectRemoved("user", user))
-    return events

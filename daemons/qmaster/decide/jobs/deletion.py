@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from daemons.qmaster.decide.hosts.strays import strays_of
-from daemons.qmaster.decide.jobs.ends import ended_without_host
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import Selected, may_control, select_jobs
 from gridengine.errors import SyntaxFault

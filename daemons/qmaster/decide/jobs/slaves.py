@@ -11,11 +11,10 @@ from daemons.qmaster.tell.accounting import slave_record
 from gridengine.delivery import Ended
 from gridengine.failed import LOST
 from gridengine.gdi.requests import Caller, StartSlave
-from gridengine.state.jobs import Job, Task
+from gridengine.state.jobs import Task
 from gridengine.state.machines.slave import SlaveEnded, SlaveRequested
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
-from gridengine.state.touched import Touched
 from gridengine.task_key import SlaveKey
 
 
@@ -86,18 +85,3 @@ def slave_lost(state: State, key: SlaveKey, now: float) -> Decision:
     if slave is None:
         return Decision()
     return slave_ended(state, key, Ended(key, LOST, 137, 9, "its host does not know it any more", slave.start_time, now))
-
-
-def holding(state: State, task: Task) -> list[SlaveTask]:
-    """The slave tasks that a master's end waits for: those that live, on hosts that can say how they ended (TI-5)."""
-    return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
-
-
-def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
-    """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
-    found: list[tuple[Job, Task]] = []
-    for job_id, task_id in touched.divided.union(*(state.tasks_on.get(host, ()) for host in touched.lost)):
-        task = state.task(job_id, task_id)
-        if task is not None and task.master_end is not None and not holding(state, task):
-            found.append((state.jobs[job_id], task))
-    return found

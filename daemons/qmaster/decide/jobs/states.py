@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from daemons.qmaster.decide.jobs.ends import requeued_without_host
-from daemons.qmaster.decide.jobs.rerun import why_not
-from daemons.qmaster.decide.jobs.task_ends import goes_behind
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.follow.ends import requeued_without_host
+from daemons.qmaster.follow.rerun import why_not
+from daemons.qmaster.follow.task_ends import goes_behind
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
 from gridengine.errors import SyntaxFault

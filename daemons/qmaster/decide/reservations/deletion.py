@@ -6,9 +6,9 @@ statements AR-101 … AR-106; O for texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.reservations.ends import end_reservation
 from daemons.qmaster.decide.reservations.requests import may_reserve
 from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.follow.reservation_ends import end_reservation
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
 from daemons.qmaster.selection import user_matches
 from gridengine.gdi.requests import Answer, Caller, DeleteReservations

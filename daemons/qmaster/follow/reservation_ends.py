@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from daemons.qmaster.decide.jobs.ends import ended_without_host
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.ends import ended_without_host
 from gridengine.failed import ENFORCED
 from gridengine.state.machines.job import PendingTasksDeleted
 from gridengine.state.machines.reservation import ReservationEnding, ReservationRemoved

@@ -7,8 +7,8 @@ queue_conf(5) rerun, checkpoint(5) when; statements EX-11, CK-6, QC-17, QM-8, IA
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.ends import ended_without_host, requeued_without_host
 from gridengine.failed import LOST, RESCHEDULED
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task

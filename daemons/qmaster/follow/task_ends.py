@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import msgspec
 
-from daemons.qmaster.decide.hosts.host_faults import fault_events
-from daemons.qmaster.decide.jobs.ends import ended_without_host, requeued_without_host
-from daemons.qmaster.decide.jobs.failures import Fault, Then, judge
-from daemons.qmaster.decide.jobs.rerun import may_rerun
 from daemons.qmaster.decision import Decision
+from daemons.qmaster.follow.ends import ended_without_host, requeued_without_host
+from daemons.qmaster.follow.failures import Fault, Then, judge
+from daemons.qmaster.follow.host_faults import fault_events
+from daemons.qmaster.follow.rerun import may_rerun
 from daemons.qmaster.tell.accounting import record
 from gridengine.delivery import Ended
 from gridengine.failed import LOST, MIGRATING, RESCHEDULED
@@ -21,7 +21,9 @@ from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
+from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
+from gridengine.state.touched import Touched
 from gridengine.task_key import TaskKey
 
 
@@ -63,6 +65,21 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     else:
         events = [over]
     return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))])
+
+
+def holding(state: State, task: Task) -> list[SlaveTask]:
+    """The slave tasks that a master's end waits for: those that live, on hosts that can say how they ended (TI-5)."""
+    return [slave for slave in task.slaves.values() if not slave.over and state.hosts[slave.host].up]
+
+
+def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
+    """Tasks whose master has ended, and with what was applied the last slave that it waited for."""
+    found: list[tuple[Job, Task]] = []
+    for job_id, task_id in touched.divided.union(*(state.tasks_on.get(host, ()) for host in touched.lost)):
+        task = state.task(job_id, task_id)
+        if task is not None and task.master_end is not None and not holding(state, task):
+            found.append((state.jobs[job_id], task))
+    return found
 
 
 def lost_task(state: State, job: Job, task: Task, now: float) -> Decision:
