@@ -135,6 +135,14 @@ def test_running_jobs_have_the_tickets_of_the_leaves_that_run() -> None:
 
 
 @pytest.mark.statement("PR-6")
+def test_running_jobs_of_one_leaf_divide_its_tickets() -> None:
+    cluster = cell(USERS, slots=2, weight_tickets_share="1000")
+    jobs = [cluster.submit(), cluster.submit()]
+    assert shares(cluster, *jobs) == [1000, 500], "as each would have them that came to run"
+    assert shares(cluster, *jobs) == [500, 500]
+
+
+@pytest.mark.statement("PR-6")
 def test_without_a_tree_or_weight_nobody_gets_any() -> None:
     cluster = cell(USERS, weight_tickets_share="0")
     job = cluster.submit()

@@ -143,6 +143,19 @@ def test_input_reaches_the_job_and_is_acknowledged_and_so_does_its_end(played: P
     assert client.next()[0] == session.TAKEN, "nobody reads it; it is no reason to wait"
 
 
+@pytest.mark.statement("IA-1")
+def test_input_that_the_pipe_does_not_take_at_once_reaches_the_job_whole(played: Played) -> None:
+    client = played.greet()
+    sent = bytes(range(256)) * 1200
+    for start in range(0, len(sent), 30_000):
+        client.send(session.INPUT, sent[start : start + 30_000])
+    client.send(session.INPUT)
+    got = b""
+    while data := os.read(played.job[0], 5000):
+        got += data
+    assert got == sent
+
+
 @pytest.mark.statement("IA-9")
 def test_a_client_that_was_cut_off_gets_what_it_has_missed_and_nothing_twice(played: Played) -> None:
     client = played.greet()

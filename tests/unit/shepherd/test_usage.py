@@ -84,6 +84,13 @@ def test_what_ended_processes_have_used_is_added_up() -> None:
     assert (final["ru_minflt"], final["ru_nivcsw"], final["maxvmem"]) == (8, 1, 0)
 
 
+def test_every_byte_of_ended_processes_counts() -> None:
+    used = JobUsage()
+    used.reaped(ended(), 1000)
+    used.reaped(ended(), 24)
+    assert used.final(1.0)["io"] * GIGABYTE == 1024
+
+
 @pytest.mark.statement("EX-8")
 def test_a_running_job_shows_what_its_processes_have_used_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
     running = {7: stat(1, 2, GIGABYTE, 5), 8: stat(10, 20, 2 * GIGABYTE, 1)}

@@ -1,0 +1,33 @@
+"""`sge_shepherd` as a program, which wrappers start in the directory of a task."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shepherd import __main__ as program
+from shepherd import process_tree
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Who is told what, in the directory of a test."""
+    told: list[object] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(process_tree, "detach", lambda: told.append("detached"))
+    monkeypatch.setattr(program, "shepherd", told.append)
+    return told
+
+
+@pytest.mark.statement("EX-15")
+def test_it_is_the_shepherd_of_the_directory_in_which_it_is_started(played: list[object], tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("{}")
+    assert program.main() == 0
+    assert played == ["detached", tmp_path]
+
+
+def test_it_refuses_to_run_elsewhere(played: list[object], capsys: pytest.CaptureFixture[str]) -> None:
+    assert program.main() == 1
+    assert played == []
+    assert "not that of a task" in capsys.readouterr().err
