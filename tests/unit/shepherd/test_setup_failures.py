@@ -1,0 +1,135 @@
+"""Why a process did not reach its program: codes, reasons and faults, and the pipe that carries them."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from gridengine.failed import CHANGING_DIRECTORY, NO_SHELL, OPENING_FILES
+from shepherd import process
+from shepherd.command_line import CommandLine
+from shepherd.faults import BY_CODE, JOB
+from shepherd.limits import ResourceLimit
+from shepherd.plan import Output, Run
+from shepherd.process import SetupError, Started
+
+
+def step(command: CommandLine, **fields: object) -> Run:
+    return Run("job", command, Output("/dev/null", "/dev/null", None), 8, 9, {}, **fields)  # type: ignore[arg-type]
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, number: int) -> list[list[str]]:
+    """No program is executed; those that were tried by path alone."""
+    tried: list[list[str]] = []
+
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "execvpe", refuse)
+    monkeypatch.setattr(os, "execve", lambda path, argv, environment: tried.append([path, *argv]))
+    return tried
+
+
+def reported(*words: object) -> tuple[int, str, str]:
+    """What a started process says of its setup when its copy of the shepherd reports this."""
+    reading, writing = os.pipe()
+    if words:
+        process._report(writing, *words)  # type: ignore[arg-type]
+    os.close(writing)
+    return Started(1, reading).setup_failure()
+
+
+@pytest.mark.statement("EX-3")
+def test_what_went_wrong_comes_through_the_pipe_as_it_was_said() -> None:
+    failed, reason, fault = reported(26, "can't chdir to /a b: no such thing", JOB)
+    assert (failed, fault) == (26, JOB)
+    assert reason.endswith("can't chdir to /a b: no such thing")
+
+
+def test_a_long_reason_is_cut_and_does_not_break_the_report() -> None:
+    failed, reason, _ = reported(26, "x" * 9000, BY_CODE)
+    assert failed == 26
+    assert 4000 < len(reason) < 4096
+
+
+def test_who_says_nothing_has_reached_its_program() -> None:
+    assert reported() == (0, "", BY_CODE)
+    assert Started(1, None).setup_failure() == (0, "", BY_CODE)
+
+
+def test_a_process_that_nobody_asks_leaves_no_descriptor() -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    Started(1, reading).forget()
+    with pytest.raises(OSError, match="Bad file"):
+        os.close(reading)
+    Started(1, None).forget()
+
+
+@pytest.mark.statement("EX-3", "QC-23")
+def test_a_script_that_cannot_be_opened_is_told_by_its_path(tmp_path: Path) -> None:
+    assert process._open_script(None) is None
+    with pytest.raises(SetupError, match=f'can\'t open script file "{tmp_path}/none": No such file') as raised:
+        process._open_script(f"{tmp_path}/none")
+    assert raised.value.failed == OPENING_FILES
+
+
+@pytest.mark.statement("EX-3")
+def test_a_directory_that_cannot_be_entered_is_told_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SetupError, match=f"can't chdir to {tmp_path}/none: No such file") as raised:
+        process._change_directory(f"{tmp_path}/none")
+    assert raised.value.failed == CHANGING_DIRECTORY
+
+
+@pytest.mark.statement("EX-3")
+@pytest.mark.parametrize(
+    ("interpreter", "number", "text"),
+    [
+        (True, errno.ENOENT, 'unable to find shell "/no/shell"'),
+        (True, errno.ENOTDIR, 'unable to find shell "/no/shell"'),
+        (True, errno.EACCES, "can't execute job /no/shell: Permission denied"),
+        (False, errno.ENOENT, "can't execute job /no/shell: No such file or directory"),
+    ],
+)
+def test_a_missing_shell_is_told_from_a_missing_program(
+    monkeypatch: pytest.MonkeyPatch, interpreter: bool, number: int, text: str
+) -> None:
+    refusing(monkeypatch, number)
+    with pytest.raises(SetupError) as raised:
+        process._execute(step(CommandLine("/no/shell", ["sh"], interpreter=interpreter)), {})
+    assert (str(raised.value), raised.value.failed) == (text, NO_SHELL)
+
+
+def test_a_shell_that_is_there_but_whose_own_interpreter_is_not_is_no_missing_shell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    refusing(monkeypatch, errno.ENOENT)
+    shell = tmp_path / "shell"
+    shell.touch()
+    with pytest.raises(SetupError, match="can't execute job"):
+        process._execute(step(CommandLine(str(shell), ["sh"], interpreter=True)), {})
+
+
+@pytest.mark.parametrize(("fallback", "tried"), [(["/bin/sh", "-c", "x"], [["/bin/sh", "/bin/sh", "-c", "x"]]), (None, [])])
+def test_a_script_without_an_interpreter_is_given_to_the_fallback(
+    monkeypatch: pytest.MonkeyPatch, fallback: list[str] | None, tried: list[list[str]]
+) -> None:
+    seen = refusing(monkeypatch, errno.ENOEXEC)
+    with pytest.raises(SetupError):  # the played exec comes back, a real one does not
+        process._execute(step(CommandLine("/a/script", ["script"], fallback=fallback)), {})
+    assert seen == tried
+
+
+@pytest.mark.statement("QI-10")
+@pytest.mark.parametrize(("limits", "fault"), [([], False), ([ResourceLimit("vmem", 1, 1)], True)])
+def test_too_little_memory_is_the_jobs_fault_where_it_has_limits(
+    monkeypatch: pytest.MonkeyPatch, limits: list[ResourceLimit], fault: bool
+) -> None:
+    refusing(monkeypatch, errno.ENOMEM)
+    with pytest.raises(SetupError) as raised:
+        process._execute(step(CommandLine("/bin/true", ["true"]), limits=limits), {})
+    assert (raised.value.fault == JOB) == fault
