@@ -48,20 +48,27 @@ class World(Struct):
 Accounted = tuple[int, int, AccountingRecord]
 """Job and task of a try that is over, and its record."""
 
+Record = tuple[str, list[object]]
+"""A record of the reporting file: its type, and its fields behind that."""
+
 
 class Decision(Struct):
-    """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided."""
+    """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided.
+
+    `records`: those of the reporting file that no event brings about.
+    """
 
     answer: Answer = field(default_factory=Answer)
     events: list[AnyEvent] = field(default_factory=list)
     payloads: dict[int, Payload] = field(default_factory=dict)
     accounting: list[Accounted] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     world: World | None = None
     refused: bool = False
 
     @property
     def changes_nothing(self) -> bool:
-        return not self.events and not self.accounting
+        return not self.events and not self.accounting and not self.records
 
     def __iadd__(self, other: Decision) -> Decision:
         """Add what another part decided, which is no refusal: its events, records and answers, behind the own ones."""
@@ -71,6 +78,7 @@ class Decision(Struct):
         self.events += other.events
         self.payloads |= other.payloads
         self.accounting += other.accounting
+        self.records += other.records
         return self
 
     def refuse(self, text: str, status: int = 1) -> Decision:

@@ -32,6 +32,7 @@ from daemons.qmaster.tell import story
 from daemons.qmaster.tell.job_log import Occasion
 from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
+from daemons.qmaster.tell.share_log import ShareLog
 from daemons.qmaster.tell.story import Line, as_text, lines
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
@@ -76,6 +77,7 @@ class Master:
         self.post: Callable[[list[Mail]], None] = lambda letters: None
         self._letters: dict[int, list[Mail]] = {}
         self._records = Records()
+        self._share_log = ShareLog()
         self._queued: list[Transaction] = []
         self._last_look = world()
         self._started = self._last_look.now
@@ -156,6 +158,7 @@ class Master:
         self._record_at(world, end_overdue(self.state, world.now))
         if self.state.reservations:
             self._tend_reservations(world)
+        self._record_at(world, Decision(records=self._share_log.due(self.state, world)))
         self.accounting.tend(world.steady)
         self.reporting.tend(world.steady)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from daemons.qmaster.decision import World
+from daemons.qmaster.decision import Record, World
 from gridengine.ranges import Ranges
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Job, Task
@@ -30,9 +30,6 @@ _PRIORITY_0 = 1024
 """The priority is counted from -1023 on, as 8.1.9 keeps it."""
 _NO_TASK, _ONLY_TASK = -1, 0
 """Task numbers of what concerns a job whose tasks have not begun, and of the only task of a job that is no array."""
-
-Record = tuple[str, list[object]]
-"""Its type, and its fields behind that."""
 
 
 class LogLine(NamedTuple):

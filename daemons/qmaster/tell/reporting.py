@@ -1,8 +1,8 @@
 """The reporting file: records of what jobs and advance reservations went through, and of ended jobs.
 
 Owns which records a transaction has, those of reservations, and how a record is written; those of jobs are made by `job_log`,
-those of queues and hosts by `use_log`. Called by the master for each transaction, before and after it is applied; its records are
-written to the spool with it, and `common/reporting` follows.
+those of queues and hosts by `use_log`, those of the share tree by `share_log`. Called by the master for each transaction, before
+and after it is applied; its records are written to the spool with it, and `common/reporting` follows.
 Source: sge_reporting(5), sge_conf(5) reporting_params; AR-119 … AR-123, RP-1, RP-2.
 """
 
@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, Record
 from daemons.qmaster.tell import reservation_log as log
-from daemons.qmaster.tell.job_log import Occasion, Record, job_records
+from daemons.qmaster.tell.job_log import Occasion, job_records
 from daemons.qmaster.tell.use_log import UseLog
 from gridengine.accounting import WIDTH
 from gridengine.placement.site import EXCLUSIVE
@@ -37,7 +37,7 @@ class Records:
         found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
         # the accounting record of a job, with the number of its reservation in it (AR-118)
         found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
-        return _lines(found, occasion.world.now)
+        return _lines([*found, *decision.records], occasion.world.now)
 
     def after(self, state: State, touched: Touched, now: float) -> list[str]:
         """Those of the same transaction when it was applied. now: epoch seconds."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from daemons.qmaster.tell.job_log import Record
+from daemons.qmaster.decision import Record
 from gridengine.instance_name import queue_and_host
 from gridengine.placement.site import Site
 from gridengine.placement.values import reported_value

@@ -1,34 +1,16 @@
-"""The share tree as sge_share_mon shows it: what each node is entitled to, what it uses, what it will get next.
+"""The share tree as sge_share_mon shows it.
 
-Owns the rows. Pure. Called through `daemons.qmaster.views`. Source: sge_share_mon(1), sge_share_tree(5); PR-11; O for
-the users below a `default` leaf.
+Owns the rows; the figures are `gridengine.placement.share_nodes`'. Pure. Called through `daemons.qmaster.views`.
+Source: sge_share_mon(1); PR-11.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing
 from gridengine.gdi.requests import Caller
-from gridengine.placement.share_tree import Path, Place, ShareTree, weighted
-from gridengine.state.share_usage import ShareUsage, share_usage
-from gridengine.syntax.share_tree import DEFAULT_USER, PROJECT, USER, Node
-
-_AMOUNTS = ("cpu", "mem", "io", "ltcpu", "ltmem", "ltio")
-
-
-class _Shown(NamedTuple):
-    """A node of the tree, or a user below a `default` leaf. `paths`: where its jobs are in the tree of the policy."""
-
-    name: str
-    paths: list[Path]
-    user: str
-    project: str
-    shares: int
-    level: float
-    total: float
-    is_leaf: bool
+from gridengine.placement.share_nodes import AMOUNTS, Figures, ShareNode, share_nodes
 
 
 def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]] | None:
@@ -39,112 +21,24 @@ def share_tree(listing: Listing, body: Body, caller: Caller, now: float) -> list
     "short_target_share", "actual_share" (these five 0..1), "usage" (weighted), "cpu", "mem", "io" (decayed until now),
     "ltcpu", "ltmem", "ltio" (in all)}]. cpu in s, mem in GB s, io in GB.
     """
-    state = listing.state
-    root: Node | None = state.share_trees.get("")
-    if root is None:
-        return None
-    tree = ShareTree(state, state.jobs.values(), now)
-    nodes = list(_Nodes(tree, sorted(state.kind("user"))).below(root))
-    used = _usage(listing, tree, nodes, now)
-    weights = state.scheduler.usage_weights
-    everything = weighted(used["/"], weights)
-    rows = []
-    for each in nodes:
-        usage, places = used[each.name], [place for path in each.paths if (place := _place(tree, path)) is not None]
-        amount = weighted(usage, weights)
-        rows.append(
-            {
-                "node_name": each.name,
-                "user_name": each.user,
-                "project_name": each.project,
-                "shares": each.shares,
-                "leaf": each.is_leaf,
-                "usage_time": int(usage.time),
-                "job_count": sum(place.jobs for place in places),
-                "level%": each.level,
-                "total%": each.total,
-                "long_target_share": sum((place.long_target for place in places), 0.0),
-                "short_target_share": sum((place.short_target for place in places), 0.0),
-                "actual_share": amount / everything if everything else 0.0,
-                "usage": amount,
-                **{name: getattr(usage, name) for name in _AMOUNTS},
-            }
-        )
-    return rows
+    nodes = share_nodes(listing.state, now)
+    return None if nodes is None else [_row(*each) for each in nodes]
 
 
-class _Nodes:
-    """The walk through the tree. users: those of the configuration, who alone have leaves."""
-
-    def __init__(self, tree: ShareTree, users: list[str]) -> None:
-        self._tree, self._users = tree, users
-
-    def below(self, root: Node) -> Iterator[_Shown]:
-        """The root and all nodes below it, depth first."""
-        yield from self._walk(_Shown("/", [()], "", "", root.shares, 1.0, 1.0, not root.children), root)
-
-    def _walk(self, shown: _Shown, node: Node) -> Iterator[_Shown]:
-        """A node of the tree that is its own place in the policy, and what is below it."""
-        yield shown
-        (path,) = shown.paths
-        everything = sum(child.shares for child in node.children)
-        for child in node.children:
-            level = child.shares / everything if everything else 0.0
-            project = child.name if child.type == PROJECT else shown.project
-            members = self._members(child, node, path, project)
-            is_user = child.type == USER and not child.children and child.name != DEFAULT_USER
-            mine = _Shown(
-                f"{shown.name.rstrip('/')}/{child.name}",
-                [(*path, name) for name in members] if members else [(*path, child.name)],
-                user=child.name if is_user else "",
-                project=project,
-                shares=child.shares,
-                level=level,
-                total=shown.total * level,
-                is_leaf=not child.children and not members,
-            )
-            if members:
-                yield mine
-                yield from _shared(mine, members)
-            else:
-                yield from self._walk(mine, child)
-
-    def _members(self, child: Node, parent: Node, path: Path, project: str) -> list[str]:
-        """The users that a `default` leaf stands for."""
-        if child.name != DEFAULT_USER or child.type != USER or child.children:
-            return []
-        others = [name for name in self._users if parent.child(name) is None]
-        return [name for name in others if self._tree.leaf_of(name, project) == (*path, name)]
-
-
-def _shared(default: _Shown, members: list[str]) -> Iterator[_Shown]:
-    """The users that a `default` leaf stands for, each with an equal part of it."""
-    level = 1 / len(members)
-    for name, path in zip(members, default.paths, strict=True):
-        total = default.total * level
-        yield _Shown(f"{default.name}/{name}", [path], name, default.project, default.shares, level, total, True)
-
-
-def _place(tree: ShareTree, path: Path) -> Place | None:
-    """What the policy knows of a node, None if it has no jobs."""
-    place: Place | None = tree.top
-    for name in path:
-        place = place.below.get(name) if place is not None else None
-    return place
-
-
-def _usage(listing: Listing, tree: ShareTree, shown: list[_Shown], now: float) -> dict[str, ShareUsage]:
-    """Usage by the name of the node, that of all nodes below it included."""
-    leaves = {each.paths[0]: each.name for each in shown if each.is_leaf}
-    found = {each.name: ShareUsage() for each in shown}
-    for (owner, project), used in share_usage(listing.state, now).items():
-        name = leaves.get(tree.leaf_of(owner, project))
-        while name is not None:
-            found[name] = _sum(found[name], used)
-            name = None if name == "/" else name.rpartition("/")[0] or "/"
-    return found
-
-
-def _sum(left: ShareUsage, right: ShareUsage) -> ShareUsage:
-    amounts = {name: getattr(left, name) + getattr(right, name) for name in _AMOUNTS}
-    return ShareUsage(max(left.time, right.time), **amounts)
+def _row(node: ShareNode, figures: Figures) -> dict[str, Any]:
+    return {
+        "node_name": node.name,
+        "user_name": node.user,
+        "project_name": node.project,
+        "shares": node.shares,
+        "leaf": node.is_leaf,
+        "usage_time": int(figures.used.time),
+        "job_count": figures.jobs,
+        "level%": node.level,
+        "total%": node.total,
+        "long_target_share": figures.long_target,
+        "short_target_share": figures.short_target,
+        "actual_share": figures.actual,
+        "usage": figures.usage,
+        **{name: getattr(figures.used, name) for name in AMOUNTS},
+    }

@@ -112,17 +112,20 @@ class ExecdParameters(Struct, frozen=True):
 
 class ReportingParameters(Struct, frozen=True):
     """reporting_params, by their names: whether there are records at all, whether those of job_log are among them, and those of
-    consumables that no host names in its report_variables (RP-2)."""
+    consumables that no host names in its report_variables (RP-2). `sharelog_s`: seconds between those of the share tree, 0 for
+    none."""
 
     reporting: bool
     joblog: bool
     log_consumables: bool
+    sharelog_s: float
 
     @classmethod
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("reporting_params", text)
-        return cls(**{field.name: given.read(field.name, parse_bool) for field in fields(cls)})
+        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        return cls(**flags, sharelog_s=given.read("sharelog", _finite_time))
 
 
 class HostConfiguration(Struct, frozen=True):

@@ -1,0 +1,39 @@
+"""The log of the share tree in the reporting file: now and then, what each node of it is entitled to and has used.
+
+Owns when these are written; the figures are those of sge_share_mon. Called by the master's tick. The first ones come one interval
+after the qmaster has started, or after they were asked for. Source: sge_reporting(5) sharelog, sge_conf(5) sharelog; O for the
+order of the fields and the empty one at the end; RP-1, RP-2.
+"""
+
+from __future__ import annotations
+
+from daemons.qmaster.decision import Record, World
+from gridengine.placement.share_nodes import AMOUNTS, Figures, ShareNode, share_nodes
+from gridengine.state.state import State
+
+
+class ShareLog:
+    """Remembers when the tree was written last."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+
+    def due(self, state: State, world: World) -> list[Record]:
+        """The records of all nodes, if their time has come."""
+        wanted = state.configuration().reporting_params
+        if not (wanted.reporting and wanted.sharelog_s):
+            self._last = None
+            return []
+        if self._last is None:
+            self._last = world.steady
+        if world.steady - self._last < wanted.sharelog_s:
+            return []
+        self._last = world.steady
+        return [_record(node, figures, int(world.now)) for node, figures in share_nodes(state, world.now) or ()]
+
+
+def _record(node: ShareNode, figures: Figures, time: int) -> Record:
+    named = [time, int(figures.used.time), node.name, node.user, node.project, node.shares, figures.jobs]
+    parts = [node.level, node.total, figures.long_target, figures.short_target, figures.actual, figures.usage]
+    amounts = [getattr(figures.used, name) for name in AMOUNTS]
+    return "sharelog", [*named, *(f"{value:f}" for value in (*parts, *amounts)), ""]
