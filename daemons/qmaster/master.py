@@ -104,7 +104,7 @@ class Master:
     def reports(self, host: str, reports: list[Report]) -> list[Verdict]:
         """Take a batch of reports of a host. The verdicts may be given once committed."""
         world = self.world()
-        outcome = host_reports(self.state, host, reports, world.now, self._was_here)
+        outcome = host_reports(self.state, host, reports, world, self._was_here)
         known = self.state.hosts.get(host)
         before = known.strays if known is not None else []
         self._record_at(world, outcome)

@@ -17,6 +17,7 @@ from gridengine.gdi.job_request import REQUEST_FIELDS, JobRequest
 from gridengine.instance_name import host_of, queue_of
 from gridengine.ranges import Ranges
 from gridengine.state.field_changes import FieldChanges, field_changes
+from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd, SlaveTask
 
 PathOnHost = tuple[str, str]
@@ -99,6 +100,8 @@ class Task(Struct, omit_defaults=True):
     usage: Usage | None = None
     #: its usage when -clearusage last set that of its owner to zero
     cleared: Usage | None = None
+    #: what of its usage the reporting file has already
+    reported: Reported | None = None
     #: end of its last try
     requeued_at: float = 0.0
     #: how many tries in a row ended within SHORT_TRY_S

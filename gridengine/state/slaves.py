@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from gridengine.instance_name import host_of
+from gridengine.state.reported import Reported
 
 ENDED_KEPT = 100
 """Ended slave tasks whose outcome is kept, for a client that lost its connection."""
@@ -21,6 +22,7 @@ class SlaveTask(Struct, omit_defaults=True):
 
     `command` "" for a login shell. `environment`: what it has beyond that of the job. `applied`: as in `Task`.
     `over`: it has ended, as `exit_status` and `failed` say. `usage`: cpu s, mem GB s, io GB so far; empty while unknown.
+    `reported`: what of it the reporting file has already.
     """
 
     number: int
@@ -37,6 +39,7 @@ class SlaveTask(Struct, omit_defaults=True):
     failed: int = 0
     reason: str = ""
     usage: list[float] = field(default_factory=list)
+    reported: Reported | None = None
 
     @property
     def host(self) -> str:

@@ -14,7 +14,7 @@ from daemons.qmaster.follow.ends import ended_without_host, requeued_without_hos
 from daemons.qmaster.follow.failures import Fault, Then, judge
 from daemons.qmaster.follow.host_faults import fault_events
 from daemons.qmaster.follow.rerun import may_rerun
-from daemons.qmaster.tell.accounting import record
+from daemons.qmaster.tell.accounting import record, sums_up
 from gridengine.delivery import Ended
 from gridengine.failed import LOST, MIGRATING, RESCHEDULED
 from gridengine.state.events import AnyEvent
@@ -97,8 +97,7 @@ def goes_behind(state: State, job: Job) -> bool:
 
 def _with_slaves(state: State, task: Task, report: Ended) -> Ended:
     """The report with what slave tasks used, where they have no records of their own (PE-13 accounting_summary)."""
-    pe = state.pes.get(task.pe) if task.slave_usage else None
-    if pe is None or not pe.accounting_summary:
+    if not task.slave_usage or not sums_up(state, task):
         return report
     names = {**report.usage, **task.slave_usage}
     usage = {name: report.usage.get(name, 0.0) + task.slave_usage.get(name, 0.0) for name in names}

@@ -13,6 +13,7 @@ from gridengine.delivery import Ended
 from gridengine.field_names import LABELLED
 from gridengine.instance_name import queue_and_host
 from gridengine.state.jobs import Job, Task
+from gridengine.state.reported import Reported
 from gridengine.state.slaves import SlaveTask
 from gridengine.state.state import State
 from gridengine.task_key import TaskKey
@@ -20,6 +21,11 @@ from gridengine.task_key import TaskKey
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
 _FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
 
+_DIVIDED = ("cpu", "mem", "io", "iow")
+"""What is divided among the records of a task that is recorded more than once."""
+
+#: exit status of a task that has none yet
+RUNS_ON = -1
 #: exit status of a task that was killed without an answer of its host: that of a shell, for SIGKILL
 KILLED = 128 + 9
 
@@ -68,6 +74,32 @@ def slave_record(state: State, job: Job, task: Task, slave: SlaveTask, ended: En
     queue, host = queue_and_host(slave.instance)
     whole = record(state, job, task, ended, ended.failed)
     return whole.replace(qname=queue, hostname=host, pe_taskid=f"{slave.number}.{slave.host}")
+
+
+def sums_up(state: State, task: Task) -> bool:
+    """Whether the record of a parallel job holds what its slave tasks use, who have none then (PE-13 accounting_summary)."""
+    pe = state.pes.get(task.pe)
+    return pe is not None and pe.accounting_summary
+
+
+def intermediate_record(state: State, job: Job, task: Task, slave: SlaveTask | None, reported: Reported) -> AccountingRecord:
+    """The record of the reporting file of a task, or a slave task of it, that runs on: what it has used since the one before.
+
+    Source: RP-3; O: exit_status is -1, and all that is known at the end alone is 0.
+    """
+    before = (slave or task).reported or Reported((slave or task).start_time)
+    usage = {name: getattr(reported, name) for name in (*_DIVIDED, "maxvmem")}
+    usage |= {name: usage[name] - getattr(before, name) for name in _DIVIDED}
+    so_far = Ended(TaskKey(job.id, task.id, task.attempt), 0, RUNS_ON, 0, "", before.time, reported.time, usage)
+    return slave_record(state, job, task, slave, so_far) if slave is not None else record(state, job, task, so_far, 0)
+
+
+def rest(whole: AccountingRecord, reported: Reported | None) -> AccountingRecord:
+    """What of a record of an end the reporting file does not have yet. Source: RP-3; O: it begins where the last one ended."""
+    if reported is None:
+        return whole
+    left = {name: f"{max(0.0, float(getattr(whole, name)) - getattr(reported, name)):f}" for name in _DIVIDED}
+    return whole.replace(start_time=str(int(reported.time)), **left)
 
 
 def killed_record(state: State, job: Job, task: Task, now: float, failed: int) -> AccountingRecord:

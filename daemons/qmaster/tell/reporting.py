@@ -12,13 +12,20 @@ from collections.abc import Iterable, Iterator
 
 from daemons.qmaster.decision import Decision, Record
 from daemons.qmaster.tell import reservation_log as log
+from daemons.qmaster.tell.accounting import intermediate_record, rest
 from daemons.qmaster.tell.job_log import Occasion, job_records
 from daemons.qmaster.tell.use_log import UseLog
-from gridengine.accounting import WIDTH
+from gridengine.accounting import WIDTH, AccountingRecord
 from gridengine.placement.site import EXCLUSIVE
+from gridengine.state.machines.slave import SlaveUsageRecorded
+from gridengine.state.machines.task import TaskUsageRecorded
+from gridengine.state.reported import Reported
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
+
+_MASTER = 0
+"""Stands for the master where slave tasks are told by their numbers, which begin with 1."""
 
 
 class Records:
@@ -35,8 +42,7 @@ class Records:
             return []
         found = [*job_records(occasion, decision.events, wanted.joblog)]
         found += [record for entry in log.entries(state, decision.events) for record in _of_entry(state, entry)]
-        # the accounting record of a job, with the number of its reservation in it (AR-118)
-        found += [("acct", list[object](fields[:WIDTH])) for _, _, fields in decision.accounting]
+        found += [("acct", list[object](fields[:WIDTH])) for fields in _accounting(state, decision)]
         return _lines([*found, *decision.records], occasion.world.now)
 
     def after(self, state: State, touched: Touched, now: float) -> list[str]:
@@ -47,6 +53,24 @@ class Records:
 
 def _lines(records: Iterable[Record], now: float) -> list[str]:
     return [":".join([str(int(now)), kind, *map(_plain, fields)]) for kind, fields in records]
+
+
+def _accounting(state: State, decision: Decision) -> Iterator[AccountingRecord]:
+    """The accounting records, each with the number of its reservation (AR-118): of what runs on, and of tries that ended what the
+    file does not have of them yet (RP-3)."""
+    reported: dict[tuple[int, int, int], Reported | None] = {}
+    for event in decision.events:
+        if isinstance(event, TaskUsageRecorded | SlaveUsageRecorded):
+            number = event.number if isinstance(event, SlaveUsageRecorded) else _MASTER
+            job = state.jobs[event.job_id]
+            task = job.tasks[event.task_id]
+            reported[job.id, task.id, number] = event.reported
+            yield intermediate_record(state, job, task, task.slaves.get(number), event.reported)
+    for job_id, task_id, record in decision.accounting:
+        number = int(record.pe_taskid.partition(".")[0]) if record.pe_taskid != "NONE" else _MASTER
+        ended = state.task(job_id, task_id)
+        known = ended.slaves.get(number) if ended is not None and number else ended
+        yield rest(record, reported.get((job_id, task_id, number), known.reported if known is not None else None))
 
 
 def _of_entry(state: State, entry: log.Entry) -> Iterator[Record]:

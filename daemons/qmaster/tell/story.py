@@ -109,6 +109,10 @@ def _slave_command(event: slave.SlaveCommandApplied) -> Iterable[str]:
     return (f"slave task {event.number}", event.command)
 
 
+def _slave_recorded(event: slave.SlaveUsageRecorded) -> Iterable[str]:
+    return (f"slave task {event.number}", f"cpu {event.reported.cpu:.3f} s")
+
+
 def _slave_ended(event: slave.SlaveEnded) -> Iterable[str]:
     return (f"slave task {event.number}", *_ended(event), event.reason)
 
@@ -121,6 +125,7 @@ CAUSES: dict[type, Cause] = {
     job.JobErrorChanged: _job_error,
     task.TaskDispatched: _dispatched,
     task.TaskStarted: _plain,
+    task.TaskUsageRecorded: lambda event: (f"cpu {event.reported.cpu:.3f} s",),
     task.TaskCheckpointed: _plain,
     task.CommandApplied: _command,
     task.NicenessApplied: lambda event: (f"nice {event.nice}",),
@@ -133,6 +138,7 @@ CAUSES: dict[type, Cause] = {
     task.TaskSuspensionChanged: _suspension,
     slave.SlaveRequested: _slave_requested,
     slave.SlaveCommandApplied: _slave_command,
+    slave.SlaveUsageRecorded: _slave_recorded,
     slave.SlaveEnded: _slave_ended,
 }
 """Event of one job -> its cause, in parts. What is not in the journal is not told."""

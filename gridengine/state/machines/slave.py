@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from gridengine.state.hosts import Host
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
+from gridengine.state.reported import Reported
 from gridengine.state.slaves import ENDED_KEPT, SlaveTask
 from gridengine.state.state import State
 from gridengine.task_key import SlaveKey
@@ -45,6 +46,16 @@ class SlaveUsageReported(Event, frozen=True, tag=True):
     usage: list[float]
 
 
+class SlaveUsageRecorded(Event, frozen=True, tag=True):
+    """The reporting file has got a record of what a slave task that runs on has used so far (RP-3)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    number: int
+    reported: Reported
+
+
 class SlaveEnded(Event, frozen=True, tag=True):
     job_id: int
     task_id: int
@@ -57,7 +68,7 @@ class SlaveEnded(Event, frozen=True, tag=True):
     usage: dict[str, float] = {}
 
 
-SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveEnded
+SlaveEvent = SlaveRequested | SlaveCommandApplied | SlaveUsageReported | SlaveUsageRecorded | SlaveEnded
 
 _ALL = ("none", "requested", "running", "over")
 TRANSITIONS: Transitions = {
@@ -65,6 +76,7 @@ TRANSITIONS: Transitions = {
     # the try may be over by now, or end with the same reports
     SlaveCommandApplied: {**unchanged(*_ALL), "requested": "running"},
     SlaveUsageReported: unchanged(*_ALL),
+    SlaveUsageRecorded: unchanged(*_ALL),
     SlaveEnded: {**unchanged("none"), **dict.fromkeys(("requested", "running", "over"), ("over", "none"))},
 }
 """`requested`: its host has not acknowledged it. `over`: it has ended, and is kept for `qrsh -inherit` for a while. `none`: not
@@ -113,6 +125,12 @@ def _slave_usage(state: State, event: SlaveUsageReported) -> None:
         slave.usage = event.usage
 
 
+def _slave_usage_recorded(state: State, event: SlaveUsageRecorded) -> None:
+    slave = _slave(state, event)
+    if slave is not None:
+        slave.reported = event.reported
+
+
 def _slave_ended(state: State, event: SlaveEnded) -> None:
     task, slave = state.task(event.job_id, event.task_id, event.attempt), _slave(state, event)
     if task is None or slave is None or slave.over:
@@ -132,5 +150,6 @@ HANDLERS: Handlers = {
     SlaveRequested: _slave_requested,
     SlaveCommandApplied: _slave_command_applied,
     SlaveUsageReported: _slave_usage,
+    SlaveUsageRecorded: _slave_usage_recorded,
     SlaveEnded: _slave_ended,
 }

@@ -13,6 +13,7 @@ from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.machines.job import finish_if_done
 from gridengine.state.machines.slave import abandon_slaves
+from gridengine.state.reported import Reported
 from gridengine.state.slaves import MasterEnd
 from gridengine.state.state import State
 from gridengine.task_key import TaskKey
@@ -49,6 +50,15 @@ class TaskUsageReported(Event, frozen=True, tag=True):
     task_id: int
     attempt: int
     usage: Usage
+
+
+class TaskUsageRecorded(Event, frozen=True, tag=True):
+    """The reporting file has got a record of what a task that runs on has used so far (RP-3)."""
+
+    job_id: int
+    task_id: int
+    attempt: int
+    reported: Reported
 
 
 class TaskEnded(Event, frozen=True, tag=True):
@@ -166,6 +176,7 @@ TaskEvent = (
     TaskDispatched
     | TaskStarted
     | TaskUsageReported
+    | TaskUsageRecorded
     | TaskEnded
     | TaskRequeued
     | TaskCheckpointed
@@ -187,6 +198,7 @@ TRANSITIONS: Transitions = {
     TaskDispatched: dict.fromkeys(("waiting", "pending"), "transferring"),
     TaskStarted: {**_WORD_OF_HOST, "transferring": "running", "ending": "ending"},
     TaskUsageReported: _WORD_OF_HOST,
+    TaskUsageRecorded: _WORD_OF_HOST,
     TaskCheckpointed: _WORD_OF_HOST,
     CommandApplied: _WORD_OF_HOST,
     NicenessApplied: _WORD_OF_HOST,
@@ -246,6 +258,12 @@ def _task_usage(state: State, event: TaskUsageReported) -> None:
         task.usage = event.usage
 
 
+def _task_usage_recorded(state: State, event: TaskUsageRecorded) -> None:
+    task = state.task(event.job_id, event.task_id, event.attempt)
+    if task is not None:
+        task.reported = event.reported
+
+
 def _task_ended(state: State, event: TaskEnded) -> None:
     job = state.jobs[event.job_id]
     task = job.tasks.pop(event.task_id)
@@ -271,7 +289,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
     task.pe = task.applied = task.deleted_by = ""
     task.suspended = task.threshold_suspended = task.subordinated = task.rescheduling = task.ended_by_operator = False
     task.error, task.mishap = event.error, event.mishap
-    task.usage = task.cleared = task.confinement = task.nice = task.nice_applied = None
+    task.usage = task.cleared = task.reported = task.confinement = task.nice = task.nice_applied = None
     task.short_tries = task.short_tries + 1 if event.time - task.start_time < SHORT_TRY_S else 0
     task.requeued_at = event.time
     if event.behind:
@@ -367,6 +385,7 @@ HANDLERS: Handlers = {
     TaskDispatched: _task_dispatched,
     TaskStarted: _task_started,
     TaskUsageReported: _task_usage,
+    TaskUsageRecorded: _task_usage_recorded,
     TaskEnded: _task_ended,
     TaskRequeued: _task_requeued,
     TaskCheckpointed: _task_checkpointed,

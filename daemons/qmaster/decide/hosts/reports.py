@@ -12,8 +12,9 @@ from typing import Any
 
 from daemons.qmaster.decide.hosts.strays import Standing, WasHere, adoption, standing, stray_events
 from daemons.qmaster.decide.jobs.slaves import slave_ended, slave_lost
-from daemons.qmaster.decision import Decision
+from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.host_faults import fault_events
+from daemons.qmaster.follow.intermediate_records import IntermediateRecords
 from daemons.qmaster.follow.task_ends import conclusion, holding, lost_task
 from gridengine.delivery import (
     Checkpointed,
@@ -44,10 +45,10 @@ class ReportsDecision(Decision):
     verdicts: list[Verdict] = []
 
 
-def host_reports(state: State, host: str, reports: list[Report], now: float, was_here: WasHere) -> ReportsDecision:
+def host_reports(state: State, host: str, reports: list[Report], world: World, was_here: WasHere) -> ReportsDecision:
     """The decision on one batch of reports. Reports about tasks that are over are answered `forget`, those about tasks that
     this cell does not know `strays`."""
-    batch = _Batch(state, host, now, was_here)
+    batch = _Batch(state, host, world, was_here)
     verdicts = [batch.take(report) for report in reports]
     decided = batch.decided
     return ReportsDecision(events=decided.events, accounting=decided.accounting, verdicts=verdicts)
@@ -56,8 +57,9 @@ def host_reports(state: State, host: str, reports: list[Report], now: float, was
 class _Batch:
     """The reports of one batch as they are taken, one after the other, and what was decided on those before."""
 
-    def __init__(self, state: State, host: str, now: float, was_here: WasHere) -> None:
-        self.state, self.host, self.now = state, host, now
+    def __init__(self, state: State, host: str, world: World, was_here: WasHere) -> None:
+        self.state, self.host, self.now = state, host, world.now
+        self._intermediate = IntermediateRecords(state, world)
         self.decided = Decision()
         self._events = self.decided.events
         self._judged = partial(standing, state, host, was_here=was_here)
@@ -129,6 +131,8 @@ class _Batch:
         judgement, used = self._judged(report.key, Origin()), report.usage
         if judgement is not Standing.LIVE:
             return Verdict(forget=[report.key] if judgement is Standing.OVER else [])
+        if report.key not in self._ended:
+            self._events.extend(self._intermediate.events(report.key, used))
         if isinstance(report.key, SlaveKey):
             self._events.append(SlaveUsageReported(*report.key.master, report.key.number, [used.cpu, used.mem, used.io]))
         else:

@@ -7,7 +7,7 @@ Source: sge_pe(5) control_slaves, job_is_first_task, accounting_summary; sge_sub
 from __future__ import annotations
 
 from daemons.qmaster.decision import Decision, World
-from daemons.qmaster.tell.accounting import slave_record
+from daemons.qmaster.tell.accounting import slave_record, sums_up
 from gridengine.delivery import Ended
 from gridengine.failed import LOST
 from gridengine.gdi.requests import Caller, StartSlave
@@ -71,9 +71,7 @@ def slave_ended(state: State, key: SlaveKey, report: Ended) -> Decision:
         return Decision()
     job = state.jobs[key.job]
     task = job.tasks[key.task]
-    pe = state.pes.get(task.pe)
-    own_record = pe is None or not pe.accounting_summary
-    records = [(key.job, key.task, slave_record(state, job, task, slave, report))] if own_record else []
+    records = [] if sums_up(state, task) else [(key.job, key.task, slave_record(state, job, task, slave, report))]
     end = report.end_time or slave.start_time
     event = SlaveEnded(*key.master, key.number, end, report.exit_status, report.failed, report.reason, report.usage)
     return Decision(events=[event], accounting=records)
