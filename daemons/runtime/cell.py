@@ -84,6 +84,11 @@ class Cell:
         return self.qmaster_spool_dir / "spool.db"
 
     @property
+    def dbwriter_spool(self) -> Path:
+        """Beside the qmaster's: what sge_dbwriter keeps, its own database among it."""
+        return self.qmaster_spool_dir.parent / "dbwriter"
+
+    @property
     def cell_id_file(self) -> Path:
         """What tells the cell from all others, whatever their names are."""
         return self.common / "cell_id"

@@ -1,0 +1,130 @@
+"""`sge_dbwriter`: the program that keeps the database of a cell.
+
+Owns the command line and the order of starting. Runs where the reporting file can be read, as the admin user of the cell when
+root starts it. Source: DB-12.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import pwd
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
+from daemons.dbwriter.server import Server, listen
+from daemons.dbwriter.settings import read_settings
+from daemons.dbwriter.writer import Writer
+from daemons.runtime.cell import CellFault, read_cell
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.messages import open_messages
+from gridengine import arco
+
+PROGRAM = "sge_dbwriter"
+_log = logging.getLogger(__name__)
+
+
+def serve(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Write what is there, and end.")] = False,
+) -> None:
+    """Write the reporting file of the cell that SGE_ROOT and SGE_CELL name into its database. SIGTERM ends it."""
+    os.umask(UMASK)
+    try:
+        cell = read_cell()
+        settings = read_settings(cell)
+        directory = cell.dbwriter_spool
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except CellFault as fault:
+        _refuse(str(fault))
+    except OSError as error:
+        _refuse(f"cannot use {error.filename}: {error.strerror}")
+    startup = become_daemon(foreground or once, PROGRAM)
+    try:
+        pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
+        listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
+        _become(cell.admin_user, directory, pid_file.path)
+        open_messages(directory / "messages", "main", cell.own_name(), "log_info")
+        writer = Writer(settings, lambda: open_database(settings.database, settings.reader))
+        if once:
+            writer.run(once=True)
+            print(f"{writer.progress.lines} lines were written")
+        else:
+            assert listener is not None
+            server = Server(writer, settings, cell.common / arco.QUERY_DIRECTORY)
+            run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file)
+        pid_file.release()
+    except (DaemonFault, CellFault, SchemaFault, DatabaseFault, OSError) as fault:
+        startup.failed(f"{PROGRAM}: {fault}")
+        raise SystemExit(1) from None
+
+
+async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: asyncio.Event, startup: Startup) -> None:
+    """Write in a thread and answer on the loop, until told to stop or the database is none of ours."""
+    _log.info("starting up %s", PROGRAM)
+    loop = asyncio.get_running_loop()
+    faults: list[SchemaFault] = []
+
+    def write() -> None:
+        try:
+            writer.run()
+        except SchemaFault as fault:
+            faults.append(fault)
+        finally:
+            loop.call_soon_threadsafe(stop.set)
+
+    thread = threading.Thread(target=write, name="writer")
+    await server.open(listener)
+    thread.start()
+    try:
+        # a database that is away does not keep the daemon from starting: it is waited for
+        while not writer.progress.ready and not writer.progress.fault and not stop.is_set():
+            await asyncio.sleep(0.05)
+        if not faults:
+            startup.ready()
+        await stop.wait()
+    finally:
+        writer.stop()
+        await server.close()
+        await asyncio.to_thread(thread.join)
+    if faults:
+        raise DaemonFault(str(faults[0]))
+    _log.info("%s ends", PROGRAM)
+
+
+def _become(admin_user: str, *paths: Path) -> None:
+    """Give root's rights up for those of the admin user, whose these files are. Raises CellFault, OSError."""
+    if os.geteuid() != 0:
+        return
+    try:
+        admin = pwd.getpwnam(admin_user)
+    except KeyError:
+        raise CellFault(f"the admin user {admin_user} of the cell is not known on this host") from None
+    if admin.pw_uid == 0:
+        return
+    for path in paths:
+        os.chown(path, admin.pw_uid, admin.pw_gid)
+    os.initgroups(admin.pw_name, admin.pw_gid)
+    os.setgid(admin.pw_gid)
+    os.setuid(admin.pw_uid)
+
+
+def _refuse(reason: str) -> None:
+    print(f"{PROGRAM}: {reason}", file=sys.stderr)
+    raise SystemExit(1)
+
+
+def main() -> None:
+    """Run the program with the command line's arguments."""
+    typer.run(serve)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""PostgreSQL: a database on a server, through psycopg.
+
+Owns how the contract of `database` is met there. One writer at a time: it has a lock of the server for as long as its connection
+lives. Called by `database`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+
+from daemons.dbwriter.database import DatabaseFault, Result, Row
+
+#: a number that means this program to the server (pg_advisory_lock)
+_WRITER = 0x5347_4544_4257
+_CONNECT_S = 10
+_TYPES = {"text": "text", "varchar": "text", "bool": "flag", "interval": "interval", "timestamptz": "time", "timestamp": "time"}
+_TYPES |= dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number") | {"date": "date"}
+#: a database that is away, shuts down, has no room or had to give a transaction up: classes of SQLSTATE
+_PASSING = ("08", "53", "57", "58", "40", "55")
+
+
+class PostgresqlDatabase:
+    """The database of a connection string."""
+
+    def __init__(self, address: str, reader: str = "") -> None:
+        self._address, self._reader = address, reader or address
+        self.columns: dict[str, dict[str, str]] = {}
+        with _faults():
+            self._connection = psycopg.connect(
+                address,
+                autocommit=True,
+                cursor_factory=psycopg.RawCursor,
+                connect_timeout=_CONNECT_S,
+                application_name="sge_dbwriter",
+            )
+        # a writer whose machine has gone away keeps the lock until the server notices: that is waited for
+        if not self.rows("SELECT pg_try_advisory_lock($1::bigint)", [_WRITER])[0][0]:
+            self.close()
+            raise DatabaseFault("another sge_dbwriter writes into this database", passing=True)
+        self.learn_columns()
+
+    def learn_columns(self) -> None:
+        self.columns = {}
+        question = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name ~ '^(sge|view)_'"
+        for table, column, kind in self.rows(question):
+            self.columns.setdefault(table, {})[column] = kind
+
+    def run(self, statement: str, parameters: Row = ()) -> None:
+        with _faults():
+            self._connection.execute(statement, list(parameters) or None)
+
+    def script(self, statements: str) -> None:
+        with _faults():
+            self._connection.execute(statements)
+
+    def rows(self, statement: str, parameters: Row = ()) -> list[tuple[Any, ...]]:
+        with _faults():
+            return self._connection.execute(statement, list(parameters) or None).fetchall()
+
+    def insert(self, table: str, columns: Sequence[str], rows: Sequence[Row]) -> None:
+        if not rows:
+            return
+        kinds = [self.columns[table][column] for column in columns]
+        times = [(place, "without" in kind) for place, kind in enumerate(kinds) if kind.startswith("timestamp")]
+        with _faults(), self._connection.cursor() as cursor:
+            with cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
+                for row in rows:
+                    values = list(row)
+                    for place, local in times:
+                        values[place] = _moment(values[place], local)
+                    copy.write_row(values)
+
+    def begin(self) -> None:
+        self.run("BEGIN")
+
+    def commit(self) -> None:
+        self.run("COMMIT")
+
+    def rollback(self) -> None:
+        with suppress(DatabaseFault):
+            self.run("ROLLBACK")
+
+    def ask(self, statement: str, parameters: Row, most: int, patience_s: float) -> Result:
+        with _faults(patience_s), psycopg.connect(self._reader, connect_timeout=_CONNECT_S) as connection:
+            connection.read_only = True
+            connection.execute(f"SET LOCAL statement_timeout = {int(patience_s * 1000)}")
+            # either way a text can be one statement alone, and no more rows come over than are wanted
+            if statement.lstrip()[:7].upper() == "EXPLAIN":
+                cursor: Any = psycopg.RawCursor(connection)
+                cursor.execute(statement, list(parameters), prepare=True)
+            else:
+                cursor = psycopg.RawServerCursor(connection, "question")
+                cursor.execute(statement, list(parameters))
+            rows = cursor.fetchmany(most + 1)
+            types = connection.adapters.types
+            kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in cursor.description]
+            names = [column.name for column in cursor.description]
+            return Result(names, [_TYPES.get(kind, "text") for kind in kinds], rows[:most], len(rows) > most)
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+
+def _moment(seconds: float | None, local: bool) -> datetime | None:
+    """`local`: of a column without a zone, as databases of ARCo itself have them."""
+    if seconds is None:
+        return None
+    return datetime.fromtimestamp(seconds) if local else datetime.fromtimestamp(seconds, UTC)
+
+
+@contextmanager
+def _faults(patience_s: float = 0) -> Iterator[None]:
+    try:
+        yield
+    except psycopg.errors.QueryCanceled:
+        raise DatabaseFault(f"no answer within {patience_s:.0f} s: ask for less", wrong=True) from None
+    except psycopg.Error as error:
+        passing = error.sqlstate is None or error.sqlstate.startswith(_PASSING)
+        text = " ".join((error.diag.message_primary or str(error)).split())
+        raise DatabaseFault(text, passing=passing, wrong=not passing) from None

@@ -1,0 +1,225 @@
+"""The socket at which the database is asked: stored queries, SQL that only reads, how far the writer is, imports.
+
+Owns the requests and who may send them: everybody of this host may ask; only root and the writer's own user may import, since
+a file is read with the writer's rights, and ask PostgreSQL in SQL of their own unless it is reached with fewer rights.
+Source: DB-22, DB-23; gridengine/arco.py; adr/0130.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import struct
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from daemons.dbwriter.database import DatabaseFault, Result
+from daemons.dbwriter.queries import OURS, QueryFault, read_queries
+from daemons.dbwriter.settings import Settings
+from daemons.dbwriter.writer import Writer
+from gridengine import arco
+
+#: questions that are answered at once, and of one user; more of them are refused
+_AT_ONCE, _SHARE = 4, 2
+_LARGEST = 2**18
+_CREDENTIALS = struct.Struct("3i")
+
+Fields = Mapping[str, Any]
+
+
+class NotGranted(Exception):
+    """A request that is not granted; the text is for the user."""
+
+
+class Server:
+    """Answers at a Unix socket for as long as it is open, on the running event loop."""
+
+    def __init__(self, writer: Writer, settings: Settings, site_queries: Path) -> None:
+        self._writer, self._settings, self._site_queries = writer, settings, site_queries
+        self._asking: Counter[int] = Counter()
+        self._runner: web.AppRunner | None = None
+        self._answers: dict[str, Callable[[Fields, int], Awaitable[object]]] = {
+            arco.QUERIES: self._list,
+            arco.RUN: self._run,
+            arco.SQL: self._sql,
+            arco.IMPORT: self._import,
+            arco.STATUS: self._status,
+        }
+
+    async def open(self, listener: socket.socket) -> None:
+        """Serve at a listening socket."""
+        application = web.Application(client_max_size=_LARGEST)
+        application.router.add_post("/v1/{request}", self._answer)
+        self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
+        await self._runner.setup()
+        await web.SockSite(self._runner, listener).start()
+
+    async def close(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _answer(self, request: web.Request) -> web.Response:
+        answer = self._answers.get(request.match_info["request"])
+        if answer is None:
+            return web.json_response({"error": f"there is no request {request.match_info['request']}"}, status=404)
+        try:
+            fields = json.loads(await request.text())
+            if not isinstance(fields, dict):
+                raise NotGranted("a request is a JSON object")
+            data = await answer(fields, _user_of(request))
+        except (NotGranted, QueryFault, DatabaseFault) as fault:
+            return web.json_response({"error": str(fault)})
+        except (ValueError, RecursionError):
+            return web.json_response({"error": "a request is a JSON object"}, status=400)
+        return web.json_response(data, dumps=_json)
+
+    async def _list(self, fields: Fields, user: int) -> object:
+        queries, faults = read_queries(OURS, self._site_queries)
+        return {
+            "queries": [
+                {
+                    "name": query.name,
+                    "category": query.category,
+                    "description": query.description,
+                    "view": query.view,
+                    "fields": [
+                        {"name": one.name, "type": one.type, "label": one.label, "default": one.default} for one in query.fields
+                    ],
+                    "plot": query.plot or None,
+                }
+                for query in queries.values()
+            ],
+            "faults": faults,
+        }
+
+    async def _run(self, fields: Fields, user: int) -> object:
+        queries, _ = read_queries(OURS, self._site_queries)
+        name, values = fields.get("query"), fields.get("values", {})
+        if not isinstance(name, str) or not isinstance(values, dict) or {*map(type, values.values())} - {str}:
+            raise NotGranted("a query is run by its name, with texts as values of its fields")
+        query = queries.get(name)
+        if query is None:
+            raise NotGranted(f'there is no query "{name}": gridengine arco list shows all')
+        result = await self._ask(*query.bound(values), fields, user)
+        return result | {"plot": query.plot or None}
+
+    async def _sql(self, fields: Fields, user: int) -> object:
+        statement = fields.get("sql")
+        if not isinstance(statement, str) or not statement.strip():
+            raise NotGranted("there is no SQL in the request")
+        if not self._settings.database.startswith("duckdb:") and not self._settings.reader and not _trusted(user):
+            raise NotGranted("SQL of one's own needs a reader in common/arco, an address that can only read (docs/accounting.md)")
+        return await self._ask(statement.strip().rstrip(";"), [], fields, user)
+
+    async def _ask(self, statement: str, values: list[object], fields: Fields, user: int) -> dict[str, object]:
+        limit = fields.get("limit", arco.ROWS)
+        if not isinstance(limit, int) or not 1 <= limit <= arco.ROWS:
+            raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
+        database = self._writer.database
+        if database is None:
+            raise NotGranted(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
+        if self._asking.total() >= _AT_ONCE or self._asking[user] >= _SHARE:
+            raise NotGranted("too many questions are being answered: ask again in a moment")
+        self._asking[user] += 1
+        try:
+            result: Result = await asyncio.to_thread(database.ask, statement, values, limit, arco.PATIENCE_S)
+        finally:
+            self._asking[user] -= 1
+        return {"columns": result.columns, "types": result.types, "rows": result.rows, "more": result.more}
+
+    async def _import(self, fields: Fields, user: int) -> object:
+        if not _trusted(user):
+            raise NotGranted("only root and the user of sge_dbwriter import files")
+        path = fields.get("path")
+        if not isinstance(path, str) or not path.startswith("/"):
+            raise NotGranted("the path of a file to import must be absolute")
+        try:
+            with open(path, "rb"):
+                pass
+        except (OSError, ValueError) as error:
+            raise NotGranted(f"sge_dbwriter cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        if any(str(one.path) == path and not one.ended for one in self._writer.imports):
+            raise NotGranted(f"{path} is being imported already")
+        self._writer.request(Path(path))
+        return {}
+
+    async def _status(self, fields: Fields, user: int) -> object:
+        progress = self._writer.progress
+        return {
+            "database": self._settings.database.partition(":")[0],
+            "schema": progress.schema,
+            "lines": progress.lines,
+            "behind": progress.behind,
+            "fault": progress.fault,
+            "imports": [
+                {
+                    "path": str(one.path),
+                    "state": one.state,
+                    "bytes": one.bytes,
+                    "size": one.size,
+                    "records": one.records,
+                    "known": one.known,
+                    "rejections": one.rejections,
+                    "rejected": one.rejected,
+                }
+                for one in self._writer.imports
+            ],
+        }
+
+
+def listen(path: Path) -> socket.socket:
+    """A socket that every user may connect to. Raises OSError."""
+    path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(str(path))
+    path.chmod(0o666)
+    listener.listen()
+    return listener
+
+
+def _user_of(request: web.Request) -> int:
+    """Who asks, as the kernel says."""
+    connection = request.transport.get_extra_info("socket") if request.transport is not None else None
+    if connection is None:
+        raise NotGranted("the connection is gone")
+    _, user, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return int(user)
+
+
+def _trusted(user: int) -> bool:
+    return user in (0, os.geteuid())
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, default=_plain, allow_nan=False) if _finite(data) else json.dumps(_without_nan(data), default=_plain)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, (datetime, date)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    return str(value)
+
+
+def _finite(data: object) -> bool:
+    rows = data.get("rows", ()) if isinstance(data, dict) else ()
+    return all(not isinstance(value, float) or value - value == 0 for row in rows for value in row)
+
+
+def _without_nan(data: object) -> object:
+    """Numbers that JSON does not have become texts."""
+    assert isinstance(data, dict)
+    rows = [[str(value) if isinstance(value, float) and value - value != 0 else value for value in row] for row in data["rows"]]
+    return data | {"rows": rows}

@@ -1,0 +1,46 @@
+"""`common/arco`: which database a cell has, and what it keeps.
+
+Owns the names of the settings and their defaults. Called at the start. Source: adr/0130.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from daemons.runtime.cell import Cell, CellFault
+from gridengine.arco import SETTINGS_FILE
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`database` and `reader`: addresses, as `database.open_database` takes them; `reporting_file`: what is read.
+
+    `keep_days`: of jobs, reservations and the share log, 0 for ever.
+    """
+
+    database: str
+    reader: str
+    reporting_file: Path
+    keep_days: int
+
+
+def read_settings(cell: Cell) -> Settings:
+    """The settings of a cell. Raises CellFault: it has none, or one is not understood."""
+    path = cell.common / SETTINGS_FILE
+    try:
+        texts = parse_settings(path.read_text(), path, ("database",))
+    except OSError as error:
+        raise CellFault(f"cannot read {path}: {error.strerror}: this cell has no database (see docs/accounting.md)") from None
+    except (SyntaxFault, UnicodeDecodeError) as fault:
+        raise CellFault(f"{path}: {fault}") from None
+    unknown = sorted(texts.keys() - {"database", "reader", "reporting_file", "keep_days"})
+    if unknown:
+        raise CellFault(f"{path}: {unknown[0]} is no setting of it")
+    keep_days = texts.get("keep_days", "0")
+    if not (keep_days.isascii() and keep_days.isdigit() and len(keep_days) < 6):
+        raise CellFault(f'{path}: keep_days "{keep_days}" is no number of days')
+    reporting_file = Path(texts.get("reporting_file", str(cell.common / "reporting")))
+    return Settings(texts["database"], texts.get("reader", ""), reporting_file, int(keep_days))

@@ -1,0 +1,29 @@
+"""What sge_dbwriter and those who ask it have agreed on: its files, and the requests at its socket.
+
+Owns the names. `POST /v1/REQUEST` with a JSON object at the socket; the answer is a JSON object, `{"error": TEXT}` of a request
+that cannot be granted. Times are ISO texts with their zone, intervals seconds. Called by `daemons.dbwriter` and `clients.admin`.
+"""
+
+#: below `common`: the settings, and a directory of a site's own queries
+SETTINGS_FILE = "arco"
+QUERY_DIRECTORY = "arco_queries"
+#: below the run directory of the host that the writer runs on
+SOCKET = "dbwriter.sock"
+#: below the directory `dbwriter` beside the qmaster's spool directory
+PID_FILE = "dbwriter.pid"
+
+#: no fields -> {"queries": [{"name", "category", "description", "fields": [{"name", "type", "default"}], "plot": {…} or null}]}
+QUERIES = "queries"
+#: {"query", "values": {FIELD: TEXT}, "limit"} -> {"columns", "types", "rows", "more", "plot"}
+RUN = "run"
+#: {"sql", "limit"} -> {"columns", "types", "rows", "more"}
+SQL = "sql"
+#: {"path"} -> {}: begins to import an accounting file
+IMPORT = "import"
+#: no fields -> {"database", "schema", "lines", "behind", "fault", "imports": [{"path", "bytes", "size", "records", "known",
+#: "rejected": [[LINE, REASON]], "rejections", "state"}]}
+STATUS = "status"
+
+#: rows of an answer, and seconds that a question may take
+ROWS = 100_000
+PATIENCE_S = 60.0
