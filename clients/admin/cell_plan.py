@@ -34,7 +34,7 @@ HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 @dataclass(frozen=True, slots=True)
 class CellPlan:
     """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default
-    configuration's; `aliases`: other names of hosts.
+    configuration's; `aliases`: other names of hosts; `arco`: with a database of what is used.
     """
 
     files: CellFiles
@@ -49,6 +49,12 @@ class CellPlan:
     slots: int
     load_thresholds: str | None
     aliases: dict[str, list[str]]
+    arco: bool = False
+
+    @property
+    def arco_settings(self) -> dict[str, str]:
+        """The lines of `common/arco`. Source: gridengine/arco.py."""
+        return {"database": f"duckdb:{self.spool_dir / 'dbwriter' / 'arco.duckdb'}"}
 
     @property
     def bootstrap(self) -> dict[str, str]:
@@ -83,6 +89,7 @@ class CellWishes:
     slots: int | None = None
     load_thresholds: str | None = None
     aliases: list[str] = field(default_factory=list)
+    arco: bool = True
 
 
 def plan_cell(wishes: CellWishes) -> CellPlan:
@@ -127,6 +134,7 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
         slots,
         wishes.load_thresholds,
         aliases,
+        wishes.arco,
     )
 
 

@@ -10,6 +10,7 @@ import os
 import secrets
 import shutil
 import tempfile
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from clients.admin.cell_plan import CellPlan
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
+from gridengine.arco import SETTINGS_FILE
 
 #: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
 _VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
@@ -63,12 +65,14 @@ def _write_cell(plan: CellPlan, installation: Installation) -> None:
 
 def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) -> None:
     draft.common.mkdir(mode=0o755)
-    _write(draft.bootstrap, "".join(f"{key:<20} {value}\n" for key, value in plan.bootstrap.items()))
+    _write(draft.bootstrap, _settings(plan.bootstrap))
     _write(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
     _write(draft.act_qmaster, f"{plan.master_host}\n")
     _write(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
     _write(draft.common / "settings.sh", settings_sh(plan, installation.bin))
     _write(draft.common / "settings.csh", settings_csh(plan, installation.bin))
+    if plan.arco:
+        _write(draft.common / SETTINGS_FILE, _settings(plan.arco_settings), 0o600)  # it may have a password one day
     draft.secrets.mkdir(mode=0o700)
     write_initial_config(draft.initial_config, plan, installation.cluster_config)
 
@@ -98,6 +102,10 @@ def _provide_verifier_libraries(root: Path, source: Path) -> None:
     for name, known_as in _VERIFIER_LIBRARIES.items():
         if not (directory / known_as).exists():
             _write(directory / known_as, (source / name).read_text())
+
+
+def _settings(values: Mapping[str, str]) -> str:
+    return "".join(f"{key:<20} {value}\n" for key, value in values.items())
 
 
 def _write(path: Path, text: str, mode: int = 0o644) -> None:

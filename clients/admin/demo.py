@@ -177,6 +177,7 @@ def demo_plan(place: Path) -> CellPlan:
             spool_dir=place / "spool",
             exec_hosts=list(HOSTS),
             slots=SLOTS,
+            arco=False,
             load_thresholds="NONE",  # of one machine, whose load would close all hosts at once
             master_host=MASTER,
             # every host has a loopback address of its own, so that no name service is needed

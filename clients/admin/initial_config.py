@@ -36,6 +36,11 @@ def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) 
         path.chmod(0o644)
 
 
+#: what a database needs to be told of
+_REPORTING = "accounting=true reporting=true flush_time=00:00:15 joblog=true sharelog=00:10:00"
+_REPORTED = "cpu,np_load_avg,mem_free,mem_used,virtual_free,slots"
+
+
 def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
     """Return the files of the default cell with the hosts, the admin user and the directories of `plan` in them.
 
@@ -55,6 +60,9 @@ def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
         result["queues/all.q"] = _replaced(result["queues/all.q"], "load_thresholds", plan.load_thresholds)
     spool = plan.bootstrap["execd_spool_dir"]
     result["configuration"] = _replaced(texts["configuration"], "execd_spool_dir", spool)
+    if plan.arco:
+        result["configuration"] = _replaced(result["configuration"], "reporting_params", _REPORTING)
+        result["exec_hosts/global"] = _replaced(texts["exec_hosts/global"], "report_variables", _REPORTED)
     return result
 
 

@@ -19,6 +19,7 @@ import psutil
 from clients.admin.cell import InstalledCell
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
+from gridengine import arco
 
 #: How long a daemon may take to start or to end, in seconds: longer than the daemons' own patience with Ray and with a slow
 #: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they say themselves what is wrong.
@@ -27,6 +28,7 @@ STOP_S = 60.0
 
 QMASTER = "sge_qmaster"
 EXECD = "sge_execd"
+DBWRITER = "sge_dbwriter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,17 @@ def qmaster_of(cell: InstalledCell) -> LocalDaemon:
     return LocalDaemon(
         QMASTER, cell.master_host, cell.qmaster_spool_dir / "qmaster.pid", cell.run_dir / "gdi.sock"
     )
+
+
+def dbwriter_of(cell: InstalledCell) -> LocalDaemon:
+    """Return the writer of the cell's database, as a daemon of the master host."""
+    pid_file = cell.qmaster_spool_dir.parent / "dbwriter" / arco.PID_FILE
+    return LocalDaemon(DBWRITER, cell.master_host, pid_file, cell.run_dir / arco.SOCKET)
+
+
+def has_database(cell: InstalledCell) -> bool:
+    """Say whether the cell has a database of what is used."""
+    return (cell.files.common / arco.SETTINGS_FILE).exists()
 
 
 def execd_of(cell: InstalledCell, host: str) -> LocalDaemon:
@@ -94,7 +107,9 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     """Return the daemons that have ever run on this machine, exec hosts first."""
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
-    return [*found, qmaster_of(cell)] if is_master_here(cell) else found
+    if not is_master_here(cell):
+        return found
+    return [*found, *([dbwriter_of(cell)] if has_database(cell) else []), qmaster_of(cell)]
 
 
 def is_ending(daemon: LocalDaemon) -> bool:

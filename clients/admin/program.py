@@ -25,8 +25,10 @@ from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import (
     LocalDaemon,
     daemons_of_this_machine,
+    dbwriter_of,
     exec_hosts_to_start,
     execd_of,
+    has_database,
     is_ending,
     is_master_here,
     known_exec_hosts,
@@ -85,6 +87,9 @@ def init(
     alias: Annotated[
         list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
     ] = None,
+    arco: Annotated[
+        bool, typer.Option("--arco/--no-arco", help="A database of what is used, in a file beside the spool (sge_dbwriter).")
+    ] = True,
 ) -> None:
     """Make a cell: its common directory, secrets, spool directories and first configuration."""
     plan = plan_cell(
@@ -102,6 +107,7 @@ def init(
             slots,
             load_thresholds,
             alias or [],
+            arco,
         )
     )
     create_cell(plan, find_installation(), utc_now())
@@ -118,7 +124,7 @@ def start_command(
         bool, typer.Option("--fresh", help="The spool is lost: begin with the first configuration and without jobs.")
     ] = False,
 ) -> None:
-    """Start the daemons that belong on this machine: sge_qmaster on the master host, sge_execd on exec hosts."""
+    """Start the daemons of this machine: sge_qmaster and sge_dbwriter on the master host, sge_execd on exec hosts."""
     here = read_cell(cell_of_environment(root, cell))
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
@@ -131,6 +137,8 @@ def start_command(
             typer.echo(f"made keys for exec hosts, each of which has to be started (again): {', '.join(hosts) or 'none'}")
     for name in host_name or exec_hosts_to_start(here, installation):
         _start(execd_of(here, name), here, installation, progress)
+    if is_master_here(here) and has_database(here):
+        _start(dbwriter_of(here), here, installation, progress)
 
 
 @app.command("stop")

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from daemons.dbwriter.database import Database, transaction
 
-INTERVALS = ("hour", "day", "month")
+#: the longest that an interval can be
+_LENGTHS_S = {"hour": 3600, "day": 25 * 3600, "month": 31 * 86_400}
 _OBJECTS = {"host": "h", "queue": "q", "user": "u", "group": "g", "project": "p", "department": "d", "statistic": "s"}
 #: who a job counts for: the column of sge_job, sge_job_usage for the host
 _COUNTED = {
@@ -115,10 +116,11 @@ def start_of(database: Database, interval: str, time: float) -> float:
     return float(database.rows(question, [time])[0][0])
 
 
-def derive(database: Database, begin: float, end: float) -> None:
-    """Compute what was over between two times (epoch s), and what is longer than that, a transaction each interval."""
-    for interval in INTERVALS:
-        first, last = start_of(database, interval, begin), start_of(database, interval, end)
+def derive(database: Database, begin: float, end: float, now: float) -> None:
+    """Compute the intervals that lie between two times, or touch them, and are over by now; a transaction each. All epoch s."""
+    for interval, length in _LENGTHS_S.items():
+        first = start_of(database, interval, begin)
+        last = start_of(database, interval, min(end + length, now))
         if first >= last:
             continue
         with transaction(database):

@@ -96,24 +96,20 @@ class Loader:
         """Those of the records of tasks that the database has not: none of the same start, end and host. Raises DatabaseFault."""
         self._find_jobs(facts)
         ids = sorted({self._jobs[fact.job.key] for fact in facts if fact.job.key in self._jobs})
-        if not ids:
-            return facts
         question = (
             "SELECT ju_parent, extract(epoch FROM ju_start_time)::bigint, extract(epoch FROM ju_end_time)::bigint, ju_hostname "
             "FROM sge_job_usage WHERE ju_parent = ANY($1::integer[])"
         )
-        known = set(self._database.rows(question, [ids]))
-        return [
-            fact
-            for fact in facts
-            if (
-                self._jobs.get(fact.job.key),
-                fact.values["start_time"],
-                fact.values["end_time"],
-                fact.values["hostname"],
-            )
-            not in known
-        ]
+        known = {(number, *times, host) for number, *times, host in self._database.rows(question, [ids])} if ids else set()
+        new = []
+        for fact in facts:
+            times = fact.values["start_time"], fact.values["end_time"], fact.values["hostname"]
+            # of a job that the database does not have, the key stands for the id that it will get
+            mark: tuple[Any, ...] = (self._jobs.get(fact.job.key, fact.job.key), *times)
+            if mark not in known:
+                known.add(mark)
+                new.append(fact)
+        return new
 
     def _last_id(self, table: str) -> int:
         prefix, _ = _TABLES[table]
@@ -152,7 +148,7 @@ class Loader:
             self._parent("sge_user", facts.owner)
             self._parent("sge_group", facts.group)
             self._parent("sge_department", facts.department)
-            if facts.project not in ("", "NONE"):
+            if facts.project != "NONE":
                 self._parent("sge_project", facts.project)
         return number
 

@@ -217,9 +217,8 @@ _PLACES = [(name, list(AccountingRecord.__annotations__).index(name)) for name i
 def _usage(record: AccountingRecord, time: float | None) -> TaskUsage:
     submitted = _moment(record.submission_time) or 0
     key = JobKey(_int(record.job_number), _int(record.task_number), record.pe_taskid, submitted)
-    job = JobFacts(
-        key, record.job_name, record.group, record.owner, record.account, _int(record.priority), record.project, record.department
-    )
+    who = (record.job_name, record.group, record.owner, record.account)
+    job = JobFacts(key, *who, _int(record.priority), _project(record.project), record.department)
     values: dict[str, object] = {
         "qname": record.qname,
         "hostname": record.hostname,
@@ -251,17 +250,22 @@ def _requests(category: str) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
+def _project(text: str) -> str:
+    """Accounting says NONE where the other records have nothing."""
+    return text or "NONE"
+
+
 def _new_job(fields: list[str]) -> JobFacts:
     submitted, job, task, pe_task, name, owner, group, project, department, account, priority = fields[:11]
     key = JobKey(_int(job), _int(task), pe_task, _moment(submitted) or 0)
-    return JobFacts(key, name, group, owner, account, _int(priority), project, department)
+    return JobFacts(key, name, group, owner, account, _int(priority), _project(project), department)
 
 
 def _job_log(fields: list[str]) -> JobEvent:
     time, event, job, task, pe_task, state, user, host, state_time, priority, submitted = fields[:11]
     name, owner, group, project, department, account = fields[11:17]
     key = JobKey(_int(job), _int(task), pe_task, _moment(submitted) or 0)
-    facts = JobFacts(key, name, group, owner, account, _int(priority), project, department)
+    facts = JobFacts(key, name, group, owner, account, _int(priority), _project(project), department)
     return JobEvent(facts, _when(time), event, state, user, host, _int(state_time), ":".join(fields[17:]))
 
 

@@ -15,8 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from daemons.dbwriter import figures
 from daemons.dbwriter import records as of
 from daemons.dbwriter.accounting_import import Import, ImportedFile
+from daemons.dbwriter.checkpoints import checkpoint, note_checkpoint
 from daemons.dbwriter.database import Database, DatabaseFault, transaction
 from daemons.dbwriter.derived import derive, start_of
 from daemons.dbwriter.loader import Loader
@@ -34,7 +36,7 @@ BATCH = 5000
 _RETRY_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 #: a value is derived when its hour is over for so many seconds: records of its end are in the file by then
 _GRACE_S = 60.0
-_HOUR_S, _DAY_S = 3600.0, 86_400.0
+_DAY_S = 86_400.0
 #: characters that are kept of a rejected line
 _TEXT = 2000
 _REPORTING, _DERIVED, _FORGOTTEN = "reporting", "derived", "deleted"
@@ -69,6 +71,7 @@ class Writer:
         """For questions; None while there is none."""
         self._loader: Loader
         self._failures = 0
+        self._pause_s = 0.0
         self._complained = ""
 
     def stop(self) -> None:
@@ -84,21 +87,22 @@ class Writer:
 
     def run(self, once: bool = False) -> None:
         """Write until told to stop; `once`: until nothing is left to read. Raises SchemaFault; `once`: DatabaseFault too."""
-        while not self._stop.is_set():
-            try:
-                self._open()
-                while not self._stop.is_set():
-                    if not self._step():
-                        if once:
+        try:
+            while not self._stop.is_set():
+                try:
+                    self._open()
+                    while self._step() or not once:
+                        if self._stop.wait(self._pause_s):
                             return
-                        self._stop.wait(POLL_S)
-            except (DatabaseFault, OSError) as fault:
-                if once:
-                    raise
-                self._complain(fault)
-                self._close()
-                self._stop.wait(_RETRY_S[min(self._failures, len(_RETRY_S)) - 1])
-        self._close()
+                    return
+                except (DatabaseFault, OSError) as fault:
+                    if once:
+                        raise
+                    self._complain(fault)
+                    self._close()
+                    self._stop.wait(_RETRY_S[min(self._failures, len(_RETRY_S)) - 1])
+        finally:
+            self._close()
 
     def _open(self) -> None:
         if self.database is not None:
@@ -136,6 +140,7 @@ class Writer:
             busy = True
         if not busy:
             self._tend(database)
+        self._pause_s = 0.0 if busy else POLL_S
         if self._failures:
             _log.info("the database is written again")
             self._failures, self._complained, self.progress.fault = 0, "", ""
@@ -145,7 +150,7 @@ class Writer:
 
     def _follow(self, database: Database) -> bool:
         position = checkpoint(database, _REPORTING)
-        begin = self._clock()
+        begin = time.monotonic()
         chunk = self._source.read(position)
         self.progress.behind = self._source.behind(chunk.position)
         if chunk.gap:
@@ -156,7 +161,7 @@ class Writer:
             facts, rejected = _read(part, of.reporting_record)
             self._commit(database, _REPORTING, part.position, facts, rejected)
             self.progress.lines += len(part.lines)
-        self._note(database, "lines_per_second", "dbwriter", len(chunk.lines) / max(self._clock() - begin, 1e-3), begin)
+        figures.note(database, "lines_per_second", len(chunk.lines) / max(time.monotonic() - begin, 1e-3), self._clock())
         return True
 
     def _commit(
@@ -185,7 +190,7 @@ class Writer:
             self._loader.load(facts)
             rows = [(source, *line) for line in rejected]
             database.insert("sge_rejected_line", ("rl_source", "rl_line", "rl_reason", "rl_text"), rows)
-            note(database, source, position, self._clock())
+            note_checkpoint(database, source, position, self._clock())
 
     def _refused(self, database: Database, facts: Sequence[of.Fact], first: int = 0) -> Iterator[tuple[int, str]]:
         """The places of facts that the database does not take, and why: halves are tried and taken back."""
@@ -239,7 +244,7 @@ class Writer:
                 wanted.reject(line, reason)
         if not chunk.lines:
             if wanted.begin:
-                derive(database, wanted.begin, min(wanted.end + _HOUR_S, self._clock()))
+                derive(database, wanted.begin, wanted.end, self._clock())
                 self._loader = Loader(database)
             wanted.state = "done"
             self._waiting.popleft()
@@ -252,16 +257,16 @@ class Writer:
         since = checkpoint(database, _DERIVED).time
         if until > since:
             begin = time.monotonic()
-            derive(database, since or self._earliest(database, until), until)
-            note(database, _DERIVED, Position(time=until), until)
-            self._count_rows(database, now)
-            self._note(database, "derived_value_time", "dbwriter", time.monotonic() - begin, now)
+            derive(database, since or self._earliest(database, until), until, until)
+            note_checkpoint(database, _DERIVED, Position(time=until), until)
+            figures.count_rows(database, now)
+            figures.note(database, "derived_value_time", time.monotonic() - begin, now)
             self._loader = Loader(database)
         if now - checkpoint(database, _FORGOTTEN).time > _DAY_S:
             begin = time.monotonic()
             forget(database, now, self._settings.keep_days)
-            note(database, _FORGOTTEN, Position(), now)
-            self._note(database, "deletion_time", "dbwriter", time.monotonic() - begin, now)
+            note_checkpoint(database, _FORGOTTEN, Position(), now)
+            figures.note(database, "deletion_time", time.monotonic() - begin, now)
             self._loader = Loader(database)
 
     @staticmethod
@@ -272,41 +277,6 @@ class Writer:
         )
         earliest = database.rows(question)[0][0]
         return min(float(earliest), until) if earliest is not None else until
-
-    def _count_rows(self, database: Database, now: float) -> None:
-        for table in sorted(table for table in database.columns if table.startswith("sge_")):
-            count = database.rows(f"SELECT count(*) FROM {table}")[0][0]
-            self._note(database, "row_count", table, float(count), now)
-
-    @staticmethod
-    def _note(database: Database, variable: str, name: str, value: float, now: float) -> None:
-        """A figure of the writer's own work, as ARCo keeps them."""
-        with transaction(database):
-            parent = database.rows("SELECT s_id FROM sge_statistic WHERE s_name = $1", [name])
-            if not parent:
-                parent = database.rows("SELECT coalesce(max(s_id), 0) + 1 FROM sge_statistic")
-                database.run("INSERT INTO sge_statistic VALUES ($1, $2)", [parent[0][0], name])
-            number = database.rows("SELECT coalesce(max(sv_id), 0) + 1 FROM sge_statistic_values")[0][0]
-            columns = [f"sv_{column}" for column in ("id", "parent", "time_start", "time_end", "variable", "dvalue")]
-            database.insert("sge_statistic_values", columns, [(number, parent[0][0], now, now, variable, value)])
-
-
-def checkpoint(database: Database, source: str) -> Position:
-    """How far a source was read, by what is committed."""
-    question = "SELECT ch_file, ch_offset, ch_line, extract(epoch FROM ch_time) FROM sge_checkpoint WHERE ch_source = $1"
-    for file, offset, line, moment in database.rows(question, [source]):
-        return Position(file, offset, line, float(moment))
-    return Position()
-
-
-def note(database: Database, source: str, position: Position, now: float) -> None:
-    """Write a checkpoint. now: epoch s."""
-    database.run(
-        "INSERT INTO sge_checkpoint VALUES ($1, $2, $3, $4, to_timestamp($5::double precision)) "
-        "ON CONFLICT (ch_source) DO UPDATE SET ch_file = excluded.ch_file, ch_offset = excluded.ch_offset, "
-        "ch_line = excluded.ch_line, ch_time = excluded.ch_time",
-        [source, position.file, position.offset, position.line, now],
-    )
 
 
 def _parts(chunk: Chunk, before: Position) -> list[Chunk]:

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.configuration import Configuration
+from gridengine.config.exec_host import ExecHost
 from gridengine.config.sample_cell import read_cell as read_objects
 
 
@@ -37,6 +39,8 @@ def installation(tmp_path: Path) -> Installation:
     )
     shutil.copytree(Path(__file__).parents[3] / "cluster-config" / "jsv", config / "jsv")
     (config / "configuration").write_text(text_of(Configuration.template("global")))
+    (config / "exec_hosts").mkdir()
+    (config / "exec_hosts" / "global").write_text(text_of(ExecHost.template("global")))
     return Installation(tmp_path / "bin", config)
 
 
@@ -77,7 +81,7 @@ def test_the_umask_of_the_administrator_closes_nothing_to_users(plan, installati
         os.umask(before)
     found = [plan.files.root, *plan.files.root.rglob("*"), Path(plan.bootstrap["execd_spool_dir"])]
     closed = {path.name for path in found if not path.stat().st_mode & 0o004}
-    assert closed == {"secrets", "h1", "h2", "tls.crt", "gdi_key", "tls.key"}
+    assert closed == {"secrets", "h1", "h2", "tls.crt", "gdi_key", "tls.key", "arco"}
     assert plan.files.certificate.stat().st_mode & 0o777 == 0o644
 
 
@@ -138,11 +142,27 @@ def test_the_first_configuration_fits_the_hosts(plan, installation):
     assert found["host_group", "@allhosts"].hostlist == "h1 h2"
     assert found["cluster_queue", "all.q"].slots == "50"
     assert found["cluster_queue", "all.q"].load_thresholds == "NONE"
-    assert {name for kind, name in found if kind == "exec_host"} == {"h1", "h2"}
+    assert {name for kind, name in found if kind == "exec_host"} == {"global", "h1", "h2"}
     assert {name for kind, name in found if kind == "submit_host"} == {"m", "h1", "h2"}
     assert {name for kind, name in found if kind == "admin_host"} == {"m", "h1", "h2"}
     assert ("manager", plan.admin_user) in found
     assert found["configuration", "global"].execd_spool_dir == plan.bootstrap["execd_spool_dir"]
+
+
+def test_a_cell_has_a_database_that_is_told_of_everything(plan, installation):
+    create_cell(plan, installation, utc_now())
+    settings = plan.files.common / "arco"
+    assert settings.read_text().split() == ["database", f"duckdb:{plan.spool_dir}/dbwriter/arco.duckdb"]
+    assert settings.stat().st_mode & 0o777 == 0o600
+    first = plan.files.initial_config
+    assert "reporting=true flush_time=00:00:15 joblog=true" in (first / "configuration").read_text()
+    assert "np_load_avg,mem_free,mem_used,virtual_free,slots" in (first / "exec_hosts" / "global").read_text()
+
+
+def test_a_cell_without_a_database_writes_no_records_for_one(plan, installation):
+    create_cell(replace(plan, arco=False), installation, utc_now())
+    assert not (plan.files.common / "arco").exists()
+    assert "reporting=false" in (plan.files.initial_config / "configuration").read_text()
 
 
 def test_an_existing_cell_is_left_as_it_is(plan, installation):

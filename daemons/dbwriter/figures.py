@@ -1,0 +1,32 @@
+"""Figures of the writer's own work, kept as ARCo keeps them: what it did in which time, and how many rows there are.
+
+Owns the tables `sge_statistic` and `sge_statistic_values`. Called by the writer. Source: DB-13, DB-21 (DBWriter Performance).
+"""
+
+from __future__ import annotations
+
+from daemons.dbwriter.database import Database, transaction
+
+
+def note(database: Database, variable: str, value: float, now: float, name: str = "dbwriter") -> None:
+    """Keep a figure. now: epoch s; name: of which it is one, the writer or a table. Raises DatabaseFault."""
+    with transaction(database):
+        _note(database, variable, value, now, name)
+
+
+def count_rows(database: Database, now: float) -> None:
+    """Keep how many rows each table has. Raises DatabaseFault."""
+    tables = sorted(table for table in database.columns if table.startswith("sge_"))
+    with transaction(database):
+        for table in tables:
+            _note(database, "row_count", float(database.rows(f"SELECT count(*) FROM {table}")[0][0]), now, table)
+
+
+def _note(database: Database, variable: str, value: float, now: float, name: str) -> None:
+    parent = database.rows("SELECT s_id FROM sge_statistic WHERE s_name = $1", [name])
+    if not parent:
+        parent = database.rows("SELECT coalesce(max(s_id), 0) + 1 FROM sge_statistic")
+        database.run("INSERT INTO sge_statistic VALUES ($1, $2)", [parent[0][0], name])
+    number = database.rows("SELECT coalesce(max(sv_id), 0) + 1 FROM sge_statistic_values")[0][0]
+    columns = [f"sv_{column}" for column in ("id", "parent", "time_start", "time_end", "variable", "dvalue")]
+    database.insert("sge_statistic_values", columns, [(number, parent[0][0], now, now, variable, value)])
