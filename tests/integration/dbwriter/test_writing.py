@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from daemons.dbwriter.schema import upgrade, version_of, versions
 from daemons.dbwriter.writer import Writer
 from tests.integration.dbwriter.plays import Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct, job_log, new_job, reservation
+
+AR_CHILDREN = [("sge_ar_attribute", "ara"), ("sge_ar_usage", "aru"), ("sge_ar_log", "arl"), ("sge_ar_resource_usage", "arru")]
 
 
 @pytest.fixture
@@ -55,7 +59,8 @@ def test_a_job_is_in_the_accounting_view_with_its_times(play: Play) -> None:
     play.tell([new_job(1, DAY), acct(1, DAY + 30, DAY + 100, submission_time=DAY, cpu=2.5, maxvmem=1048576.0, arid=3)])
     play.write()
     question = (
-        "SELECT job_number, task_number, pe_taskid, name, \"group\", username, account, project, department, ar_number, cpu, maxvmem, "
+        'SELECT job_number, task_number, pe_taskid, name, "group", username, account, project, department, ar_number, '
+        "cpu, maxvmem, "
         "extract(epoch FROM submission_time)::bigint, extract(epoch FROM wait_time)::bigint, "
         "extract(epoch FROM turnaround_time)::bigint, extract(epoch FROM job_duration)::bigint FROM view_accounting"
     )
@@ -82,14 +87,15 @@ def test_job_times_leave_out_slave_tasks_and_records_of_running_jobs(play: Play)
 def test_a_reservation_is_in_its_tables_and_views(play: Play) -> None:
     play.tell(reservation(5, DAY, DAY + 100, DAY + 400, name="maintenance"))
     play.write()
-    assert play.rows("SELECT ar_number, ar_owner, extract(epoch FROM ar_submission_time)::bigint FROM sge_ar") == [(5, "alice", DAY)]
-    attributes = "SELECT owner, name, account, extract(epoch FROM end_time - start_time)::bigint, granted_pe FROM view_ar_attribute"
-    assert play.rows(attributes) == [("alice", "maintenance", "sge", 300, "mpi")]
+    made = "SELECT ar_number, ar_owner, extract(epoch FROM ar_submission_time)::bigint FROM sge_ar"
+    assert play.rows(made) == [(5, "alice", DAY)]
+    attributes = "SELECT owner, name, account, extract(epoch FROM end_time - start_time)::bigint, granted_pe"
+    assert play.rows(f"{attributes} FROM view_ar_attribute") == [("alice", "maintenance", "sge", 300, "mpi")]
     assert play.rows("SELECT extract(epoch FROM ara_curr_time)::bigint FROM sge_ar_attribute") == [(DAY,)]
     log = play.rows("SELECT event, state, message FROM view_ar_log ORDER BY time")
     assert log == [("CREATED", "w", "made"), ("START TIME REACHED", "r", "the start time has come"), ("TERMINATED", "x", "over")]
-    usage = play.rows("SELECT queue, hostname, slots, extract(epoch FROM termination_time)::bigint FROM view_ar_usage ORDER BY 2")
-    assert usage == [("all.q", "h1", 1, DAY + 400), ("all.q", "h2", 1, DAY + 400)]
+    usage = "SELECT queue, hostname, slots, extract(epoch FROM termination_time)::bigint FROM view_ar_usage ORDER BY 2"
+    assert play.rows(usage) == [("all.q", "h1", 1, DAY + 400), ("all.q", "h2", 1, DAY + 400)]
     assert play.rows("SELECT variable, value FROM view_ar_resource_usage ORDER BY 1") == [("lic", "4"), ("slots", "2")]
 
 
@@ -131,7 +137,7 @@ def test_time_usage_sums_the_jobs_of_a_reservation_and_shows_one_without_jobs(pl
 def test_a_child_without_a_parent_is_refused(play: Play) -> None:
     play.write()
     database = play.open()
-    for table, prefix in [("sge_ar_attribute", "ara"), ("sge_ar_usage", "aru"), ("sge_ar_log", "arl"), ("sge_ar_resource_usage", "arru")]:
+    for table, prefix in AR_CHILDREN:
         with pytest.raises(DatabaseFault):
             database.run(f"INSERT INTO {table} ({prefix}_id, {prefix}_parent) VALUES (1, 77)")
     database.close()
@@ -147,14 +153,16 @@ def test_values_of_queues_and_hosts(play: Play) -> None:
         ]
     )
     play.write()
-    queues = play.rows("SELECT qname, hostname, variable, str_value, num_value, num_config FROM view_queue_values WHERE variable NOT LIKE '__utilized' ORDER BY 3")
-    assert queues == [
+    columns = "hostname, variable, str_value, num_value, num_config"
+    queues = f"SELECT qname, {columns} FROM view_queue_values WHERE variable NOT LIKE '__utilized' ORDER BY 3"
+    assert play.rows(queues) == [
         ("all.q", "h1", "lic", "0.5", 0.5, 2.0),
         ("all.q", "h1", "slots", "1.000000", 1.0, 4.0),
         ("all.q", "h1", "state", "au", None, None),
     ]
-    hosts = play.rows("SELECT hostname, variable, str_value, num_value, num_config FROM view_host_values WHERE str_value IS NOT NULL ORDER BY 1, 2")
-    assert hosts == [("global", "lic", "2.0", 2.0, 5.0), ("h1", "arch", "lx-amd64", None, None), ("h1", "cpu", "99.5", 99.5, None)]
+    hosts = f"SELECT {columns} FROM view_host_values WHERE str_value IS NOT NULL ORDER BY 1, 2"
+    loads = [("h1", "arch", "lx-amd64", None, None), ("h1", "cpu", "99.5", 99.5, None)]
+    assert play.rows(hosts) == [("global", "lic", "2.0", 2.0, 5.0), *loads]
 
 
 def test_shares_and_the_log_and_requests_of_a_job(play: Play) -> None:
@@ -162,8 +170,8 @@ def test_shares_and_the_log_and_requests_of_a_job(play: Play) -> None:
     play.tell([f"{DAY}:sharelog:{DAY}:0:/default:alice::10:2:1.0:0.5:0.1:0.2:0.3:4:5:6:7:8:9:10:"])
     play.tell([job_log(1, DAY, "pending", -1), acct(1, DAY, DAY + 5, category=category)])
     play.write()
-    shares = "SELECT sl_node, sl_user, sl_shares, sl_job_count, sl_level, sl_short_target_share, sl_usage, sl_ltio FROM sge_share_log"
-    assert play.rows(shares) == [("/default", "alice", 10, 2, 1.0, 0.2, 4.0, 10.0)]
+    shares = "SELECT sl_node, sl_user, sl_shares, sl_job_count, sl_level, sl_short_target_share, sl_usage, sl_ltio"
+    assert play.rows(f"{shares} FROM sge_share_log") == [("/default", "alice", 10, 2, 1.0, 0.2, 4.0, 10.0)]
     assert play.rows("SELECT job_number, event, state, initiator, host, message FROM view_job_log") == [
         (1, "pending", "r", "alice", "h1", "a message: with a colon")
     ]
@@ -287,10 +295,9 @@ def test_a_death_at_any_step_neither_loses_nor_doubles_a_record(play: Play, afte
         number += 1
         play.tell(jobs(range(number, number + 1)))
         real = open_database(play.address)
-        dying = DyingDatabase(real, step, after)
-        with pytest.raises(KeyboardInterrupt):
-            Writer(play.settings, lambda: dying, lambda: play.now).run(once=True)  # type: ignore[arg-type, return-value]
-            raise KeyboardInterrupt
+        writer = Writer(play.settings, partial(DyingDatabase, real, step, after), lambda: play.now)  # type: ignore[arg-type]
+        with suppress(KeyboardInterrupt):
+            writer.run(once=True)
         real.close()
         play.write()
         once(play, range(1, number + 1))
@@ -323,13 +330,13 @@ def test_bytes_that_are_no_text_stop_nobody(play: Play, junk: bytes) -> None:
 
 
 def test_numbers_beyond_the_columns_are_rejected_and_others_pass(play: Play) -> None:
-    play.tell([acct(2**31, DAY + 10, DAY + 20), acct(2, DAY + 10, DAY + 20, slots=10**12), acct(3, DAY + 10, DAY + 20, cpu="1e400")])
-    play.tell([acct(4, DAY + 10, DAY + 20, ru_maxrss=2**40)])
+    play.tell([acct(2**31, DAY + 10, DAY + 20), acct(2, DAY + 10, DAY + 20, slots=10**12)])
+    play.tell([acct(3, DAY + 10, DAY + 20, cpu="1e400"), acct(4, DAY + 10, DAY + 20, ru_maxrss=2**40)])
     play.write()
     assert play.rows("SELECT job_number FROM view_accounting ORDER BY 1") == [(3,), (4,)]
 
 
-def test_a_record_that_only_the_database_refuses_is_kept_as_rejected(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_that_only_the_database_refuses_is_kept(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     play.write()
     database = play.open()
     database.run("CREATE UNIQUE INDEX one ON sge_user (u_user)")
@@ -339,7 +346,7 @@ def test_a_record_that_only_the_database_refuses_is_kept_as_rejected(play: Play,
     play.tell([acct(1, DAY, DAY + 5, owner="bob")])
     play.write()
     monkeypatch.setattr(forget, lambda self, table: None)
-    play.tell([acct(2, DAY, DAY + 5, owner="carol"), acct(3, DAY, DAY + 5, owner="bob"), acct(4, DAY, DAY + 5, owner="dave")])
+    play.tell(acct(number, DAY, DAY + 5, owner=owner) for number, owner in [(2, "carol"), (3, "bob"), (4, "dave")])
     writer.run(once=True)
     assert play.rows("SELECT job_number FROM view_accounting ORDER BY 1") == [(1,), (2,), (4,)]
     assert play.rows("SELECT count(*) FROM sge_rejected_line") == [(1,)]
