@@ -14,9 +14,9 @@ PID_FILE = "dbwriter.pid"
 
 #: no fields -> {"queries": [{"name", "category", "description", "fields": [{"name", "type", "default"}], "plot": {…} or null}]}
 QUERIES = "queries"
-#: {"query", "values": {FIELD: TEXT}, "limit"} -> {"columns", "types", "rows", "more", "plot"}
+#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "plot"}
 RUN = "run"
-#: {"sql", "limit"} -> {"columns", "types", "rows", "more"}
+#: {"sql", "limit", "patience"} -> {"columns", "types", "rows", "more"}
 SQL = "sql"
 #: {"path"} -> {}: begins to import an accounting file
 IMPORT = "import"

@@ -72,12 +72,13 @@ class Server:
             return web.json_response({"error": f"there is no request {request.match_info['request']}"}, status=404)
         try:
             fields = json.loads(await request.text())
+            json.dumps(fields, ensure_ascii=False).encode()  # halves of characters are no text for a database
             if not isinstance(fields, dict):
                 raise NotGranted("a request is a JSON object")
             data = await answer(fields, _user_of(request))
         except (NotGranted, QueryFault, DatabaseFault) as fault:
             return web.json_response({"error": str(fault)})
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
         return web.json_response(data, dumps=_json)
 
@@ -120,9 +121,11 @@ class Server:
         return await self._ask(statement.strip().rstrip(";"), [], fields, user)
 
     async def _ask(self, statement: str, values: list[object], fields: Fields, user: int) -> dict[str, object]:
-        limit = fields.get("limit", arco.ROWS)
-        if not isinstance(limit, int) or not 1 <= limit <= arco.ROWS:
+        limit, patience = fields.get("limit", arco.ROWS), fields.get("patience", arco.PATIENCE_S)
+        if type(limit) is not int or not 1 <= limit <= arco.ROWS:
             raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
+        if type(patience) not in (int, float) or not 0 < patience <= arco.PATIENCE_S:
+            raise NotGranted(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
         database = self._writer.database
         if database is None:
             raise NotGranted(f"the database cannot be asked now: {self._writer.progress.fault or 'it is being opened'}")
@@ -130,7 +133,7 @@ class Server:
             raise NotGranted("too many questions are being answered: ask again in a moment")
         self._asking[user] += 1
         try:
-            result: Result = await asyncio.to_thread(database.ask, statement, values, limit, arco.PATIENCE_S)
+            result: Result = await asyncio.to_thread(database.ask, statement, values, limit, patience)
         finally:
             self._asking[user] -= 1
         return {"columns": result.columns, "types": result.types, "rows": result.rows, "more": result.more}

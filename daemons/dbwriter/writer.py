@@ -175,6 +175,8 @@ class Writer:
             if fault.passing or not facts:
                 raise
             refused = dict(self._refused(database, facts))
+            if not refused:  # it was not what was written, but that it could not be: a disk that is full
+                raise
             _log.error("%s: %d records up to line %d are refused by the database: %s", source, len(refused), position.line, fault)
             taken = [fact for place, fact in enumerate(facts) if place not in refused]
             more = [(position.line, reason, repr(facts[place])[:_TEXT]) for place, reason in refused.items()]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -45,3 +48,35 @@ class Play:
 
     def open(self) -> Database:
         return open_database(self.address)
+
+
+class Cell:
+    """The files of a cell that the program needs, without a qmaster."""
+
+    def __init__(self, place: Path, address: str) -> None:
+        self.place = place
+        self.common = place / "c" / "common"
+        self.common.mkdir(parents=True)
+        self.socket = place / "run" / "dbwriter.sock"
+        bootstrap = {
+            "admin_user": "root" if os.geteuid() == 0 else os.environ.get("USER", "root"),
+            "qmaster_spool_dir": place / "spool" / "qmaster",
+            "execd_spool_dir": place / "spool" / "execd",
+            "run_dir": place / "run",
+            "qmaster_port": 1,
+            "ray_port": 2,
+        }
+        (self.common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in bootstrap.items()))
+        (self.common / "act_qmaster").write_text("m\n")
+        (self.common / "arco").write_text(f"database {address}\n")
+        self.reporting = self.common / "reporting"
+
+    def writer(self, *options: str) -> subprocess.Popen[str]:
+        environment = {**os.environ, "SGE_ROOT": str(self.place), "SGE_CELL": "c"}
+        command = [sys.executable, "-m", "daemons.dbwriter", *(options or ("--foreground",))]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @property
+    def messages(self) -> str:
+        path = self.place / "spool" / "dbwriter" / "messages"
+        return path.read_text() if path.exists() else ""

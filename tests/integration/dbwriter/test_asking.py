@@ -1,0 +1,168 @@
+"""The socket of the writer: who may ask for what, and how wrong requests are answered. DB-22, DB-23."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import pwd
+import socket
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.cells import eventually
+from tests.integration.dbwriter.plays import Cell, Play
+from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct
+
+
+@pytest.fixture
+def cell(tmp_path: Path, address: str) -> Iterator[Cell]:
+    """A cell whose writer runs and has written ten jobs."""
+    # a directory that other users may enter
+    cell = Cell(tmp_path, address)
+    Play(cell.common, address).tell(acct(job, DAY, DAY + 60) for job in range(1, 11))
+    writer = cell.writer()
+    try:
+        eventually("it has written", lambda: cell.socket.exists() and ask(cell, "status", {}).get("lines") == 10)
+        yield cell
+    finally:
+        writer.terminate()
+        _, errors = writer.communicate()
+        assert errors == ""
+
+
+def ask(cell: Cell, request: str, fields: object, text: str = "") -> Any:
+    """The answer to a request."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(cell.socket))
+        asked = http.client.HTTPConnection("localhost")
+        asked.sock = connection
+        asked.request("POST", f"/v1/{request}", text or json.dumps(fields))
+        return json.loads(asked.getresponse().read())
+
+
+def ask_as(user: str, cell: Cell, request: str, fields: object) -> Any:
+    """The same in a process of another user."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            known = pwd.getpwnam(user)
+            os.setgroups([])
+            os.setgid(known.pw_gid)
+            os.setuid(known.pw_uid)
+            os.write(write_end, json.dumps(ask(cell, request, fields)).encode())
+        finally:
+            os._exit(0)
+    os.close(write_end)
+    os.waitpid(child, 0)
+    with os.fdopen(read_end) as pipe:
+        return json.loads(pipe.read())
+
+
+def test_sql_is_answered_with_types(cell: Cell) -> None:
+    sql = "SELECT job_number, name, start_time, job_duration, cpu > 1 AS busy FROM view_accounting ORDER BY 1"
+    answer = ask(cell, "sql", {"sql": sql, "limit": 2})
+    assert answer["columns"] == ["job_number", "name", "start_time", "job_duration", "busy"]
+    assert answer["types"] == ["number", "text", "time", "interval", "flag"]
+    assert [row[0] for row in answer["rows"]] == [1, 2]
+    assert answer["more"] is True
+    assert answer["rows"][0][3] == 60.0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM sge_job_usage",
+        "SELECT 1; DELETE FROM sge_job_usage",
+        "COMMIT; DELETE FROM sge_job_usage",
+        "WITH gone AS (DELETE FROM sge_job_usage RETURNING 1) SELECT * FROM gone",
+        "EXPLAIN ANALYZE DELETE FROM sge_job_usage",
+        "CREATE TABLE mine (a integer)",
+        "ATTACH '/tmp/other.duckdb'",
+        "COPY sge_job TO '/tmp/stolen'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        "SET enable_external_access = true",
+        "",
+        "SELECT nothing FROM nowhere",
+    ],
+)
+def test_sql_that_does_more_than_read_is_refused(cell: Cell, sql: str) -> None:
+    answer = ask(cell, "sql", {"sql": sql})
+    assert "rows" not in answer
+    assert answer["error"] and "\n" not in answer["error"]
+    assert ask(cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})["rows"] == [[10]]
+
+
+@pytest.mark.statement("DB-23")
+def test_values_of_fields_are_bound(cell: Cell) -> None:
+    evil = "alice'; DELETE FROM sge_job_usage; --"
+    answer = ask(cell, "run", {"query": "Advanced Reservation by User", "values": {"ar_owner": evil}})
+    assert answer.get("rows", []) == []
+    assert ask(cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})["rows"] == [[10]]
+
+
+@pytest.mark.parametrize(
+    ("request_", "fields", "reason"),
+    [
+        ("nothing", {}, "there is no request nothing"),
+        ("run", {"query": "No such"}, 'there is no query "No such"'),
+        ("run", {"query": 5}, "a query is run by its name"),
+        ("run", {"query": "Accounting per Project", "values": {"x": "1"}}, "has no field x"),
+        ("sql", {}, "there is no SQL in the request"),
+        ("sql", {"sql": "SELECT 1", "limit": 0}, "a limit is from 1 to"),
+        ("sql", {"sql": "SELECT 1", "limit": True}, "a limit is from 1 to"),
+        ("sql", {"sql": "SELECT 1", "patience": 1e9}, "patience is up to 60 seconds"),
+        ("import", {"path": "relative"}, "must be absolute"),
+        ("import", {"path": "/nothing/there"}, "cannot read /nothing/there: No such file or directory"),
+        ("import", {"path": "/nul\0l"}, "cannot read"),
+        ("status", [], "a request is a JSON object"),
+    ],
+)
+def test_wrong_requests_are_answered_with_their_reason(cell: Cell, request_: str, fields: object, reason: str) -> None:
+    assert reason in ask(cell, request_, fields)["error"]
+
+
+@pytest.mark.parametrize("text", ["{", "[" * 100_000, "\0", '{"sql": "\\ud800"}'])
+def test_a_body_that_is_no_json_harms_nobody(cell: Cell, text: str) -> None:
+    assert "error" in ask(cell, "sql", None, text)
+    assert ask(cell, "status", {})["fault"] == ""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+def test_another_user_may_ask_and_may_not_import(cell: Cell, tmp_path: Path) -> None:
+    for directory in (cell.place, *cell.place.parents):
+        if directory.owner() == "root" and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o011)
+    file = tmp_path / "accounting"
+    file.write_text(accounting_line(99, DAY, DAY + 5) + "\n")
+    assert "only root and the user of sge_dbwriter" in ask_as("nobody", cell, "import", {"path": str(file)})["error"]
+    assert ask_as("nobody", cell, "run", {"query": "Accounting per Project"})["columns"][0] == "time"
+    own = ask_as("nobody", cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})
+    settings = (cell.common / "arco").read_text()
+    if "postgresql" in settings:
+        assert "SQL of one's own needs a reader" in own["error"]
+    else:
+        assert own["rows"] == [[10]]
+    assert ask(cell, "import", {"path": str(file)}) == {}
+    eventually("it is imported", lambda: ask(cell, "status", {})["imports"][0]["state"] == "done")
+    assert ask(cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})["rows"] == [[11]]
+
+
+def test_questions_do_not_hold_the_writer(cell: Cell) -> None:
+    """While a long question is answered, what is new is written, and found by others."""
+    tables = ", ".join(f"sge_job {name}" for name in "abcdefghijkl")
+    with ThreadPoolExecutor(2) as pool:
+        question = f"SELECT count(*) FROM {tables} WHERE a.j_id * b.j_id <> c.j_id + l.j_id"
+        endless = {"sql": question, "patience": 10}
+        asked = pool.submit(ask, cell, "sql", endless)
+        play = Play(cell.common, "")
+        play.tell(acct(job, DAY, DAY + 60) for job in range(11, 21))
+        short = {"sql": "SELECT count(*) FROM sge_job_usage"}
+        eventually("what is new is there", lambda: ask(cell, "sql", short)["rows"] == [[20]])
+        assert not asked.done()
+        assert asked.result()["error"] == "no answer within 10 s: ask for less"
