@@ -11,6 +11,7 @@
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
+#   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
 #   make torture MINUTES=10 SEED=1   kill processes of a cell at bad moments: every task must run once
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
@@ -19,7 +20,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench siege torture clean
+.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -88,6 +89,9 @@ cell-down:
 bench: setup
 	@$(BIN)/python -m bench.placements
 	@$(BIN)/python bench/measure.py build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
+
+bench-accounting: setup
+	@$(BIN)/python -m bench.accounting build/cell.env --records "$(or $(RECORDS),10000000)"
 
 torture: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"

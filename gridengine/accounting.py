@@ -4,13 +4,14 @@ Owns names and order of the fields (sge_accounting(5), AC-1) and the filter of q
 for clients. Called by qacct for files and by the qmaster for its index, so that both filter alike, and for letters.
 """
 
+from _operator import add as _add
 from _operator import itemgetter  # the C part alone, as commands pay for every import
 
 from gridengine.field_names import LABELLED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     Test = Callable[["AccountingRecord"], bool]
@@ -96,10 +97,12 @@ for _position, _name in enumerate(FIELDS):
 #: how many the oldest files have
 _LEAST = FIELDS.index("category")
 _MISSING = {"arid": "0", "ar_sub_time": "0", "pe_taskid": "NONE"}
+#: the fields that totals add up, in their order
+SUMMED = ("ru_wallclock", "ru_utime", "ru_stime", "cpu", "mem", "io", "iow")
 
-#: fields that are compared as they are, by their names in the filter
-_PLAIN = {
+PLAIN = {
     "owner": "owner",
+    "group": "group",
     "account": "account",
     "project": "project",
     "department": "department",
@@ -107,6 +110,7 @@ _PLAIN = {
     "slots": "slots",
     "ar": "arid",
 }
+"""Fields that are compared as they are, by their names in the filter."""
 
 
 def parse_line(line: str) -> AccountingRecord | None:
@@ -119,6 +123,18 @@ def parse_line(line: str) -> AccountingRecord | None:
     return AccountingRecord(values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]])
 
 
+_counts = itemgetter(*map(FIELDS.index, "job_number failed exit_status slots task_number arid".split()))
+_times = itemgetter(*map(FIELDS.index, "submission_time start_time end_time ar_sub_time".split()))
+_numbers = itemgetter(
+    *(at for at, name in enumerate(FIELDS) if name.startswith("ru_")),
+    *map(FIELDS.index, "job_number failed exit_status slots task_number cpu mem io iow maxvmem arid".split()),
+    *map(FIELDS.index, "submission_time start_time end_time ar_sub_time".split()),
+)
+#: epoch s in the year 9892, and far more than anything that is counted
+_LAST_TIME, _LAST_NUMBER = 250_000_000_000, 1e30
+_used = itemgetter(*map(FIELDS.index, SUMMED))
+
+
 def record_filter(wanted: "dict[str, Any]") -> "Test":
     """Whether a record is meant. Fields of `wanted`, all optional, "" for any value:
 
@@ -127,11 +143,9 @@ def record_filter(wanted: "dict[str, Any]") -> "Test":
     master_only (no slave tasks), instances (names of queue instances). Raises SyntaxFault.
     """
     tests: list[Test] = []
-    for name, field in _PLAIN.items():
+    for name, field in PLAIN.items():
         if wanted.get(name):
             tests.append(_equals(field, str(wanted[name])))
-    if wanted.get("group"):
-        tests.append(_equals("group", wanted["group"]))
     if wanted.get("host"):
         host = wanted["host"].lower()
         tests.append(lambda record: record.hostname.lower() == host)
@@ -156,12 +170,51 @@ def record_filter(wanted: "dict[str, Any]") -> "Test":
     if wanted.get("instances") is not None:
         instances = frozenset(wanted["instances"])
         tests.append(lambda record: instance_of(record) in instances)
-    return lambda record: all(test(record) for test in tests)
+    if len(tests) == 1:
+        return tests[0]
+    return lambda record: all(test(record) for test in tests) if tests else True
+
+
+def is_sound(record: AccountingRecord) -> bool:
+    """Whether all that should be a number is one; lines of files may hold anything."""
+    try:
+        times = list(map(float, _times(record)))
+        total = sum(map(float, _numbers(record)))
+    except ValueError:
+        return False
+    # of an infinite number, and of what is none, the sum is one too
+    return all(map(str.isdecimal, _counts(record))) and 0 <= min(times) and max(times) < _LAST_TIME and abs(total) < _LAST_NUMBER
 
 
 def instance_of(record: AccountingRecord) -> str:
     """The queue instance that the task ran in."""
     return f"{record.qname}@{record.hostname}"
+
+
+class Sums:
+    """What records have used, added up for each value of the fields `group_by`.
+
+    `by_key`: their values -> [number of records, then those of SUMMED, in the units of the record].
+    """
+
+    def __init__(self, group_by: "Sequence[str]") -> None:
+        self.by_key: dict[tuple[str, ...], list[float]] = {}
+        positions = [FIELDS.index(name) for name in group_by]
+        # a getter of a single field, or of none, gives no tuple
+        self._key = itemgetter(*positions) if len(positions) > 1 else lambda record: tuple(record[at] for at in positions)
+
+    def add(self, record: AccountingRecord) -> None:
+        """Raises ValueError for a record whose use is no number; nothing is added then."""
+        self.add_row(self._key(record), [1, *map(float, _used(record))])
+
+    def add_row(self, key: "Sequence[str]", row: "Sequence[float]") -> None:
+        """Add sums that were made elsewhere."""
+        known = self.by_key.get(tuple(key))
+        self.by_key[tuple(key)] = list(map(_add, known, row)) if known else list(row)
+
+    def rows(self) -> "list[tuple[tuple[str, ...], list[float]]]":
+        """(key, sums) of each, as `add_row` takes them."""
+        return list(self.by_key.items())
 
 
 def _equals(field: str, value: str) -> "Test":

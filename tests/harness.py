@@ -220,4 +220,4 @@ class Cell:
         return [(grant.instance, grant.slots) for grant in task.granted] if task else []
 
     def records(self, job_id: int) -> list[AccountingRecord]:
-        return [record for _, record in self.master.spool.accounting([job_id])]
+        return [record for _, record in self.master.spool.accounted.records([job_id])]

@@ -117,7 +117,7 @@ class Master:
         return any(
             record.task_number in ("0", str(key.task))
             and (not origin.owner or (record.owner, record.submission_time) == (origin.owner, str(int(origin.submit_time))))
-            for record in (*waiting, *(record for _, record in self.spool.accounting([key.job])))
+            for record in (*waiting, *(record for _, record in self.spool.accounted.records([key.job])))
         )
 
     def _tell_of_strays(self, host: str, before: list[Stray]) -> None:
@@ -207,7 +207,7 @@ class Master:
                 return not job.unsuccessful
         if job_id > MAX_JOB_ID:
             return None
-        last = {record.task_number: record for _, record in self.spool.accounting([job_id])}
+        last = {record.task_number: record for _, record in self.spool.accounted.records([job_id])}
         return all(record.failed == record.exit_status == "0" for record in last.values()) if last else None
 
     def story(self, job_id: int, most: int) -> list[Line]:

@@ -6,10 +6,11 @@ the fields that were given. Unknown fields are refused. Called by the qmaster's 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from gridengine.accounting import FIELDS
 from gridengine.gdi.bounds import (
     KB,
     MB,
@@ -33,6 +34,7 @@ from gridengine.gdi.bounds import (
 JobList = Annotated[str, Text(64 * KB)]
 """Numbers of jobs, or a name or pattern."""
 Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
+RecordFields = Annotated[list[Literal[FIELDS]], Items(len(FIELDS), 1 * KB)]  # type: ignore[valid-type]
 Objects = Annotated[list[Name], Items(2000, 64 * KB)]
 
 
@@ -135,6 +137,8 @@ class Accounting(TypedDict, total=False):
     by_end: bool
     master_only: bool
     instances: Instances
+    group_by: RecordFields
+    after: Count
 
 
 class ConfigKind(TypedDict):

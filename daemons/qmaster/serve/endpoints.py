@@ -21,6 +21,7 @@ from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
+from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_names import Settled
@@ -81,6 +82,7 @@ class Requests:
         self._outside = outside
         self._event_clients, self._waits = event_clients, waits
         self._rounds = Rounds()
+        self._accounting = AccountingReading()
         self._foreigners: set[str] = set()
 
     async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
@@ -178,6 +180,11 @@ class Requests:
         answer = whole(name, body, answers)
         await self._outside.durable()
         return answer
+
+    async def search(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Read accounting records; of many a process reads them."""
+        await self._outside.durable()
+        return await self._accounting.answer(self.master, body, caller)
 
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it comes."""
@@ -290,13 +297,14 @@ class Endpoint(NamedTuple):
 def _rows() -> Iterator[Endpoint]:
     slow: dict[str, Answered] = {
         **dict.fromkeys(("delete_jobs", "hold_jobs", "alter_jobs", "change_states"), Requests.in_slices),
+        "accounting": Requests.search,
         "submit": Requests.submitted,
         "resubmit_jobs": Requests.resubmitted,
     }
     for name, decide in DECISIONS.items():
         yield Endpoint(name, "decides", REQUESTS[name], decide, slow.get(name, Requests.decided))
     for name, reader in READERS.items():
-        yield Endpoint(name, "reads", BODIES[name], reader, Requests.read)
+        yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)

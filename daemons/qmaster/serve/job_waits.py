@@ -67,7 +67,7 @@ class JobWaits:
         job = self._master.state.jobs.get(job_id)
         ends = {
             int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
-            for _, record in self._master.spool.accounting([job_id])
+            for _, record in self._master.spool.accounted.records([job_id])
         }
         there = [] if job is None else [task.id for task in job.placed]
         ended = [

@@ -52,10 +52,10 @@ class AccountingRows:
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool
-        self.last = spool.last_accounting_row
+        self.last = spool.accounted.last
 
     def after(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
-        return ((number, line(record)) for number, record in self._spool.accounting(after=row, most=most))
+        return ((number, line(record)) for number, record in self._spool.accounted.records(after=row, most=most))
 
     def written(self, row: int) -> None:
         pass

@@ -19,7 +19,8 @@ from msgspec import Struct, field
 
 from daemons.qmaster import story_table
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.spooling import spool_file, spool_versions
+from daemons.qmaster.spooling import accounting_table, spool_file, spool_versions
+from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.story_table import StoryTable, Untold
 from daemons.qmaster.tell.story import Line
@@ -38,8 +39,6 @@ _SCHEMA = """
 create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
 create table if not exists snapshot(id integer primary key check (id = 1), revision integer, state blob);
 create table if not exists payload(job_id integer primary key, script blob, environment blob);
-create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
-create index if not exists accounting_job on accounting(job_id, task_id);
 create table if not exists reporting(id integer primary key autoincrement, line text);
 create table if not exists history(id integer primary key, revision integer, time real, user text, host text,
     kind text, name text, before text, after text);
@@ -80,8 +79,9 @@ class Spool:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
-                self._db.execute(_SCHEMA + story_table.SCHEMA)
+                self._db.execute(_SCHEMA + accounting_table.SCHEMA + story_table.SCHEMA)
                 self._stories = StoryTable(self._db)
+                self.accounted = AccountingTable(self._db)
                 self._take_over(self.recall(spool_versions.KEY))
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
@@ -168,9 +168,8 @@ class Spool:
             execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
         for job_id in t.dropped:
             execute("delete from payload where job_id=?", (job_id,))
-        for job_id, task_id, accounted in t.accounting:
-            row = (job_id, task_id, msgspec.json.encode(accounted))
-            execute("insert into accounting(job_id, task_id, record) values(?,?,?)", row)
+        if t.accounting:
+            self.accounted.add(t.accounting)
         for record in t.records:
             execute("insert into reporting(line) values(?)", (record,))
         self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
@@ -204,31 +203,9 @@ class Spool:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))
 
-    def accounting(
-        self, job_ids: list[int] | None = None, after: int = 0, most: int = -1
-    ) -> Iterator[tuple[int, AccountingRecord]]:
-        """Accounting records as (row id, record) in order of their end; of the given jobs, or of all, after a row.
-
-        `most`: how many of all jobs', -1 for no limit.
-        """
-        if job_ids is None:
-            rows = self._db.execute("select id, record from accounting where id > ? order by id limit ?", (after, most))
-        else:
-            marks = ",".join("?" * len(job_ids))
-            rows = self._db.execute(
-                f"select id, record from accounting where job_id in ({marks}) and id > ? order by id", (*job_ids, after)
-            )
-        for row_id, record in rows:
-            yield row_id, AccountingRecord(msgspec.json.decode(record, type=list[str]))
-
     def story(self, job_id: int, most: int) -> list[Line]:
         """The last `most` lines of the story of a job, in order; none if nothing is known of it."""
         return self._stories.of(job_id, most)
-
-    def last_accounting_row(self) -> int:
-        """The row id of the newest accounting record, 0 when there is none."""
-        row = self._db.execute("select max(id) from accounting").fetchone()
-        return int(row[0] or 0) if row else 0
 
     def records(self, row: int, most: int = -1) -> Iterator[tuple[int, str]]:
         """Lines for the reporting file that wait behind a row, as (row id, line) in order; at most so many, -1 for all."""

@@ -12,7 +12,6 @@ from typing import Any
 from daemons.qmaster.master import Master
 from daemons.qmaster.views import VIEWS
 from daemons.qmaster.views.configuration_reading import CONFIGURATION_READERS
-from gridengine.accounting import record_filter
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -21,15 +20,11 @@ Reader = Callable[[Master, Body, Caller], Answer]
 
 
 def accounting(master: Master, body: Body, caller: Caller) -> Answer:
-    """Accounting records that a filter means (`gridengine.accounting`), in order of the jobs' ends; by id from the index."""
+    """Accounting records that a filter means (`gridengine.accounting`), or their sums; by id from the index."""
     try:
-        wanted = record_filter(body)
+        return Answer(data=master.spool.accounted.search(body))
     except SyntaxFault as fault:
         return Answer(1, [("error", str(fault))])
-    parts = str(body.get("job", "")).split(",")
-    job_ids = [int(part) for part in parts if len(part) < 10] if all(part.isdecimal() for part in parts) else None
-    records = [fields for _, fields in master.spool.accounting(job_ids) if wanted(fields)]
-    return Answer(data={"records": records})
 
 
 def strays(master: Master, body: Body, caller: Caller) -> Answer:

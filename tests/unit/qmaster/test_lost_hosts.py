@@ -169,7 +169,7 @@ def test_what_is_lost_at_once_is_recorded_in_the_order_of_tasks(tmp_path: Path, 
         lose(cell, "h1")
     else:
         cell.report("h1", Inventory([], "boot1"))
-    records = [record for _, record in cell.master.spool.accounting()]
+    records = [record for _, record in cell.master.spool.accounted.records()]
     assert [(record.job_number, record.task_number) for record in records] == [
         (str(job), str(task)) for job in jobs for task in range(1, 6)
     ]

@@ -1,0 +1,58 @@
+"""The request `accounting`: small searches are answered at once, large ones by a process that only reads the spool.
+
+Owns the choice, and that one such process runs at a time, whoever asks. Called by `endpoints`. Source: adr/0126.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.views.reading import accounting
+from daemons.runtime.daemon import module_command
+from gridengine.accounting import record_filter
+from gridengine.gdi.requests import Answer, Caller
+
+Body = dict[str, Any]
+AT_ONCE = 1000
+"""Rows that the qmaster looks at by itself: some milliseconds."""
+_LONGEST_S = 50.0
+"""After which a command would have given up."""
+
+
+class AccountingReading:
+    """Shared by all requests of a master."""
+
+    def __init__(self) -> None:
+        self._one_at_a_time = asyncio.Lock()
+
+    async def answer(self, master: Master, body: Body, caller: Caller) -> Answer:
+        """The answer to one search, or to its next page. Raises SyntaxFault."""
+        record_filter(body)
+        if not master.spool.accounted.holds_more_than(AT_ONCE, body):
+            return accounting(master, body, caller)
+        async with self._one_at_a_time:
+            return await self._searched(str(master.spool.path), body)
+
+    async def _searched(self, spool: str, body: Body) -> Answer:
+        pipe = asyncio.subprocess.PIPE
+        command = module_command("daemons.qmaster.spooling.accounting_reader")
+        try:
+            child = await asyncio.create_subprocess_exec(*command, spool, stdin=pipe, stdout=pipe, stderr=pipe)
+        except OSError as error:
+            return Answer(1, [("error", f"cannot search the accounting records: {error.strerror}")])
+        try:
+            out, err = await asyncio.wait_for(child.communicate(msgspec.json.encode(body)), _LONGEST_S)
+        except TimeoutError:
+            return Answer(1, [("error", f"the search in the accounting records did not end within {_LONGEST_S:.0f} s")])
+        finally:
+            with suppress(ProcessLookupError):
+                child.kill()
+        if child.returncode:
+            reason = err.decode(errors="replace").strip().rpartition("\n")[2]
+            return Answer(1, [("error", f"cannot search the accounting records: {reason or child.returncode}")])
+        return Answer(data=msgspec.json.decode(out))
