@@ -1,25 +1,28 @@
 """qacct: what jobs have used. Source: qacct(1); statements QA-1 … QA-8.
 
-Owns where records come from: the qmaster's index, where a job is from the moment of its end, or a file (-f).
+Owns what is asked for and in which form it is printed; where records come from is `accounting_source`'s.
 """
 
 import sys
 import time
 
 from clients import program
-from gridengine.accounting import AccountingRecord, instance_of, parse_line, record_filter
+from clients.accounting_source import File, Index
+from gridengine.accounting import Sums
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from gridengine.accounting import AccountingRecord
+
     Fields = dict[str, Any]
-    Records = list[AccountingRecord]
 
 _DAY_S = 86400
 #: fields that are no criteria of records
-_NO_FILTER = ("file", "days", "requests", "json")
+_NO_FILTER = ("file", "days", "requests", "json", "csv")
 
 
 def qacct(arguments: list[str]) -> int:
@@ -33,30 +36,56 @@ def qacct(arguments: list[str]) -> int:
     if fields.get("tasks") and not fields.get("job"):
         text = "qacct: -t is for the tasks of a job that -j names"
         return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
+    if "json" in fields and "csv" in fields:
+        return program.misused("qacct", ACCOUNTING_OPTIONS, "", "qacct: -csv and -json: one of them")
     _set_period(fields)
     wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
-    ignored = 0
+    source = File(fields["file"]) if "file" in fields else Index()
     if fields.get("requests"):
-        ignored = _resolve_requests(fields, wanted)
+        # the instances that offer the resources now (QA-3)
+        wanted["instances"] = _instances({"requests": fields["requests"]})
     if wanted.get("queue") and "@@" in wanted["queue"]:
-        select = {"queues": wanted.pop("queue").split(",")}
-        wanted["instances"] = _instances(select)
-    records = _from_file(fields["file"], wanted) if "file" in fields else _from_qmaster(wanted)
-    if records is None:
-        return 1
-    if "job" in fields:
-        return _show_records(fields, records)
+        named = _instances({"queues": wanted.pop("queue").split(",")})
+        wanted["instances"] = [name for name in wanted.get("instances", named) if name in named]
+    status = _show_records(fields, source.records(wanted)) if "job" in fields else _show_totals(fields, source, wanted)
+    sys.stdout.flush()
+    if isinstance(source, File):
+        source.complain()
+    return status
+
+
+def _show_totals(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+    from clients.render import accounting as render
+
+    summed = _summed_with_requests if fields.get("requests") else _summed
+    sums, ignored = summed(source, wanted, render.group_by(fields))
     if "json" in fields:
-        from clients.render.accounting import totals_by_group
-
-        program.print_json({"totals": totals_by_group(records, fields), "ignored_jobs": ignored})
+        program.print_json({"totals": render.totals_by_group(sums, fields), "ignored_jobs": ignored})
         return 0
-    from clients.render.accounting import totals
-
     if ignored:
         program.complain(f"{ignored} jobs ignored for accounting. Jobs' master queue no longer exists.")
-    program.show(totals(records, fields))
+    if "csv" in fields:
+        _print_csv(render.totals_titles(fields), render.totals_by_group(sums, fields))
+    else:
+        program.show(render.totals(sums, fields))
     return 0
+
+
+def _summed(source: "File | Index", wanted: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
+    return source.sums(wanted, group_by), 0
+
+
+def _summed_with_requests(source: "File | Index", wanted: "Fields", group_by: "list[str]") -> "tuple[Sums, int]":
+    """The totals, and of how many records the queue instance is gone (QA-3)."""
+    chosen, known = frozenset(wanted.pop("instances")), frozenset(_instances({}))
+    found, ignored = Sums(group_by), 0
+    for (queue, host, *key), row in source.sums(wanted, ["qname", "hostname", *group_by]).rows():
+        name = f"{queue}@{host}"
+        if name in chosen:
+            found.add_row(key, row)
+        elif name not in known:
+            ignored += int(row[0])
+    return found, ignored
 
 
 def _set_period(fields: "Fields") -> None:
@@ -76,46 +105,50 @@ def _instances(select: "Fields") -> list[str]:
     return [row["name"] for row in program.read("status", {"queues": {"select": select}})["queues"]]
 
 
-def _resolve_requests(fields: "Fields", wanted: "Fields") -> int:
-    """-l: the instances that offer the resources now (QA-3); the number of jobs whose instance is gone."""
-    wanted["instances"] = _instances({"requests": fields["requests"]})
-    known = frozenset(_instances({}))
-    records = _from_file(fields["file"], {}) if "file" in fields else _from_qmaster({})
-    return sum(1 for record in records or () if instance_of(record) not in known)
+def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
+    """A row of names, then a row each; what is not there is empty."""
+    import csv
+
+    from clients.render.printable import printable
+
+    writer = csv.DictWriter(sys.stdout, titles, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(map(printable, rows))
 
 
-def _from_qmaster(wanted: "Fields") -> "Records":
-    return [AccountingRecord(fields) for fields in program.read("accounting", wanted)["records"]]
-
-
-def _from_file(path: str, wanted: "Fields") -> "Records | None":
-    """Records of a file, `-` for the standard input; None, with a line on stderr, when it cannot be read."""
-    meant = record_filter(wanted)
-    try:
-        file = sys.stdin if path == "-" else open(path, errors="replace")  # noqa: SIM115
-    except OSError as error:
-        program.complain(f"{path}: {error.strerror}\nno jobs running since startup")
-        return None
-    with file:
-        records = (parse_line(line) for line in file)
-        return [record for record in records if record is not None and meant(record)]
-
-
-def _show_records(fields: "Fields", records: "Records") -> int:
+def _show_records(fields: "Fields", found: "Iterator[AccountingRecord]") -> int:
     """-j: the records; what is not there is said on stderr."""
-    from clients.render.accounting import full_record
-
+    seen: set[str] = set()
+    records = _noted(found, seen)
     if "json" in fields:
         from clients.render import json_records
 
         program.print_json(json_records.accounting_records(records))
+    elif "csv" in fields:
+        from clients.render import json_records
+
+        _print_csv(json_records.accounting_titles(), map(json_records.accounting_fields, records))
     else:
-        program.show(full_record(record) for record in records)
+        from clients.render.accounting import full_record
+
+        program.show(map(full_record, records))
+    sys.stdout.flush()
+    return _say_missing(fields, seen)
+
+
+def _noted(records: "Iterator[AccountingRecord]", seen: "set[str]") -> "Iterator[AccountingRecord]":
+    """The records; their job numbers are in `seen` then."""
+    for record in records:
+        seen.add(record.job_number)
+        yield record
+
+
+def _say_missing(fields: "Fields", seen: "set[str]") -> int:
+    """Say which of the jobs that were named have no record; the exit status."""
     job = fields["job"]
     if not job:
         return 0
-    sys.stdout.flush()
-    if fields.get("tasks") and not records:
+    if fields.get("tasks") and not seen:
         from gridengine.ranges import Ranges
 
         tasks = Ranges.parse(fields["tasks"])
@@ -124,10 +157,10 @@ def _show_records(fields: "Fields", records: "Records") -> int:
         return 1
     ids = [part for part in job.split(",") if part.isdigit()]
     if not ids:
-        if not records:
+        if not seen:
             program.complain(f"error: job name {job} not found")
-        return 0 if records else 1
-    missing = [number for number in ids if number not in {record.job_number for record in records}]
+        return 0 if seen else 1
+    missing = [number for number in ids if number not in seen]
     for number in missing:
         program.complain(f"error: job id {number} not found")
     return 1 if missing else 0

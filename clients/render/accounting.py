@@ -6,12 +6,14 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 from clients.render.printable import printable
 from clients.render.quantities import long_date, size_text
 from gridengine import failed
-from gridengine.accounting import FIELDS, AccountingRecord
+from gridengine.accounting import FIELDS, SUMMED, AccountingRecord, Sums
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    Group = tuple[str, str, str, bool]
 
 _RULE = "=" * 62 + "\n"
 _GIGABYTE = 2**30
@@ -98,7 +100,7 @@ def _signal(status: int) -> str:
 
     try:
         name = signal.strsignal(status - 128)
-    except ValueError:
+    except (ValueError, OverflowError):
         name = None
     return f" ({name})" if name else ""
 
@@ -116,56 +118,62 @@ _GROUPS = (
     ("slots", "SLOTS", "slots", True),
     ("ar", "AR", "arid", True),
 )
-_SUMS = ("ru_wallclock", "ru_utime", "ru_stime", "cpu", "mem", "io", "iow")
+#: of SUMMED, with their units
+_SUM_NAMES = ("wallclock_s", "utime_s", "stime_s", "cpu_s", "mem_gb_s", "io_gb", "iow_s")
 _TITLES = "{:>13} {:>13} {:>13} {:>13} {:>18} {:>18} {:>18}".format(*"WALLCLOCK UTIME STIME CPU MEMORY IO IOW".split())
 _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 
-def totals(records: "list[AccountingRecord]", fields: "dict[str, Any]") -> "Iterator[str]":
+def group_by(fields: "dict[str, Any]") -> "list[str]":
+    """The fields of records that the options group by, in the order of the columns (QA-1, QA-2)."""
+    return [field for _, _, field, _ in _groups(fields)]
+
+
+def _groups(fields: "dict[str, Any]") -> "list[Group]":
+    return [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and fields.get("queue"))]
+
+
+def _rows(sums: Sums, groups: "list[Group]") -> "list[tuple[tuple[str, ...], list[float]]]":
+    """The values of the groups and their sums, in order; what is not grouped has a row in any case."""
+    if not groups:
+        return [((), sums.by_key.get((), [0.0] * (1 + len(SUMMED)))[1:])]
+    return [(key, sums.by_key[key][1:]) for key in sorted(sums.by_key, key=lambda key: _order(key, groups))]
+
+
+def totals(sums: Sums, fields: "dict[str, Any]") -> "Iterator[str]":
     """The table of sums, a row for each combination of what the options group by (QA-1, QA-2)."""
-    groups, sums = _summed(records, fields)
+    groups = _groups(fields)
     if not groups:
         yield "Total System Usage\n"
     widths = []
     for index, (option, title, _, numeric) in enumerate(groups):
         asked = fields.get(option, "") if option not in ("queue", "host") or "@" not in fields.get("queue", "") else ""
-        widths.append(max([len(title), len(str(asked)), 5 if numeric else 0, *(len(key[index]) for key in sums)]))
+        longest = (len(key[index]) for key in sums.by_key)
+        widths.append(max([len(title), len(str(asked)), 5 if numeric else 0, *longest]))
     titles = "".join(f"{title:<{width}} " for (_, title, _, _), width in zip(groups, widths, strict=True))
     yield f"{titles}{_TITLES}\n{'=' * (len(titles) + len(_TITLES))}\n"
-    for key in sorted(sums, key=lambda key: _order(key, groups)):
+    for key, row in _rows(sums, groups):
         cells = "".join(
             f"{value:>{width}} " if group[3] else f"{value:<{width}} "
             for value, width, group in zip(key, widths, groups, strict=True)
         )
-        yield f"{cells}{_ROW.format(*sums[key])}\n"
+        yield f"{cells}{_ROW.format(*row)}\n"
 
 
-def _summed(
-    records: "list[AccountingRecord]", fields: "dict[str, Any]"
-) -> "tuple[list[tuple[str, str, str, bool]], dict[tuple[str, ...], list[float]]]":
-    """The columns that records are grouped by, and the sums for each of their values."""
-    groups = [group for group in _GROUPS if group[0] in fields or (group[0] == "host" and fields.get("queue"))]
-    sums: dict[tuple[str, ...], list[float]] = {}
-    for record in records:
-        key = tuple(getattr(record, field) for _, _, field, _ in groups)
-        row = sums.setdefault(key, [0.0] * len(_SUMS))
-        for index, name in enumerate(_SUMS):
-            row[index] += float(getattr(record, name))
-    if not groups:
-        sums.setdefault((), [0.0] * len(_SUMS))
-    return groups, sums
-
-
-def totals_by_group(records: "list[AccountingRecord]", fields: "dict[str, Any]") -> "list[dict[str, Any]]":
+def totals_by_group(sums: Sums, fields: "dict[str, Any]") -> "list[dict[str, Any]]":
     """The totals as plain data: what they are grouped by, then the sums with their units."""
-    groups, sums = _summed(records, fields)
-    names = ("wallclock_s", "utime_s", "stime_s", "cpu_s", "mem_gb_s", "io_gb", "iow_s")
+    groups = _groups(fields)
     return [
         {group[0]: int(value) if group[3] else value for group, value in zip(groups, key, strict=True)}
-        | dict(zip(names, sums[key], strict=True))
-        for key in sorted(sums, key=lambda key: _order(key, groups))
+        | dict(zip(_SUM_NAMES, row, strict=True))
+        for key, row in _rows(sums, groups)
     ]
 
 
-def _order(key: tuple[str, ...], groups: "list[Any]") -> "list[Any]":
+def totals_titles(fields: "dict[str, Any]") -> "list[str]":
+    """The names of the fields of `totals_by_group`, in order."""
+    return [*(group[0] for group in _groups(fields)), *_SUM_NAMES]
+
+
+def _order(key: tuple[str, ...], groups: "list[Group]") -> "list[Any]":
     return [int(value) if group[3] else value for value, group in zip(key, groups, strict=True)]

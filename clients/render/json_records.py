@@ -93,7 +93,17 @@ _REALS = frozenset("ru_utime ru_stime cpu mem io iow".split())
 
 def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
     """Whole records of accounting."""
-    return {"records": [{**dict(map(_accounted, FIELDS, record)), "notes": record.notes} for record in records]}
+    return {"records": [{**accounting_fields(record), "notes": record.notes} for record in records]}
+
+
+def accounting_fields(record: "AccountingRecord") -> "Fields":
+    """The fields of one, without its notes."""
+    return dict(map(_accounted, FIELDS, record))
+
+
+def accounting_titles() -> list[str]:
+    """The names of these fields, in order."""
+    return [_RENAMED.get(name, name) for name in FIELDS]
 
 
 def _accounted(name: str, text: str) -> "tuple[str, Any]":

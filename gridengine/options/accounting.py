@@ -4,22 +4,23 @@ from gridengine.options import fields as fold
 from gridengine.options.option import Option
 
 
-def slots(target: fold.Target, field: str, values: fold.Values) -> None:
-    """A number of slots; without one the empty text."""
+def number(target: fold.Target, field: str, values: fold.Values) -> None:
+    """A number, of slots or of a reservation; without one the empty text."""
     if values:
         fold.count({}, field, values)
     fold.text(target, field, values)
 
 
 ACCOUNTING_OPTIONS: tuple[Option, ...] = (
-    Option("-ar", "[ar_id]", "qacct", fold.text, "ar", "by advance reservation, or this one"),
+    Option("-ar", "[ar_id]", "qacct", number, "ar", "by advance reservation, or this one"),
     Option("-A", "[account]", "qacct", fold.text, "account", "by account, or this one"),
     Option("-b", "begin_time", "qacct", fold.date, "begin", "jobs that started after this time"),
+    Option("-csv", "", "qacct", fold.flag, "csv", "print CSV, names in its first row"),
     Option("-d", "days", "qacct", fold.count, "days", "jobs that started within so many days"),
     Option("-D", "[department]", "qacct", fold.text, "department", "by department, or this one"),
     Option("-e", "end_time", "qacct", fold.date, "end", "jobs that started before this time"),
     Option("-E", "", "qacct", fold.flag, "by_end", "times of -b, -d, -e are those of the end of jobs"),
-    Option("-f", "file", "qacct", fold.text, "file", "read this file, - for the standard input"),
+    Option("-f", "file", "qacct", fold.text, "file", "read this file, packed by gzip or not, - for the standard input"),
     Option("-g", "[group]", "qacct", fold.text, "group", "by group, or this one"),
     Option("-h", "[host]", "qacct", fold.text, "host", "by host, or this one"),
     Option("-help --help", "", "qacct", fold.flag, "help", "print this help"),
@@ -31,6 +32,6 @@ ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-pe", "[pe_name]", "qacct", fold.text, "pe", "by parallel environment, or this one"),
     Option("-P", "[project]", "qacct", fold.text, "project", "by project, or this one"),
     Option("-q", "[wc_queue]", "qacct", fold.text, "queue", "by cluster queue, or those that match"),
-    Option("-slots", "[slots]", "qacct", slots, "slots", "by number of slots, or this number"),
+    Option("-slots", "[slots]", "qacct", number, "slots", "by number of slots, or this number"),
     Option("-t", "task_id_range", "qacct", fold.text, "tasks", "with -j: these tasks"),
 )

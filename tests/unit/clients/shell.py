@@ -74,7 +74,7 @@ class Shell:
         if stdin:
             import io
 
-            self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+            self._monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(stdin.encode()))))
         self._capsys.readouterr()
         status = program.guarded(command, getattr(module, command), arguments)
         captured = self._capsys.readouterr()
