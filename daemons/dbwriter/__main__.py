@@ -13,6 +13,7 @@ import pwd
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -28,6 +29,7 @@ from daemons.runtime.messages import open_messages
 from gridengine import arco
 
 PROGRAM = "sge_dbwriter"
+_NICENESS = 5
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +53,7 @@ def serve(
         pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
         listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
         _become(cell.admin_user, directory, pid_file.path)
+        _step_back()
         open_messages(directory / "messages", "main", cell.own_name(), "log_info")
         writer = Writer(settings, lambda: open_database(settings.database, settings.reader))
         if once:
@@ -97,6 +100,13 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
     if faults:
         raise DaemonFault(str(faults[0]))
     _log.info("%s ends", PROGRAM)
+
+
+def _step_back() -> None:
+    """Let jobs and daemons go first: nobody waits for the database."""
+    os.nice(_NICENESS)
+    with suppress(OSError):  # a kernel that shares processor time among sessions goes by this
+        Path("/proc/self/autogroup").write_text(str(_NICENESS))
 
 
 def _become(admin_user: str, *paths: Path) -> None:

@@ -130,9 +130,9 @@ class Loader:
     def _find_jobs(self, facts: Iterable[of.Fact]) -> None:
         """Look up the ids of all jobs that facts name and nobody remembers, at once."""
         jobs = [fact.job if isinstance(fact, (of.TaskUsage, of.JobEvent)) else fact for fact in facts]
-        keys = list({job.key for job in jobs if isinstance(job, of.JobFacts)} - self._jobs.keys())
+        keys = list({job.key for job in jobs if isinstance(job, of.JobFacts) and job.key not in self._jobs})
         if keys:
-            columns = [[*range(len(keys))], *([getattr(key, name) for key in keys] for name in of.JobKey.__slots__)]
+            columns = [[*range(len(keys))], *([getattr(key, name) for key in keys] for name in of.JobKey._fields)]
             for place, number in self._database.rows(_JOB_IDS, columns):
                 self._jobs[keys[place]] = number
 

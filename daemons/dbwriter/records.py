@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 from gridengine.accounting import WIDTH, AccountingRecord, parse_line
 
@@ -21,8 +23,7 @@ class NoRecord(Exception):
     """A line that is no record; the text says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobKey:
+class JobKey(NamedTuple):
     """Which job, task or slave task. A number may come again after years, the time of submission (epoch s) tells them apart."""
 
     job: int
@@ -236,6 +237,7 @@ def _usage(record: AccountingRecord, time: float | None) -> TaskUsage:
     return TaskUsage(job, written, values, _requests(record.category))
 
 
+@lru_cache(1024)
 def _requests(category: str) -> tuple[tuple[str, str], ...]:
     """The `-l` requests, the queues and the parallel environment of a category: `-l mem=1G,arch=x -q all.q -pe smp 2`."""
     if category in ("", "NONE"):
