@@ -54,7 +54,7 @@ class CellPlan:
     @property
     def arco_settings(self) -> dict[str, str]:
         """The lines of `common/arco`. Source: gridengine/arco.py."""
-        return {"database": f"duckdb:{self.spool_dir / 'dbwriter' / 'arco.duckdb'}"}
+        return {"database": f"duckdb:{self.spool_dir / 'dbwriter' / 'arco' / 'arco.duckdb'}"}
 
     @property
     def bootstrap(self) -> dict[str, str]:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from clients.admin.accounting_upgrade import upgrade_accounting
+from clients.admin.arco.commands import arco
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
@@ -46,6 +47,7 @@ app = typer.Typer(
     add_completion=False,
 )
 
+app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
 
@@ -87,7 +89,7 @@ def init(
     alias: Annotated[
         list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
     ] = None,
-    arco: Annotated[
+    database: Annotated[
         bool, typer.Option("--arco/--no-arco", help="A database of what is used, in a file beside the spool (sge_dbwriter).")
     ] = True,
 ) -> None:
@@ -107,7 +109,7 @@ def init(
             slots,
             load_thresholds,
             alias or [],
-            arco,
+            database,
         )
     )
     create_cell(plan, find_installation(), utc_now())

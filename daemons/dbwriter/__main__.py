@@ -43,7 +43,7 @@ def serve(
         cell = read_cell()
         settings = read_settings(cell)
         directory = cell.dbwriter_spool
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)
     except CellFault as fault:
         _refuse(str(fault))
     except OSError as error:

@@ -24,7 +24,10 @@ _NOT_WRONG = (duckdb.IOException, duckdb.FatalException, duckdb.InternalExceptio
 
 
 class DuckdbDatabase:
-    """The database in the file `path`, which is made when there is none; ":memory:" for one that nobody keeps."""
+    """The database in the file `path`, which is made when there is none, as is its directory, which nobody else may enter.
+
+    ":memory:" for one that nobody keeps.
+    """
 
     def __init__(self, path: str) -> None:
         self._path = path

@@ -65,6 +65,8 @@ class Cell:
             "run_dir": place / "run",
             "qmaster_port": 1,
             "ray_port": 2,
+            "spooling_method": "sqlite",
+            "security_mode": "tls",
         }
         (self.common / "bootstrap").write_text("".join(f"{key} {value}\n" for key, value in bootstrap.items()))
         (self.common / "act_qmaster").write_text("m\n")

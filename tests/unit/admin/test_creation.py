@@ -152,7 +152,7 @@ def test_the_first_configuration_fits_the_hosts(plan, installation):
 def test_a_cell_has_a_database_that_is_told_of_everything(plan, installation):
     create_cell(plan, installation, utc_now())
     settings = plan.files.common / "arco"
-    assert settings.read_text().split() == ["database", f"duckdb:{plan.spool_dir}/dbwriter/arco.duckdb"]
+    assert settings.read_text().split() == ["database", f"duckdb:{plan.spool_dir}/dbwriter/arco/arco.duckdb"]
     assert settings.stat().st_mode & 0o777 == 0o600
     first = plan.files.initial_config
     assert "reporting=true flush_time=00:00:15 joblog=true" in (first / "configuration").read_text()

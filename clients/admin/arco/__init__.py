@@ -1,0 +1,1 @@
+"""`gridengine arco`: questions to the database of what was used, as tables, files and plots."""

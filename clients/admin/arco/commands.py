@@ -1,0 +1,168 @@
+"""The commands of `gridengine arco`: what was used, by whom, under which reservation.
+
+Owns their wording. The figures are sge_dbwriter's, which is asked at its socket. Called by `program`. Source: DB-22.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from clients.admin.arco.link import Answer, Link
+from clients.admin.arco.prompt import run_prompt
+from clients.admin.arco.tables import as_csv, as_json, plain_lines, print_table
+from clients.admin.cell import cell_of_environment, read_cell
+from clients.admin.refusal import Refusal
+from gridengine import arco as contract
+
+arco = typer.Typer(help="Ask the database of what was used: stored queries, SQL, exports, plots; import old accounting files.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A stored query, or the beginning of its name.")]
+Values = Annotated[list[str] | None, typer.Argument(metavar="FIELD=VALUE", help="Values of its fields.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="The file to write. Default: standard output.")]
+_POLL_S = 0.5
+
+
+@arco.callback()
+def which_cell(
+    context: typer.Context,
+    root: Annotated[Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells.")] = None,
+    name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
+) -> None:
+    """Say for all sub-commands which cell is meant."""
+    context.obj = Link(read_cell(cell_of_environment(root, name)))
+
+
+@arco.command("list")
+def list_queries(context: typer.Context) -> None:
+    """Show the stored queries with their fields."""
+    answer = context.obj.ask(contract.QUERIES)
+    rows = [[query["category"], query["name"], _fields_of(query), query["description"]] for query in answer["queries"]]
+    for line in plain_lines(["category", "name", "fields", "what it shows"], ["text"] * 4, sorted(rows)):
+        typer.echo(line)
+    for fault in answer["faults"]:
+        typer.echo(f"gridengine: {fault}", err=True)
+
+
+@arco.command()
+def run(context: typer.Context, name: Name, values: Values = None) -> None:
+    """Run a stored query and print a table."""
+    print_table(_console(), stored(context.obj, name, values))
+
+
+@arco.command()
+def export(
+    context: typer.Context,
+    name: Name,
+    values: Values = None,
+    form: Annotated[Literal["csv", "json"], typer.Option("--format", help="Times in ISO form, intervals in seconds.")] = "csv",
+    output: Output = None,
+) -> None:
+    """Run a stored query and write all rows into a file."""
+    answer = stored(context.obj, name, values)
+    if answer.more:
+        raise Refusal(f"there are more than {len(answer.rows)} rows: ask for less")
+    text = as_csv(answer) if form == "csv" else as_json(answer)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text)
+    except OSError as error:
+        raise Refusal(f"cannot write {output}: {error.strerror}") from None
+    typer.echo(f"{output}: {len(answer.rows)} rows")
+
+
+@arco.command()
+def sql(
+    context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="Default: a prompt.")] = None
+) -> None:
+    """Ask in SQL of one's own, which can only read."""
+    if text is None:
+        run_prompt(context.obj, _console())
+    else:
+        print_table(_console(), context.obj.rows(contract.SQL, sql=text))
+
+
+@arco.command("import")
+def import_file(context: typer.Context, file: Annotated[Path, typer.Argument(help="An accounting file.")]) -> None:
+    """Read an accounting file of years into the database. It can be broken off, and goes on where it was."""
+    path = os.path.abspath(file)
+    context.obj.ask(contract.IMPORT, path=path)
+    console = Console(stderr=True)
+    rate = TextColumn("{task.fields[rate]}")
+    columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), rate, TimeRemainingColumn()
+    try:
+        with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+            ended = _watch(context.obj, path, progress)
+    except KeyboardInterrupt:
+        raise Refusal(f"the import goes on in sge_dbwriter: gridengine arco status shows how far it is ({path})") from None
+    for line, reason in ended["rejected"]:
+        typer.echo(f"{path}, line {line}: {reason}", err=True)
+    hidden = ended["rejections"] - len(ended["rejected"])
+    if hidden:
+        typer.echo(f"{path}: {hidden} lines more are no records (table sge_rejected_line has all)", err=True)
+    if ended["state"] != "done":
+        raise Refusal(ended["state"])
+    typer.echo(
+        f"{path}: {ended['records']} records imported, {ended['known']} were there already, {ended['rejections']} lines are none"
+    )
+
+
+@arco.command()
+def status(context: typer.Context) -> None:
+    """Say how far the database is behind the cell. Exit code 1 while it cannot be written."""
+    now = context.obj.ask(contract.STATUS)
+    typer.echo(f"database {now['database']}, schema {now['schema']}, {now['lines']} lines read since the start")
+    typer.echo(f"{now['behind']} bytes of the reporting file are still to be read")
+    for one in now["imports"]:
+        typer.echo(f"import of {one['path']}: {one['state']}, {one['bytes']} of {one['size']} bytes, {one['records']} records")
+    if now["fault"]:
+        raise Refusal(f"the database is not written for now, and tried again: {now['fault']}")
+
+
+def stored(link: Link, name: str, values: list[str] | None) -> Answer:
+    """The rows of a stored query. Refusal: no name, or more than one, begins so; a value has no field."""
+    names = [query["name"] for query in link.ask(contract.QUERIES)["queries"]]
+    wanted = " ".join(name.lower().split())
+    alike = [one for one in names if one.lower() == wanted] or [one for one in names if one.lower().startswith(wanted)]
+    if len(alike) > 1:
+        raise Refusal(f'"{name}" can be: {", ".join(alike)}')
+    given = {}
+    for text in values or []:
+        field, sign, value = text.partition("=")
+        if not sign:
+            raise Refusal(f'"{text}": say FIELD=VALUE')
+        given[field] = value
+    return link.rows(contract.RUN, query=alike[0] if alike else name, values=given)
+
+
+def _fields_of(query: dict[str, Any]) -> str:
+    """`ar_number days=31`: those with a default need not be given."""
+    return " ".join(
+        field["name"] if field["default"] is None else f"{field['name']}={field['default']}" for field in query["fields"]
+    )
+
+
+def _watch(link: Link, path: str, progress: Progress) -> dict[str, Any]:
+    """Show how far an import is until it has ended."""
+    task = progress.add_task(os.path.basename(path), total=None, rate="")
+    begin = time.monotonic()
+    while True:
+        one: dict[str, Any] = next(one for one in reversed(link.ask(contract.STATUS)["imports"]) if one["path"] == path)
+        rate = f"{(one['records'] + one['known']) / max(time.monotonic() - begin, 0.1):.0f} records/s"
+        progress.update(task, total=one["size"] or None, completed=one["bytes"], rate=rate)
+        if one["state"] not in ("waiting", "running"):
+            return one
+        time.sleep(_POLL_S)
+
+
+def _console() -> Console:
+    return Console(soft_wrap=False)

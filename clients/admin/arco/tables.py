@@ -1,0 +1,96 @@
+"""Rows as people and programs read them: a table, CSV, JSON.
+
+Owns how a value is written. Called by the commands of `gridengine arco`. Source: DB-22.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from clients.admin.arco.link import Answer
+
+_RIGHT = ("number", "interval")
+_MOST_SHOWN = 1000
+"""Rows of a table; a file takes all."""
+
+
+def shown(value: Any, kind: str) -> str:
+    """A value for people: local times, h:mm:ss, numbers without digits that say nothing."""
+    if value is None:
+        return ""
+    if kind == "time":
+        moment = datetime.fromisoformat(value).astimezone()
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    if kind == "interval":
+        return duration(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.4g}"
+    return " ".join(str(value).split())
+
+
+def duration(seconds: float) -> str:
+    """`26:03:04`; what is less than a second is left off."""
+    sign, whole = ("-" if seconds < 0 else ""), abs(round(seconds))
+    return f"{sign}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> None:
+    """Print a table: with lines on a terminal, in plain columns elsewhere."""
+    texts = [[shown(value, kind) for value, kind in zip(row, answer.types, strict=True)] for row in answer.rows[:most]]
+    if console.is_terminal:
+        table = Table(header_style="bold")
+        for name, kind in zip(answer.columns, answer.types, strict=True):
+            table.add_column(name, justify="right" if kind in _RIGHT else "left", overflow="fold")
+        for row in texts:
+            table.add_row(*(_plain(text) for text in row))
+        console.print(table, markup=False)
+    else:
+        for line in plain_lines(answer.columns, answer.types, texts):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
+    count = len(answer.rows)
+    if answer.more or count > most:
+        left = f"more than {count}" if answer.more else str(count)
+        console.print(f"{min(count, most)} of {left} rows are shown: ask for less, or export them", markup=False, highlight=False)
+    elif not count:
+        console.print("no rows", markup=False, highlight=False)
+
+
+def plain_lines(columns: Sequence[str], types: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:
+    """Columns of a table, two blanks between, numbers to the right."""
+    widths = [max([len(name), *(len(row[place]) for row in texts)]) for place, name in enumerate(columns)]
+
+    def line(cells: Sequence[str]) -> str:
+        parts = [
+            cell.rjust(width) if kind in _RIGHT else cell.ljust(width)
+            for cell, width, kind in zip(cells, widths, types, strict=True)
+        ]
+        return "  ".join(parts).rstrip()
+
+    return [line(columns), line(["-" * width for width in widths]), *(line(row) for row in texts)]
+
+
+def as_csv(answer: Answer) -> str:
+    """RFC 4180 with a line of names; times in ISO form, intervals in seconds."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(answer.columns)
+    writer.writerows([["" if value is None else value for value in row] for row in answer.rows])
+    return text.getvalue()
+
+
+def as_json(answer: Answer) -> str:
+    """A list of objects, a column each."""
+    return json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows], indent=1, ensure_ascii=False) + "\n"
+
+
+def _plain(text: str) -> str:
+    """A cell in which brackets are no markup of rich."""
+    return text.replace("[", r"\[")

@@ -1,0 +1,150 @@
+"""`gridengine arco` against a writer: tables, exports, SQL, imports, and what is said when something is wrong. DB-22."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import eventually
+from tests.integration.dbwriter.plays import Cell, Play
+from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cell]:
+    """A cell with a DuckDB file whose writer runs."""
+    place = tmp_path_factory.mktemp("cell")
+    cell = Cell(place, f"duckdb:{place / 'arco' / 'arco.duckdb'}")
+    owners = ["alice", "alice", "bob", "bob"]
+    jobs = (acct(job, DAY, DAY + 60 * job, owner=owner, cpu=1.5) for job, owner in enumerate(owners, start=1))
+    Play(cell.common, "").tell(jobs)
+    (cell.common / "arco_queries").mkdir()
+    (cell.common / "arco_queries" / "ours.toml").write_text(
+        """
+name = "Durations of a User"
+category = "Ours"
+description = "How long the jobs of a user took"
+sql = "SELECT job_number, start_time, job_duration, cpu FROM view_accounting WHERE username = $owner AND cpu > $cpu ORDER BY 1"
+[[fields]]
+name = "owner"
+[[fields]]
+name = "cpu"
+type = "number"
+default = "0"
+"""
+    )
+    writer = cell.writer()
+    try:
+        eventually("it has written", lambda: cell.socket.exists() and "4 lines read" in arco(cell, "status").stdout)
+        yield cell
+    finally:
+        writer.terminate()
+        writer.communicate()
+
+
+def arco(cell: Cell, *arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    """What `gridengine arco` says."""
+    environment = {**os.environ, "SGE_ROOT": str(cell.place), "SGE_CELL": "c", "TZ": "UTC"}
+    command = [sys.executable, "-m", "clients.admin", "arco", *arguments]
+    return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, timeout=60)
+
+
+def test_a_stored_query_is_a_table(cell: Cell) -> None:
+    asked = arco(cell, "run", "durations of", "owner=alice")
+    assert asked.stdout.splitlines() == [
+        "job_number  start_time           job_duration  cpu",
+        "----------  -------------------  ------------  ---",
+        "         1  2026-11-22 00:00:00       0:01:00  1.5",
+        "         2  2026-11-22 00:00:00       0:02:00  1.5",
+    ]
+    assert (asked.stderr, asked.returncode) == ("", 0)
+
+
+@pytest.mark.statement("DB-22")
+def test_exports_are_csv_and_json(cell: Cell, tmp_path: Path) -> None:
+    file = tmp_path / "jobs.csv"
+    assert arco(cell, "export", "Durations of a User", "owner=bob", "--output", str(file)).stdout == f"{file}: 2 rows\n"
+    rows = list(csv.DictReader(file.open()))
+    assert [(row["job_number"], row["job_duration"]) for row in rows] == [("3", "180.0"), ("4", "240.0")]
+    objects = json.loads(arco(cell, "export", "Durations of a User", "owner=bob", "--format", "json").stdout)
+    assert objects[0] == {"job_number": 3, "start_time": "2026-11-22T00:00:00+00:00", "job_duration": 180.0, "cpu": 1.5}
+
+
+@pytest.mark.statement("DB-22")
+def test_the_list_shows_names_categories_and_fields(cell: Cell) -> None:
+    lines = arco(cell, "list").stdout.splitlines()
+    assert lines[0].split() == ["category", "name", "fields", "what", "it", "shows"]
+    assert any(line.split()[:6] == ["Ours", "Durations", "of", "a", "User", "owner"] and "cpu=0" in line for line in lines)
+    assert any("Accounting per Project" in line for line in lines)
+
+
+def test_a_file_of_queries_that_is_wrong_is_named_and_hides_no_other(cell: Cell) -> None:
+    wrong = cell.common / "arco_queries" / "wrong.toml"
+    wrong.write_text('name = "x"\nsql = "SELECT $nothing"\ncategory = "x"\ndescription = "x"\n')
+    listed = arco(cell, "list")
+    wrong.unlink()
+    assert listed.stderr == f"gridengine: {wrong}: the SQL has $nothing, which is no field\n"
+    assert "Durations of a User" in listed.stdout
+
+
+def test_the_prompt_takes_lines_until_a_semicolon(cell: Cell) -> None:
+    typed = "select count(*)\n  as jobs from view_accounting;\n\\d sge_version\nselect nothing;\n\\z\n\\q\nselect 5;\n"
+    asked = arco(cell, "sql", typed=typed)
+    assert asked.stdout.splitlines()[:3] == ["jobs", "----", "   4"]
+    assert "v_version    VARCHAR" in asked.stdout
+    assert '"nothing" was not found' in asked.stdout
+    assert "\\z is not known here" in asked.stdout
+    assert "5" not in asked.stdout.splitlines()[-1]
+    assert (asked.stderr, asked.returncode) == ("", 0)
+
+
+def test_an_import_counts_and_shows_what_was_no_record(cell: Cell, tmp_path: Path) -> None:
+    file = tmp_path / "accounting.old"
+    lines = [accounting_line(job, DAY, DAY + 60 * job) for job in range(1, 8)]
+    file.write_text("\n".join([*lines, "rubbish", *["more:rubbish"] * 30]) + "\n")
+    asked = arco(cell, "import", str(file))
+    assert asked.stdout == f"{file}: 3 records imported, 4 were there already, 31 lines are none\n"
+    said = asked.stderr.splitlines()
+    assert said[0] == f"{file}, line 8: an accounting record has 45 fields; this one has 1"
+    assert len(said) == 21
+    assert said[-1] == f"{file}: 11 lines more are no records (table sge_rejected_line has all)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["run", "no such"], 'there is no query "no such": gridengine arco list shows all'),
+        (["run", "accounting per p", "x"], '"x": say FIELD=VALUE'),
+        (["run", "durations"], '"Durations of a User" needs a value for owner: say owner=VALUE'),
+        (["run", "durations", "owner=x", "cpu=many"], '"Durations of a User": cpu "many" is no number'),
+        (["run", "durations", "owner=x", "size=1"], '"Durations of a User" has no field size; its fields: owner, cpu'),
+        (["export", "durations", "owner=x", "-o", "/nothing/there"], "cannot write /nothing/there: No such file or directory"),
+        (["import", "/nothing/there"], "sge_dbwriter cannot read /nothing/there: No such file or directory"),
+        (["sql", "DROP TABLE sge_job"], "one SELECT or EXPLAIN can be asked here, and nothing else"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line(cell: Cell, arguments: list[str], reason: str) -> None:
+    asked = arco(cell, *arguments)
+    assert (asked.stdout, asked.stderr, asked.returncode) == ("", f"gridengine: {reason}\n", 1)
+
+
+def test_a_writer_that_does_not_run_is_named_with_its_host(tmp_path: Path) -> None:
+    asked = arco(Cell(tmp_path, "duckdb:/x"), "status")
+    where = tmp_path / "run" / "dbwriter.sock"
+    reason = "No such file or directory; it runs on the master host m, where gridengine start starts it"
+    assert asked.stderr == f"gridengine: sge_dbwriter does not answer at {where}: {reason}\n"
+    assert asked.returncode == 1
+
+
+def test_a_cell_without_a_database_says_so(tmp_path: Path) -> None:
+    cell = Cell(tmp_path, "duckdb:/x")
+    (cell.common / "arco").unlink()
+    asked = arco(cell, "list")
+    assert asked.stderr == f"gridengine: this cell has no database: {cell.common / 'arco'} is not there (docs/accounting.md)\n"
