@@ -81,6 +81,22 @@ def export(
 
 
 @arco.command()
+def plot(
+    context: typer.Context,
+    name: Name,
+    values: Values = None,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The picture to write, as .png or .svg.")] = Path("plot.png"),
+) -> None:
+    """Run a stored query and draw its rows."""
+    from clients.admin.arco.plots import draw, save  # half a second that only a plot is worth
+
+    query = find_query(context.obj, name)
+    answer = context.obj.rows(contract.RUN, query=query, values=values_of(values))
+    save(draw(answer, query, answer.plot), output)
+    typer.echo(str(output))
+
+
+@arco.command()
 def sql(
     context: typer.Context, text: Annotated[str | None, typer.Argument(metavar="SQL", help="Default: a prompt.")] = None
 ) -> None:
@@ -129,19 +145,29 @@ def status(context: typer.Context) -> None:
 
 
 def stored(link: Link, name: str, values: list[str] | None) -> Answer:
-    """The rows of a stored query. Refusal: no name, or more than one, begins so; a value has no field."""
+    """The rows of a stored query. Refusal: there is none of the name, or a value is wrong."""
+    return link.rows(contract.RUN, query=find_query(link, name), values=values_of(values))
+
+
+def find_query(link: Link, name: str) -> str:
+    """The name of the query that is called so, or begins so. Refusal: several do."""
     names = [query["name"] for query in link.ask(contract.QUERIES)["queries"]]
     wanted = " ".join(name.lower().split())
     alike = [one for one in names if one.lower() == wanted] or [one for one in names if one.lower().startswith(wanted)]
     if len(alike) > 1:
         raise Refusal(f'"{name}" can be: {", ".join(alike)}')
+    return alike[0] if alike else name
+
+
+def values_of(texts: list[str] | None) -> dict[str, str]:
+    """`FIELD=VALUE` as a table. Refusal: one has no `=`."""
     given = {}
-    for text in values or []:
+    for text in texts or []:
         field, sign, value = text.partition("=")
         if not sign:
             raise Refusal(f'"{text}": say FIELD=VALUE')
         given[field] = value
-    return link.rows(contract.RUN, query=alike[0] if alike else name, values=given)
+    return given
 
 
 def _fields_of(query: dict[str, Any]) -> str:
