@@ -8,7 +8,7 @@ import sys
 from functools import partial
 
 from clients import program
-from gridengine.accounting import AccountingRecord, Sums, is_sound, parse_line, record_filter
+from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_sound, parse_line, record_filter
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -30,6 +30,11 @@ class Index:
         """Those that the filter means (`gridengine.accounting.record_filter`), in the order of their end."""
         for page in _pages(wanted):
             yield from map(AccountingRecord, page["records"])
+
+    def fields(self, wanted: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
+        """These fields of those records, of two or more names; no others are sent."""
+        for page in _pages({**wanted, "fields": list(names)}):
+            yield from page["records"]
 
     def sums(self, wanted: "Fields", group_by: "Sequence[str]") -> Sums:
         """What those records have used, by these fields of them."""
@@ -62,6 +67,10 @@ class File:
     def records(self, wanted: "Fields") -> "Iterator[AccountingRecord]":
         """As of the index. Raises SyntaxFault before the file is touched, Failure when it cannot be read."""
         return filter(record_filter(wanted), self._all())
+
+    def fields(self, wanted: "Fields", names: "Sequence[str]") -> "Iterator[Sequence[str]]":
+        """As of the index."""
+        return map(fields_getter(names), self.records(wanted))
 
     def sums(self, wanted: "Fields", group_by: "Sequence[str]") -> Sums:
         """As of the index."""

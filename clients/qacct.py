@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86400
 #: fields that are no criteria of records
-_NO_FILTER = ("file", "days", "requests", "json", "csv")
+_NO_FILTER = ("file", "days", "requests", "json", "csv", "reserved")
 
 
 def qacct(arguments: list[str]) -> int:
@@ -38,6 +38,9 @@ def qacct(arguments: list[str]) -> int:
         return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
     if "json" in fields and "csv" in fields:
         return program.misused("qacct", ACCOUNTING_OPTIONS, "", "qacct: -csv and -json: one of them")
+    if "reserved" in fields and (not fields.get("ar") or "job" in fields):
+        text = "qacct: -reserved is for the reservation that -ar names, without -j"
+        return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
     _set_period(fields)
     wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
     source = File(fields["file"]) if "file" in fields else Index()
@@ -47,7 +50,10 @@ def qacct(arguments: list[str]) -> int:
     if wanted.get("queue") and "@@" in wanted["queue"]:
         named = _instances({"queues": wanted.pop("queue").split(",")})
         wanted["instances"] = [name for name in wanted.get("instances", named) if name in named]
-    status = _show_records(fields, source.records(wanted)) if "job" in fields else _show_totals(fields, source, wanted)
+    if "reserved" in fields:
+        status = _show_reserved(fields, source, wanted)
+    else:
+        status = _show_records(fields, source.records(wanted)) if "job" in fields else _show_totals(fields, source, wanted)
     sys.stdout.flush()
     if isinstance(source, File):
         source.complain()
@@ -68,6 +74,21 @@ def _show_totals(fields: "Fields", source: "File | Index", wanted: "Fields") -> 
         _print_csv(render.totals_titles(fields), render.totals_by_group(sums, fields))
     else:
         program.show(render.totals(sums, fields))
+    return 0
+
+
+def _show_reserved(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+    from clients.reserved_slots import reserved_slots
+
+    use = reserved_slots(source, wanted)
+    if "json" in fields:
+        program.print_json({"reservation": use})
+    elif "csv" in fields:
+        _print_csv(list(use), [use])
+    else:
+        from clients.render.accounting import reservation
+
+        program.show(reservation(use))
     return 0
 
 

@@ -191,6 +191,13 @@ def instance_of(record: AccountingRecord) -> str:
     return f"{record.qname}@{record.hostname}"
 
 
+def fields_getter(names: "Sequence[str]") -> "Callable[[AccountingRecord], tuple[str, ...]]":
+    """What gives these fields of a record, in this order."""
+    positions = [FIELDS.index(name) for name in names]
+    # a getter of a single field, or of none, gives no tuple
+    return itemgetter(*positions) if len(positions) > 1 else lambda record: tuple(record[at] for at in positions)
+
+
 class Sums:
     """What records have used, added up for each value of the fields `group_by`.
 
@@ -199,9 +206,7 @@ class Sums:
 
     def __init__(self, group_by: "Sequence[str]") -> None:
         self.by_key: dict[tuple[str, ...], list[float]] = {}
-        positions = [FIELDS.index(name) for name in group_by]
-        # a getter of a single field, or of none, gives no tuple
-        self._key = itemgetter(*positions) if len(positions) > 1 else lambda record: tuple(record[at] for at in positions)
+        self._key = fields_getter(group_by)
 
     def add(self, record: AccountingRecord) -> None:
         """Raises ValueError for a record whose use is no number; nothing is added then."""

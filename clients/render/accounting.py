@@ -124,6 +124,20 @@ _TITLES = "{:>13} {:>13} {:>13} {:>13} {:>18} {:>18} {:>18}".format(*"WALLCLOCK 
 _ROW = "{:13.0f} {:13.3f} {:13.3f} {:13.3f} {:18.3f} {:18.3f} {:18.3f}"
 
 
+def reservation(found: "dict[str, Any]") -> "Iterator[str]":
+    """What a reservation held and what was used of it, a line each, as of records (AR-124)."""
+    yield _RULE
+    for label, value in printable(found).items():
+        name, unit = label.removesuffix("_s"), ""
+        if label.endswith("_time_s"):
+            value = long_date(value)
+        elif label.endswith("_slot_s"):
+            name, value, unit = label.removesuffix("_slot_s"), f"{value:.3f}", " slot s"
+        elif label.endswith("_share"):
+            value, unit = f"{100 * value:.1f}", " %"
+        yield f"{name:<16} {value}{unit}\n"
+
+
 def group_by(fields: "dict[str, Any]") -> "list[str]":
     """The fields of records that the options group by, in the order of the columns (QA-1, QA-2)."""
     return [field for _, _, field, _ in _groups(fields)]

@@ -29,6 +29,7 @@ from daemons.qmaster.follow.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
+from daemons.qmaster.tell.held_slots import Held, held, held_slots
 from daemons.qmaster.tell.job_log import Occasion
 from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
@@ -210,6 +211,12 @@ class Master:
         last = {record.task_number: record for _, record in self.spool.accounted.records([job_id])}
         return all(record.failed == record.exit_status == "0" for record in last.values()) if last else None
 
+    def held_slots(self, ar_id: int) -> list[Held]:
+        """What a reservation held, also one that is gone; none if nobody knows it."""
+        one = self.state.reservations.get(ar_id)
+        # without rows an earlier version granted it
+        return self.spool.held_slots.of(ar_id) or ([held(one, one.submit_time)] if one is not None else [])
+
     def story(self, job_id: int, most: int) -> list[Line]:
         """What happened to a job, also to one that is gone: the last `most` lines, in order."""
         waiting = (line for t in self._queued for line in lines(t.events, t.time, t.user, t.host) if line.job == job_id)
@@ -249,6 +256,7 @@ class Master:
         self._write_letters(decision, world)
         user = "" if caller is DAEMON else caller.user
         records = self._records.before(Occasion(self.state, world, user, caller.host), decision)
+        holding = held_slots(self.state, decision.events)
         touched = Touched()
         for event in decision.events:
             touched.note(self.state, event)
@@ -266,6 +274,7 @@ class Master:
                 [job_id for job_id in touched.jobs if job_id not in self.state.jobs],
                 decision.accounting,
                 records,
+                holding,
                 self._history(touched),
                 touched,
             )

@@ -137,8 +137,13 @@ class Accounting(TypedDict, total=False):
     by_end: bool
     master_only: bool
     instances: Instances
+    fields: RecordFields
     group_by: RecordFields
     after: Count
+
+
+class HeldSlots(TypedDict):
+    ar: Count
 
 
 class ConfigKind(TypedDict):
@@ -183,6 +188,7 @@ BODIES: dict[str, Any] = {
     "explain_job": Explain,
     "job_story": Stories,
     "accounting": Accounting,
+    "held_slots": HeldSlots,
     "config_show": ConfigShow,
     "config_list": ConfigKind,
     "config_template": ConfigKind,

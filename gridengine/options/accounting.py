@@ -32,6 +32,7 @@ ACCOUNTING_OPTIONS: tuple[Option, ...] = (
     Option("-pe", "[pe_name]", "qacct", fold.text, "pe", "by parallel environment, or this one"),
     Option("-P", "[project]", "qacct", fold.text, "project", "by project, or this one"),
     Option("-q", "[wc_queue]", "qacct", fold.text, "queue", "by cluster queue, or those that match"),
+    Option("-reserved", "", "qacct", fold.flag, "reserved", "with -ar ar_id: what it held, and what its jobs used of that"),
     Option("-slots", "[slots]", "qacct", number, "slots", "by number of slots, or this number"),
     Option("-t", "task_id_range", "qacct", fold.text, "tasks", "with -j: these tasks"),
 )

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from gridengine.accounting import PLAIN, AccountingRecord, Sums, record_filter
+from gridengine.accounting import PLAIN, AccountingRecord, Sums, fields_getter, record_filter
 
 SCHEMA = """
 create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
@@ -56,13 +56,15 @@ class AccountingTable:
     def search(self, body: Body, most_rows: int = MOST_ROWS, most_records: int = MOST_RECORDS) -> Body:
         """What the request `accounting` asks for (docs/gdi.md) behind the row `after`, and behind which row it goes on, or None.
 
-        `records`: those that the filter means; with `group_by` instead `sums` (`gridengine.accounting.Sums`). Raises SyntaxFault.
+        `records`: those that the filter means, or `fields` of them; with `group_by` instead `sums`
+        (`gridengine.accounting.Sums`). Raises SyntaxFault.
         """
         meant = record_filter(body)
         sums = Sums(body["group_by"]) if "group_by" in body else None
         last, job_ids = body.get("after", 0), asked_ids(body)
         rows, end = self._rows(body, job_ids, last, most_rows)
-        records: list[AccountingRecord] = []
+        shown = fields_getter(body["fields"]) if "fields" in body else lambda record: record
+        records: list[tuple[str, ...]] = []
         looked_at = 0
         for last, text in rows:  # noqa: B007 - where it stopped
             looked_at += 1
@@ -71,7 +73,7 @@ class AccountingTable:
                 if sums is not None:
                     sums.add(record)
                 else:
-                    records.append(record)
+                    records.append(shown(record))
                     if len(records) == most_records:
                         break
         else:

@@ -19,10 +19,12 @@ from msgspec import Struct, field
 
 from daemons.qmaster import story_table
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.spooling import accounting_table, spool_file, spool_versions
+from daemons.qmaster.spooling import accounting_table, reservation_table, spool_file, spool_versions
 from daemons.qmaster.spooling.accounting_table import AccountingTable
+from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.story_table import StoryTable, Untold
+from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
 from gridengine.state.apply import apply, load_state
@@ -60,6 +62,8 @@ class Transaction(Struct):
     accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
     #: lines for the reporting file
     records: list[str] = field(default_factory=list)
+    #: what reservations hold from now on, or held until now
+    held: list[Held] = field(default_factory=list)
     #: (kind, name, text before, text after) of configuration objects, JSON or ""
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
     #: for those who are told
@@ -79,9 +83,10 @@ class Spool:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
-                self._db.execute(_SCHEMA + accounting_table.SCHEMA + story_table.SCHEMA)
+                self._db.execute(_SCHEMA + accounting_table.SCHEMA + reservation_table.SCHEMA + story_table.SCHEMA)
                 self._stories = StoryTable(self._db)
                 self.accounted = AccountingTable(self._db)
+                self.held_slots = ReservationTable(self._db)
                 self._take_over(self.recall(spool_versions.KEY))
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
@@ -170,6 +175,8 @@ class Spool:
             execute("delete from payload where job_id=?", (job_id,))
         if t.accounting:
             self.accounted.add(t.accounting)
+        if t.held:
+            self.held_slots.add(t.held)
         for record in t.records:
             execute("insert into reporting(line) values(?)", (record,))
         self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))

@@ -27,6 +27,11 @@ def accounting(master: Master, body: Body, caller: Caller) -> Answer:
         return Answer(1, [("error", str(fault))])
 
 
+def held_slots(master: Master, body: Body, caller: Caller) -> Answer:
+    """What a reservation held, also one that is gone (`tell.held_slots`). Body: `ar`, its number."""
+    return Answer(data={"held": [row._asdict() for row in master.held_slots(body["ar"])]})
+
+
 def strays(master: Master, body: Body, caller: Caller) -> Answer:
     """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
     hosts = sorted(master.state.hosts.items())
@@ -52,6 +57,7 @@ def job_story(master: Master, body: Body, caller: Caller) -> Answer:
 READERS: dict[str, Reader] = {
     **CONFIGURATION_READERS,
     "accounting": accounting,
+    "held_slots": held_slots,
     "job_story": job_story,
     "strays": strays,
     **VIEWS,

@@ -1,0 +1,35 @@
+"""The table of what advance reservations held, in the spool: it stays when they are gone.
+
+Owns the table `held_slots`. Called through `spool`, within its commits. Source: AR-124; adr/0127.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import apsw
+import msgspec
+
+from daemons.qmaster.tell.held_slots import Held
+
+SCHEMA = """
+create table if not exists held_slots(id integer primary key, ar_id integer, held blob);
+create index if not exists held_slots_of on held_slots(ar_id);
+"""
+
+
+class ReservationTable:
+    """The rows in a spool whose tables are there."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+
+    def add(self, rows: Iterable[Held]) -> None:
+        """Raises apsw.Error."""
+        texts = ((row.ar_id, msgspec.json.encode(row)) for row in rows)
+        self._db.executemany("insert into held_slots(ar_id, held) values(?,?)", texts)
+
+    def of(self, ar_id: int) -> list[Held]:
+        """The rows of one reservation, in order; none if nothing is known of it."""
+        rows = self._db.execute("select held from held_slots where ar_id=? order by id", (ar_id,))
+        return [msgspec.json.decode(text, type=Held) for (text,) in rows]
