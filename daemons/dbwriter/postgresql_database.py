@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import psycopg
@@ -20,6 +21,8 @@ _WRITER = 0x5347_4544_4257
 _CONNECT_S = 10
 _TYPES = {"text": "text", "varchar": "text", "bool": "flag", "interval": "interval", "timestamptz": "time", "timestamp": "time"}
 _TYPES |= dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number") | {"date": "date"}
+#: sums over a year want memory for their tables, and are over before a compiler would pay
+_QUESTIONS = "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
 #: a database that is away, shuts down, has no room or had to give a transaction up: classes of SQLSTATE
 _PASSING = ("08", "53", "57", "58", "40", "55")
 
@@ -89,17 +92,17 @@ class PostgresqlDatabase:
         with _faults(patience_s), psycopg.connect(self._reader, connect_timeout=_CONNECT_S) as connection:
             connection.read_only = True
             connection.execute(f"SET LOCAL statement_timeout = {int(patience_s * 1000)}")
-            # either way a text can be one statement alone, and no more rows come over than are wanted
-            if statement.lstrip()[:7].upper() == "EXPLAIN":
-                cursor: Any = psycopg.RawCursor(connection)
+            connection.execute(_QUESTIONS)
+            # as a stream a text can be one statement alone, no more rows come over than are wanted, and several processors
+            # of the server work on it, which they do not for a cursor
+            cursor = psycopg.RawCursor(connection)
+            rows = list(islice(cursor.stream(statement, list(parameters)), most + 1))
+            if not rows:  # then a stream does not tell the columns
                 cursor.execute(statement, list(parameters), prepare=True)
-            else:
-                cursor = psycopg.RawServerCursor(connection, "question")
-                cursor.execute(statement, list(parameters))
-            rows = cursor.fetchmany(most + 1)
             types = connection.adapters.types
-            kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in cursor.description]
-            names = [column.name for column in cursor.description]
+            columns = cursor.description or []
+            kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in columns]
+            names = [column.name for column in columns]
             return Result(names, [_TYPES.get(kind, "text") for kind in kinds], rows[:most], len(rows) > most)
 
     def close(self) -> None:
