@@ -12,6 +12,7 @@
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
+#   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1   kill processes of a cell at bad moments: every task must run once
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
@@ -20,7 +21,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting siege torture clean
+.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -92,6 +93,9 @@ bench: setup
 
 bench-accounting: setup
 	@$(BIN)/python -m bench.accounting build/cell.env --records "$(or $(RECORDS),10000000)"
+
+bench-arco: setup
+	@$(BIN)/python -m bench.arco "$(or $(JOBS),1000000)"
 
 torture: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"

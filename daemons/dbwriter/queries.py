@@ -8,15 +8,29 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, field
+from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 OURS = Path(__file__).parent / "queries"
 _FIELD = re.compile(r"\$([a-z_][a-z0-9_]*)")
 _TYPES = {"text": "text", "number": "double precision", "integer": "integer", "time": "timestamp with time zone"}
+_INTEGERS = 2**31
+_VIEWS = ("table", "pivot", "graphic")
+_PIVOT = {"rows", "columns", "values"}
+_PLOTS = ("bars", "stacked", "ranking", "lines", "scatter")
+#: what may be in [plot], and what it is: columns of the answer, words for the axes, what values are divided by, limits
+_OF_PLOT: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("kind", "x", "series", "panels", "x_label", "y_label", "diagonal"), (str,)),
+    **dict.fromkeys(("x_scale", "y_scale", "y_least", "y_most", "most"), (int, float)),
+    "y": (str, list),
+}
+
+
+_Made = TypeVar("_Made", "Query", "Field")
 
 
 class QueryFault(Exception):
@@ -35,7 +49,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`sql` names its fields as `$NAME`; `view`: table, pivot or graphic, as ARCo calls them; `plot`: as the client draws it."""
+    """`sql` names its fields as `$NAME`; `view`: table, pivot or graphic, as ARCo calls them.
+
+    `pivot`: the columns whose values become `rows`, `columns` and cells (`values`); `plot`: how the client draws the answer.
+    """
 
     name: str
     category: str
@@ -43,6 +60,7 @@ class Query:
     sql: str
     view: str = "table"
     fields: tuple[Field, ...] = ()
+    pivot: dict[str, Any] = field(default_factory=dict)
     plot: dict[str, Any] = field(default_factory=dict)
 
     def bound(self, values: Mapping[str, str]) -> tuple[str, list[object]]:
@@ -61,15 +79,30 @@ def _value(query: str, wanted: Field, text: str | None) -> object:
     if text is None:
         raise QueryFault(f'"{query}" needs a value for {wanted.name}: say {wanted.name}=VALUE')
     try:
-        if wanted.type == "integer":
-            return int(text)
-        if wanted.type == "number":
-            return float(text)
-        if wanted.type == "time":
-            return datetime.fromisoformat(text).astimezone()
+        return _READ[wanted.type](text)
     except (ValueError, OverflowError):
-        raise QueryFault(f'"{query}": {wanted.name} "{text}" is no {wanted.type}') from None
+        raise QueryFault(f'"{query}": {wanted.name} "{text[:80]}" is no {wanted.type}') from None
+
+
+def _integer(text: str) -> int:
+    number = int(text)
+    if not -_INTEGERS <= number < _INTEGERS:
+        raise ValueError
+    return number
+
+
+def _text(text: str) -> str:
+    if "\0" in text:  # no database has such a one
+        raise ValueError
     return text
+
+
+_READ: dict[str, Callable[[str], object]] = {
+    "text": _text,
+    "integer": _integer,
+    "number": float,
+    "time": lambda text: datetime.fromisoformat(text).astimezone(),
+}
 
 
 def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
@@ -91,14 +124,61 @@ def parse_query(text: str, path: Path) -> Query:
     """The query of a file. Raises QueryFault with the file's name."""
     try:
         data = tomllib.loads(text)
-        fields = tuple(Field(**one) for one in data.pop("fields", ()))
-        query = Query(**data, fields=fields)
-    except (tomllib.TOMLDecodeError, TypeError) as error:
+        fields = data.pop("fields", [])
+        if not isinstance(fields, list):
+            raise ValueError("fields are tables, [[fields]]")
+        query = _made(Query, data | {"fields": tuple(_made(Field, one, "a field") for one in fields)}, "a query")
+    except ValueError as error:
         raise QueryFault(f"{path}: {error}") from None
-    wrong = [one.type for one in fields if one.type not in _TYPES]
-    if wrong:
-        raise QueryFault(f'{path}: "{wrong[0]}" is no type of a field: {", ".join(_TYPES)}')
-    missing = sorted(set(_FIELD.findall(query.sql)) - {one.name for one in fields})
-    if missing:
-        raise QueryFault(f"{path}: the SQL has ${missing[0]}, which is no field")
+    for fault in _faults_of(query):
+        raise QueryFault(f"{path}: {fault}")
     return query
+
+
+def _made(kind: type[_Made], data: object, what: str) -> _Made:
+    """What a table of the file says. Raises ValueError."""
+    if not isinstance(data, dict):
+        raise ValueError(f"{what} is a table")
+    known = {one.name: one.default is MISSING and one.default_factory is MISSING for one in dataclass_fields(kind)}
+    for name in data:
+        if name not in known:
+            raise ValueError(f"{what} has no {name}: {', '.join(known)}")
+    for name, needed in known.items():
+        if needed and name not in data:
+            raise ValueError(f"{what} has no {name}, which must be there")
+    return kind(**data)
+
+
+def _faults_of(query: Query) -> Iterator[str]:
+    """What is wrong with a query; what comes later may be asked only of one without what comes earlier."""
+    for name in ("name", "category", "description", "sql", "view"):
+        if not isinstance(getattr(query, name), str):
+            yield f"{name} is no text"
+    for name in ("pivot", "plot"):
+        if not isinstance(getattr(query, name), dict):
+            yield f"{name} is no table"
+    if query.view not in _VIEWS:
+        yield f'"{query.view}" is no view: {", ".join(_VIEWS)}'
+    if query.view == "pivot" and query.pivot.keys() != _PIVOT:
+        yield "a pivot view needs rows, columns and values in [pivot]"
+    for one in query.fields:
+        if one.type not in _TYPES:
+            yield f'"{one.type}" is no type of a field: {", ".join(_TYPES)}'
+        if not (isinstance(one.name, str) and isinstance(one.default, str | None)):
+            yield f"name and default of the field {one.name} must be texts"
+    for name in sorted(set(_FIELD.findall(query.sql)) - {one.name for one in query.fields}):
+        yield f"the SQL has ${name}, which is no field"
+    if query.plot:
+        yield from _faults_of_plot(query.plot)
+
+
+def _faults_of_plot(plot: Mapping[str, Any]) -> Iterator[str]:
+    if plot.get("kind", _PLOTS[0]) not in _PLOTS:
+        yield f'"{plot["kind"]}" is no kind of a plot: {", ".join(_PLOTS)}'
+    if not {"kind", "x", "y"} <= plot.keys():
+        yield "a plot needs kind, x and y"
+    for name, value in plot.items():
+        if name not in _OF_PLOT:
+            yield f"{name} is nothing that a plot has: {', '.join(_OF_PLOT)}"
+        elif not isinstance(value, _OF_PLOT[name]) or (name.endswith("_scale") and value == 0):
+            yield f"{name} of the plot cannot be {value!r}"

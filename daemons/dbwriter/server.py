@@ -91,6 +91,7 @@ class Server:
                     "category": query.category,
                     "description": query.description,
                     "view": query.view,
+                    "pivot": query.pivot or None,
                     "fields": [
                         {"name": one.name, "type": one.type, "label": one.label, "default": one.default} for one in query.fields
                     ],
