@@ -26,7 +26,7 @@ from daemons.qmaster.follow.overdue import end_overdue
 from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
 from daemons.qmaster.follow.reservation_states import next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
-from daemons.qmaster.spooling.followed_file import AccountingRows, FollowedFile, ReportingRows
+from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
 from daemons.qmaster.tell.held_slots import Held, held, held_slots
@@ -348,8 +348,12 @@ class Master:
             if letters := self._letters.pop(transaction.revision, None):
                 self.post(letters)
 
+    def write_by(self, carry_out: CarryOut) -> None:
+        """Have the files of `common/` written elsewhere: their disk may hang, and nobody is to wait for it."""
+        self.accounting.carry_out = self.reporting.carry_out = carry_out
+
     def flush(self) -> None:
-        """Write everything queued, in this thread."""
+        """Write everything queued to the spool, in this thread."""
         transactions = self.take_queued()
         self.write(transactions)
         self.published(transactions)

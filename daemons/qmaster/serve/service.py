@@ -18,6 +18,7 @@ from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
 from daemons.qmaster.serve.endpoints import ENDPOINTS, Outside, Requests
 from daemons.qmaster.serve.event_clients import EventClients
+from daemons.qmaster.serve.file_writer import FileWriter
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.host_names import Settled, at_once
 from daemons.qmaster.serve.job_waits import JobWaits
@@ -63,6 +64,7 @@ class Service:
         self.event_clients = EventClients(master)
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
+        self._writer: FileWriter | None = None
         outside = Outside(self.durable, settled, host_joined, session, lambda: self.driver.monitor(), shut_down)
         self.requests = Requests(master, outside, self.event_clients, self._waits)
         master.subscribers.append(self._waits.committed)
@@ -84,6 +86,8 @@ class Service:
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
         self.master.post = self._mail.send
+        self._writer = FileWriter()
+        self.master.write_by(self._writer.carry_out)
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers())]
         for name in self.master.state.hosts:
             self.dispatcher.wake(name)
@@ -101,6 +105,8 @@ class Service:
         if self._gdi is not None:
             await self._gdi.stop()
         self.flush()
+        if self._writer is not None:
+            await self._writer.stop()
         self.master.spool.snapshot(self.master.committed, self.master.state.snapshot())
         self.master.spool.close()
 

@@ -2,7 +2,9 @@
 
 Owns which rows a file has. Nothing but the rows is kept: what could not be written, or was not when the qmaster died, is found
 there and written later. How far the file has come is noted in the spool now and then, after it was brought to the disk; at the
-start, what follows that note is compared with the end of the file. Called by the master.
+start, what follows that note is compared with the end of the file. The spool is read and written where the master is, the files
+wherever `carry_out` does that: one thing at a time for each file, so a disk that hangs keeps back its own lines alone. Called by
+the master.
 Source: sge_accounting(5), sge_reporting(5); AC-1, AC-2, RP-1.
 """
 
@@ -10,10 +12,11 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -25,6 +28,15 @@ MOST_ROWS = 1000
 """Rows that are written at once; more of them wait for the next tick, so that others are served between."""
 NOTE_S = 5.0
 """Seconds between two notes: each waits for the disk."""
+
+CarryOut = Callable[[Callable[[], Any], Callable[[Any], None]], None]
+"""carry_out(work, then): has `work` done, anywhere and in the order of the calls, and then calls `then` with what it returned,
+where the master is. The result is None if work failed for no reason that it knows."""
+
+
+def at_once(work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+    """The plainest way to carry something out, which waits for the disk."""
+    then(work())
 
 
 class Rows(Protocol):
@@ -71,48 +83,76 @@ class ReportingRows:
 
 
 class FollowedFile:
-    """The file at `path`, which has the lines of these rows in their order."""
+    """The file at `path`, which has the lines of these rows in their order.
+
+    `_row` is the last that is in the file, `_noted` that of the note. While something is carried out `_busy` is set, and nothing
+    else begins; `_behind`: there may be more to append.
+    """
 
     def __init__(self, path: Path, spool: Spool, rows: Rows) -> None:
         self.path = path
         self._spool, self._rows = spool, rows
         self._file = TextFile(path, rows.header)
-        self._behind = True
+        self.carry_out: CarryOut = at_once
+        self._busy, self._behind = False, True
         self._noted_at = 0.0
         if spool.recall(rows.key):
             self._noted = self._row = self._last_row()
         else:  # of a new cell, or of a version without notes, which is believed to have written all
             self._row, self._noted = rows.last(), -1
-            with suppress(OSError, SpoolError):  # a full disk
-                self._note()
+            self._note(self._row, self._synced())
 
     def follow(self) -> None:
         """Append what the spool has and the file does not, as far as the disk takes it."""
-        rows = list(self._rows.after(self._row, MOST_ROWS))
-        written = not rows or self._file.append(text for _, text in rows)
-        self._behind = not written or len(rows) == MOST_ROWS
-        if rows and written:
-            self._row = rows[-1][0]
+        self._behind = self._busy
+        if self._busy or not (rows := list(self._rows.after(self._row, MOST_ROWS))):
+            return
+        lines = [text for _, text in rows]
+        self._begin(partial(self._file.append, lines), partial(self._appended, rows[-1][0], len(rows) == MOST_ROWS))
+
+    def _appended(self, row: int, more: bool, written: bool | None) -> None:
+        """Rows up to this one are in the file if they were written; there may be more behind them."""
+        self._busy, asked = False, self._behind
+        self._behind = more or not written
+        if written:
+            self._row = row
+            if asked:
+                self.follow()
 
     def tend(self, steady: float) -> None:
         """Go on where the file is behind, and note how far it is. `steady`: seconds of a clock that nobody sets."""
         if self._behind:
             self.follow()
-        if self._row != self._noted and steady - self._noted_at >= NOTE_S:
+        if self._row != self._noted and not self._busy and steady - self._noted_at >= NOTE_S:
             self._noted_at = steady
-            with suppress(OSError, SpoolError):  # a full disk: the earlier note holds
-                self._note()
+            self._begin(self._synced, partial(self._note, self._row))
 
-    def _note(self) -> None:
-        """Note how far the file is. Raises OSError, SpoolError."""
-        inode = size = 0
-        with suppress(FileNotFoundError), self.path.open("rb") as file:
-            os.fsync(file.fileno())
-            status = os.fstat(file.fileno())
-            inode, size = status.st_ino, status.st_size
-        self._spool.remember(self._rows.key, f"{self._row} {inode} {size}")
-        self._noted = self._row
-        self._rows.written(self._row)
+    def _begin(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
+        self._busy = True
+        self.carry_out(work, then)
+
+    def _synced(self) -> tuple[int, int] | None:
+        """Bring the file to the disk; which file that is, and its size. None if the disk does not take it."""
+        try:
+            with self.path.open("rb") as file:
+                os.fsync(file.fileno())
+                status = os.fstat(file.fileno())
+                return status.st_ino, status.st_size
+        except FileNotFoundError:
+            return 0, 0
+        except OSError:
+            return None
+
+    def _note(self, row: int, synced: tuple[int, int] | None) -> None:
+        """Note that the file, which is on the disk, is as far as this; the earlier note holds if one of the disks is full."""
+        self._busy, asked = False, self._behind
+        if synced is not None:
+            with suppress(SpoolError):
+                self._spool.remember(self._rows.key, f"{row} {synced[0]} {synced[1]}")
+                self._noted = row
+                self._rows.written(row)
+        if asked:
+            self.follow()
 
     def _last_row(self) -> int:
         """The last row that is in the file, by the note and by what follows it there."""

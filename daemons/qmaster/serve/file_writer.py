@@ -1,0 +1,71 @@
+"""A thread that writes files for the event loop, whose disk may hang: `common/` is often on another machine.
+
+Owns the thread, which does one thing after the other in the order in which it was asked, and brings the results back into the
+loop. How much may wait for it is up to who asks: the files that follow the spool ask for one thing at a time each. Used by
+`daemons.qmaster.serve.service`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import SimpleQueue
+from typing import Any
+
+_log = logging.getLogger(__name__)
+LONGEST_END_S = 5.0
+"""How long an end waits for the disk. What is not written by then is found in the spool and written after the next start."""
+
+_Work = Callable[[], Any]
+_Then = Callable[[Any], None]
+
+
+class FileWriter:
+    """Must be made within a running event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._queue: SimpleQueue[tuple[_Work, _Then] | None] = SimpleQueue()
+        self._begun = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._over = False
+        # a daemon, for which the process does not wait when it ends: it may never come back from the disk
+        threading.Thread(target=self._run, name="files", daemon=True).start()
+
+    def carry_out(self, work: _Work, then: _Then) -> None:
+        """Have `work` done in the thread, then `then` called in the loop with its result: None if it failed for a bug."""
+        self._begun += 1
+        self._idle.clear()
+        self._queue.put((work, then))
+
+    async def stop(self) -> None:
+        """Return when all is written, or the disk has had its time. No result comes back then."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), LONGEST_END_S)
+        self._over = True
+        self._queue.put(None)
+
+    def _run(self) -> None:
+        while (asked := self._queue.get()) is not None:
+            work, then = asked
+            try:
+                result = work()
+            except Exception:
+                _log.exception("a file could not be written")
+                result = None
+            with suppress(RuntimeError):  # the loop is closed: the process ends
+                self._loop.call_soon_threadsafe(self._back, then, result)
+
+    def _back(self, then: _Then, result: Any) -> None:
+        if self._over:
+            return
+        try:
+            then(result)
+        finally:
+            self._begun -= 1
+            if not self._begun:
+                self._idle.set()
