@@ -19,7 +19,8 @@ from gridengine.state.state import State
 from gridengine.task_key import TaskKey
 
 RUSAGE = [name for name in FIELDS if name.startswith("ru_")]
-_FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_ismrss".split())
+_FLOATS = frozenset("ru_utime ru_stime ru_maxrss ru_inblock".split())
+"""Those with decimals in 8.1.9 (O)."""
 
 _DIVIDED = ("cpu", "mem", "io", "iow")
 """What is divided among the records of a task that is recorded more than once."""
