@@ -69,7 +69,7 @@ class Master:
         self.spool = spool
         self.state: State = spool.load()
         self.committed = self.state.revision
-        self.accounting = FollowedFile(accounting, spool, AccountingRows(spool))
+        self.accounting = FollowedFile(accounting, spool, AccountingRows(spool), self._accounts)
         self.reporting = FollowedFile(accounting.with_name("reporting"), spool, ReportingRows(spool))
         self.accounting.follow()
         self.reporting.follow()
@@ -347,6 +347,9 @@ class Master:
                 subscriber(transaction)
             if letters := self._letters.pop(transaction.revision, None):
                 self.post(letters)
+
+    def _accounts(self) -> bool:
+        return self.state.configuration().reporting_params.accounting
 
     def write_by(self, carry_out: CarryOut) -> None:
         """Have the files of `common/` written elsewhere: their disk may hang, and nobody is to wait for it."""

@@ -29,7 +29,14 @@ from gridengine.config.attribute_types import (
 )
 from gridengine.config.command_variables import PROCEDURE_VARIABLES
 from gridengine.config.objects import ConfigObject
-from gridengine.config.parameters import KNOWN_PARAMETERS, check_parameters, unknown_parameters
+from gridengine.config.parameters import (
+    KNOWN_PARAMETERS,
+    REPORTING_PARAMETERS,
+    REPORTING_TIMES,
+    check_parameters,
+    parse_parameters,
+    unknown_parameters,
+)
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.jsv.conversation import verifier_path
 from gridengine.syntax.lists import check_host_name, check_object_name, is_none, split_names
@@ -98,6 +105,18 @@ def _enforce_user(text: str) -> str:
 
 def _parameters(text: str) -> str:
     return check_parameters(given(text))
+
+
+def _reporting_parameters(text: str) -> str:
+    """Also what each of them is set to can be read. Source: sge_conf(5) reporting_params; RP-2, AC-4."""
+    checked = _parameters(text)
+    for key, value in parse_parameters(checked).items():
+        check = finite_time if key in REPORTING_TIMES else boolean if key in REPORTING_PARAMETERS else str
+        try:
+            check(value)
+        except SyntaxFault as fault:
+            raise SyntaxFault(f"{key.lower()}: {fault}") from None
+    return checked
 
 
 def _flag(text: str) -> str:
@@ -169,7 +188,7 @@ class Configuration(ConfigObject):
     shepherd_cmd: _PathOrNone = "none"
     qmaster_params: Annotated[str, AttributeType(_parameters)] = "none"
     execd_params: Annotated[str, AttributeType(_parameters)] = "none"
-    reporting_params: Annotated[str, AttributeType(_parameters)] = (
+    reporting_params: Annotated[str, AttributeType(_reporting_parameters)] = (
         "accounting=true reporting=false flush_time=00:00:15 joblog=false sharelog=00:00:00"
     )
     finished_jobs: _Count = "100"

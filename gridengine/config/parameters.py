@@ -37,9 +37,9 @@ EXECD_PARAMETERS = dict.fromkeys(
     "PTF_MAX_PRIORITY": "0",
     "SESSION_GRACE": "60",
 }
-REPORTING_PARAMETERS = dict.fromkeys(
-    "ACCOUNTING REPORTING FLUSH_TIME ACCOUNTING_FLUSH_TIME JOBLOG SHARELOG LOG_CONSUMABLES".split(), _OFF
-) | {"SHARELOG": "0"}
+#: nothing waits for the times of flushing: each record is in its file at once (adr/0125)
+REPORTING_TIMES = {"FLUSH_TIME": "0:0:15", "ACCOUNTING_FLUSH_TIME": "0:0:15", "SHARELOG": "0"}
+REPORTING_PARAMETERS = {"ACCOUNTING": "TRUE"} | dict.fromkeys("REPORTING JOBLOG LOG_CONSUMABLES".split(), _OFF) | REPORTING_TIMES
 KNOWN_PARAMETERS = {
     "qmaster_params": QMASTER_PARAMETERS,
     "execd_params": EXECD_PARAMETERS,

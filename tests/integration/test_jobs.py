@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -276,3 +277,16 @@ def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> No
     assert (done := run(command)).returncode != 0 and done.stdout == ""
     done = run([*command, "--cert", str(keys / "tls.crt"), "--key", str(keys / "tls.key")])
     assert '"status":1' in done.stdout and "denied" in done.stdout
+
+
+@pytest.mark.statement("AC-4")
+@pytest.mark.parametrize("flush_time", ["0:0:0", "1:0:0"])
+def test_a_record_is_in_the_file_when_the_command_that_waited_returns(demo_cell: DemoCell, flush_time: str) -> None:
+    """It is written beside everything else, which takes a moment; no time of flushing goes by."""
+    changed = re.sub(r"(?m)^reporting_params(.*\\\n)*.*\n", "", demo_cell.must("qconf", "-sconf"))
+    file = demo_cell.work / "global"
+    file.write_text(f"{changed}\nreporting_params accounting=true reporting=true flush_time={flush_time}\n")
+    demo_cell.must("qconf", "-Mconf", str(file))
+    job = demo_cell.must("qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-e", "/dev/null", "true").split()[2]
+    for name in ("accounting", "reporting"):
+        eventually(f"it is in {name}", lambda: f":true:{job}:" in (demo_cell.common / name).read_text())  # noqa: B023

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -86,29 +85,36 @@ class FollowedFile:
     """The file at `path`, which has the lines of these rows in their order.
 
     `_row` is the last that is in the file, `_noted` that of the note. While something is carried out `_busy` is set, and nothing
-    else begins; `_behind`: there may be more to append.
+    else begins; `_behind`: there may be more to append; `_left_out`: rows behind the note are not in it, as nobody wanted them.
     """
 
-    def __init__(self, path: Path, spool: Spool, rows: Rows) -> None:
+    def __init__(self, path: Path, spool: Spool, rows: Rows, is_wanted: Callable[[], bool] = lambda: True) -> None:
+        """is_wanted: whether rows that come now are to be in the file; it never has those that were not."""
         self.path = path
-        self._spool, self._rows = spool, rows
+        self._spool, self._rows, self._is_wanted = spool, rows, is_wanted
         self._file = TextFile(path, rows.header)
         self.carry_out: CarryOut = at_once
-        self._busy, self._behind = False, True
+        self._busy, self._behind, self._left_out = False, True, False
         self._noted_at = 0.0
         if spool.recall(rows.key):
             self._noted = self._row = self._last_row()
         else:  # of a new cell, or of a version without notes, which is believed to have written all
-            self._row, self._noted = rows.last(), -1
+            self._row, self._noted, self._behind = rows.last(), -1, False
             self._note(self._row, self._synced())
 
     def follow(self) -> None:
         """Append what the spool has and the file does not, as far as the disk takes it."""
         self._behind = self._busy
-        if self._busy or not (rows := list(self._rows.after(self._row, MOST_ROWS))):
+        if self._busy:
             return
-        lines = [text for _, text in rows]
-        self._begin(partial(self._file.append, lines), partial(self._appended, rows[-1][0], len(rows) == MOST_ROWS))
+        if not self._is_wanted():
+            self._row, self._left_out = self._rows.last(), True
+        elif self._left_out:
+            self._behind = True  # once the note has come past what was left out
+            self._begin(self._synced, partial(self._note, self._row))
+        elif rows := list(self._rows.after(self._row, MOST_ROWS)):
+            lines = [text for _, text in rows]
+            self._begin(partial(self._file.append, lines), partial(self._appended, rows[-1][0], len(rows) == MOST_ROWS))
 
     def _appended(self, row: int, more: bool, written: bool | None) -> None:
         """Rows up to this one are in the file if they were written; there may be more behind them."""
@@ -145,13 +151,16 @@ class FollowedFile:
 
     def _note(self, row: int, synced: tuple[int, int] | None) -> None:
         """Note that the file, which is on the disk, is as far as this; the earlier note holds if one of the disks is full."""
-        self._busy, asked = False, self._behind
-        if synced is not None:
-            with suppress(SpoolError):
-                self._spool.remember(self._rows.key, f"{row} {synced[0]} {synced[1]}")
-                self._noted = row
-                self._rows.written(row)
-        if asked:
+        self._busy = False
+        if synced is None:
+            return
+        try:
+            self._spool.remember(self._rows.key, f"{row} {synced[0]} {synced[1]}")
+            self._noted, self._left_out = row, False
+            self._rows.written(row)
+        except SpoolError:
+            return
+        if self._behind:
             self.follow()
 
     def _last_row(self) -> int:

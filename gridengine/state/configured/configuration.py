@@ -111,10 +111,11 @@ class ExecdParameters(Struct, frozen=True):
 
 
 class ReportingParameters(Struct, frozen=True):
-    """reporting_params, by their names: whether there are records at all, whether those of job_log are among them, and those of
-    consumables that no host names in its report_variables (RP-2). `sharelog_s`: seconds between those of the share tree, 0 for
-    none."""
+    """reporting_params, by their names: whether the accounting file is written, whether the reporting file has records at all,
+    whether those of job_log are among them, and those of consumables that no host names in its report_variables (RP-2).
+    `sharelog_s`: seconds between those of the share tree, 0 for none."""
 
+    accounting: bool
     reporting: bool
     joblog: bool
     log_consumables: bool

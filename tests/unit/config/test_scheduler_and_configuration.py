@@ -199,6 +199,10 @@ def test_configuration_values_that_are_accepted(attribute: str, text: str, print
         ("xterm", "none"),
         ("execd_spool_dir", "relative"),
         ("reporting_params", "accounting="),
+        ("reporting_params", "reporting=maybe"),
+        ("reporting_params", "flush_time=soon"),
+        ("reporting_params", "accounting_flush_time=0:0"),
+        ("reporting_params", "reporting=true sharelog=INFINITY"),
         ("foo", "bar"),
     ],
 )
@@ -206,6 +210,17 @@ def test_configuration_values_that_are_refused(attribute: str, text: str) -> Non
     with pytest.raises(ConfigError) as caught:
         configuration(attribute, text)
     assert caught.value.attribute == attribute
+
+
+@pytest.mark.statement("AC-4", "RP-2")
+@pytest.mark.parametrize("text", ["accounting_flush_time=0", "accounting_flush_time=00:00:00 flush_time=15", "FLUSH_TIME=0:0:30"])
+def test_times_of_flushing_are_kept_as_they_were_written(text: str) -> None:
+    assert configuration("reporting_params", text) == text
+
+
+def test_a_parameter_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ConfigError, match='flush_time: .*"soon"'):
+        configuration("reporting_params", "reporting=true flush_time=soon")
 
 
 @pytest.mark.statement("GC-1")

@@ -135,6 +135,26 @@ def test_a_spool_of_a_version_without_notes_is_believed(cell: Cell, file: Path) 
     assert jobs_in(file) == [job]
 
 
+@pytest.mark.statement("RP-2")
+def test_what_ended_while_no_accounting_was_wanted_is_never_in_the_file(cell: Cell, file: Path) -> None:
+    jobs = []
+    for wanted in ("true", "false", "true"):
+        cell.configure("configuration", "global", reporting_params=f"accounting={wanted}")
+        jobs.append(run_job(cell))
+    cell.restart()
+    assert jobs_in(file) == [jobs[0], jobs[2]]
+    assert cell.records(jobs[1]), "the index has it"
+
+
+@pytest.mark.statement("AC-4")
+@pytest.mark.parametrize("parameters", ["accounting_flush_time=0", "flush_time=0:0:0", "flush_time=1:0:0"])
+def test_a_record_is_in_the_file_at_once(cell: Cell, file: Path, parameters: str) -> None:
+    cell.configure("configuration", "global", reporting_params=f"accounting=true reporting=true {parameters}")
+    job = run_job(cell)
+    assert jobs_in(file) == [job]
+    assert f":acct:{cell.records(job)[0].qname}:" in (cell.directory / "reporting").read_text()
+
+
 def test_reporting_records_wait_for_the_disk(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     cell.configure("configuration", "global", reporting_params="reporting=true")
     again = refusing(monkeypatch, errno.ENOSPC)
