@@ -10,6 +10,7 @@ Source: sge_accounting(5), sge_reporting(5); AC-1, AC-2, RP-1.
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -22,11 +23,16 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.spooling.text_file import TextFile
 from daemons.qmaster.tell.accounting import line
 
+_log = logging.getLogger(__name__)
+
 HEADER = "# Version: 8.1.9\n# \n# This file is written by the qmaster; it is only ever appended to.\n# \n"
 MOST_ROWS = 1000
 """Rows that are written at once; more of them wait for the next tick, so that others are served between."""
 NOTE_S = 5.0
 """Seconds between two notes: each waits for the disk."""
+
+HANGS_S = 10.0
+"""Seconds for which a disk may keep a file waiting before somebody is told."""
 
 CarryOut = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 """carry_out(work, then): has `work` done, anywhere and in the order of the calls, and then calls `then` with what it returned,
@@ -95,7 +101,8 @@ class FollowedFile:
         self._file = TextFile(path, rows.header)
         self.carry_out: CarryOut = at_once
         self._busy, self._behind, self._left_out = False, True, False
-        self._noted_at = 0.0
+        self._noted_at = self._idle_at = 0.0
+        self._hangs = False
         if spool.recall(rows.key):
             self._noted = self._row = self._last_row()
         else:  # of a new cell, or of a version without notes, which is believed to have written all
@@ -127,11 +134,25 @@ class FollowedFile:
 
     def tend(self, steady: float) -> None:
         """Go on where the file is behind, and note how far it is. `steady`: seconds of a clock that nobody sets."""
+        self._watch(steady)
         if self._behind:
             self.follow()
         if self._row != self._noted and not self._busy and steady - self._noted_at >= NOTE_S:
             self._noted_at = steady
             self._begin(self._synced, partial(self._note, self._row))
+
+    def _watch(self, steady: float) -> None:
+        """Say once that the disk does not answer, and when it does again."""
+        if not self._busy or not self._idle_at:
+            self._idle_at = steady
+        waited = steady - self._idle_at
+        hangs = waited >= HANGS_S
+        if hangs != self._hangs:
+            self._hangs = hangs
+            if hangs:
+                _log.error("%s has waited for its disk for %.0f s; what comes is kept in the spool", self.path, waited)
+            else:
+                _log.warning("%s: its disk answers again", self.path)
 
     def _begin(self, work: Callable[[], Any], then: Callable[[Any], None]) -> None:
         self._busy = True

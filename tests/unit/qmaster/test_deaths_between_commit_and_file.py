@@ -175,6 +175,21 @@ class Elsewhere:
             then(result)
 
 
+def test_a_disk_that_does_not_answer_is_told_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    cell, elsewhere = begin(tmp_path / "cell"), Elsewhere()
+    cell.pass_time(1)
+    cell.master.write_by(elsewhere.carry_out)
+    run_job(cell)
+    for _ in range(5):
+        cell.pass_time(followed_file.HANGS_S / 2)
+    assert [caplog.text.count(f"{name} has waited for its disk for 10 s") for name in ("accounting", "reporting")] == [1, 1]
+    while elsewhere.asked:
+        elsewhere.do()
+        elsewhere.tell()
+    cell.pass_time(0.1)
+    assert caplog.text.count("its disk answers again") == 2
+
+
 @pytest.mark.statement("AC-1", "RP-1")
 @pytest.mark.parametrize("seed", range(PLAYS))
 def test_death_while_the_files_are_written_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
