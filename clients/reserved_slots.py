@@ -48,13 +48,16 @@ def reserved_slots(source: "File | Index", wanted: "Fields") -> "Fields":
 
 
 def _held(rows: "list[Fields]") -> "Iterator[tuple[float, float, int]]":
-    """When it held how many slots: what a row says holds from its time until the next one's, the first since the start."""
+    """When it held how many slots: what a row says holds from its time until the next one's, the first since the start.
+
+    Whole seconds, as records have them: else a job would seem to begin before its reservation.
+    """
     until = [row["time"] for row in rows[1:]] + [time.time()]
     for at, (row, end) in enumerate(zip(rows, until, strict=True)):
         if not row["over"]:
-            yield max(row["start_time"], row["time"]), end, row["slots"]
+            yield int(max(row["start_time"], row["time"])), int(end), row["slots"]
         elif not at:  # of one that an earlier version granted, its end alone is known
-            yield row["start_time"], row["time"], row["slots"]
+            yield int(row["start_time"]), int(row["time"]), row["slots"]
 
 
 def _had(source: "File | Index", wanted: "Fields") -> "Iterator[tuple[float, float, int]]":

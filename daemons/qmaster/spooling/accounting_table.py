@@ -19,8 +19,8 @@ SCHEMA = """
 create table if not exists accounting(id integer primary key, job_id integer, task_id integer, record blob);
 create index if not exists accounting_job on accounting(job_id, task_id);
 """
-MOST_ROWS = 500_000
-"""Rows that one search looks at: some seconds."""
+MOST_ROWS = 250_000
+"""Rows that one search looks at: a second, for which those wait who ask next."""
 MOST_RECORDS = 5_000
 """Records in one answer: some megabytes."""
 

@@ -228,7 +228,7 @@ def test_totals_hold_no_records(shell: Shell, file: Path, monkeypatch: pytest.Mo
     assert 0 < most < 5
 
 
-@pytest.mark.statement("QA-7", "AC-5")
+@pytest.mark.statement("QA-7", "AC-2")
 def test_a_job_is_found_when_the_file_was_rotated_away(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y true")
     cell.cycle()
@@ -271,3 +271,30 @@ def test_csv(shell: Shell, file: Path) -> None:
     assert list(first) == [name for name in plain[0] if name != "notes"]
     assert (first["job_name"], first["account"], first["ar_id"]) == ('a,"b', "\\x1b[2J", "")
     assert (second["owner"], second["ar_id"], second["job_id"]) == ("bob", "9", "7")
+
+
+@pytest.mark.statement("AC-5", "QA-7")
+def test_each_try_of_a_job_has_its_record(shell: Shell, cell: Cell) -> None:
+    shell("qsub -b y -r y true")
+    cell.cycle()
+    cell.admin("change_states", action="reschedule", what="job", targets=["1"])
+    cell.end(1, failed=25)
+    cell.cycle()
+    cell.end(1, exit_status=3)
+    for source in ("", f"-f {cell.directory / 'accounting'}"):
+        tries = json.loads(shell(f"qacct -j 1 -json {source}").out)["records"]
+        assert [(each["failed"], each["exit_status"]) for each in tries] == [(25, 0), (0, 3)]
+    assert count(shell("qacct -o alice").lines[2:]) == 2
+
+
+@pytest.mark.statement("AC-6", "AC-1")
+def test_no_text_of_a_user_breaks_a_record(shell: Shell, cell: Cell) -> None:
+    cell.master.spool.accounted.add([(7, 1, record(job_name="o:d\nd", account="x:y"))])
+    cell.master.accounting.follow()
+    file = cell.directory / "accounting"
+    (kept,) = [text for text in file.read_text().splitlines() if text[:1] != "#"]
+    assert kept.count(":") == len(FIELDS) - 1
+    for source, name, account in (("", "o:d\nd", "x:y"), (f"-f {file}", "o d d", "x y")):
+        outcome = shell(f"qacct -j 7 -json {source}")
+        (one,) = json.loads(outcome.out)["records"]
+        assert (one["job_name"], one["account"], one["job_id"], outcome.err) == (name, account, 7, "")

@@ -100,6 +100,16 @@ def test_a_change_counts_from_when_it_was_made(cell: ReservingCell, shell: Shell
     assert use(shell, number)["reserved_slot_s"] == 2 * 200
 
 
+@pytest.mark.statement("AR-124")
+def test_a_job_that_began_in_the_second_of_its_reservation_counts_whole(cell: ReservingCell, shell: Shell) -> None:
+    cell.wait(0.75)
+    number = cell.qrsub(duration=100)
+    run(cell, number, 10)
+    cell.wait(90)
+    found = use(shell, number)
+    assert (found["reserved_slot_s"], found["used_slot_s"]) == (100 * found["slots"], 10)
+
+
 @pytest.mark.parametrize("version", ["granted before", "granted and over before"])
 def test_one_that_an_earlier_version_granted(cell: ReservingCell, shell: Shell, version: str) -> None:
     number = cell.qrsub(duration=100)
