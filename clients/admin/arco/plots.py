@@ -24,7 +24,7 @@ from clients.admin.refusal import Refusal
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it tells people of its cache of fonts
 FORMATS = (".png", ".svg")
 #: colours that people who confuse red and green can tell (Okabe and Ito), and grey for all that is left
-_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 _REST, _REST_COLOUR = "others", "#999999"
 _INK, _GRID = "#333333", "#DDDDDD"
 _STYLE: Any = {
@@ -92,7 +92,9 @@ def _draw_panel(axes: Axes, answer: Answer, plot: dict[str, Any], name: str) -> 
     if not ranking:
         axes.set_ylim(plot.get("y_least", None if plot["kind"] == "scatter" else 0), plot.get("y_most"))
     if len(axes.get_legend_handles_labels()[1]) > 1:
-        axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        left = _left_out(answer, plot, axes)
+        title = plot.get("series", "") + (f"\n(the highest of {left})" if left else "")
+        axes.legend(title=title, alignment="left", frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
 def _bars(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
@@ -115,6 +117,7 @@ def _draw_bars(axes: Axes, answer: Answer, plot: dict[str, Any], stacked: bool) 
         places = [place + shift for place in range(len(keys))]
         axes.bar(places, heights, width, bottom=below if stacked else None, label=series, color=_colour(number, series))
         below = [low + height for low, height in zip(below, heights, strict=True)]
+    axes.use_sticky_edges = False  # a bar of nothing on top of the highest one would take the room above it
     step = max(1, -(-len(keys) // 24))
     names = _names(keys, answer.types[_place(answer, plot["x"])])
     axes.set_xticks(range(0, len(keys), step), names[::step])
@@ -140,8 +143,17 @@ def _ranking(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(integer=all(value == int(value) for value in totals.values())))
 
 
+def _left_out(answer: Answer, plot: dict[str, Any], axes: Axes) -> int:
+    """How many series there are, if lines show some of them alone; else 0."""
+    if plot["kind"] != "lines" or "series" not in plot:
+        return 0
+    count = len({str(row[_place(answer, plot["series"])]) for row in answer.rows})
+    return count if count > len(axes.lines) else 0
+
+
 def _lines(axes: Axes, answer: Answer, plot: dict[str, Any]) -> None:
     points = _points(answer, plot)
+    points.pop(_REST, None)  # loads and shares have no sum
     for number, (series, values) in enumerate(points.items()):
         keys = sorted(values)
         marker = "o" if len(keys) < 40 else None

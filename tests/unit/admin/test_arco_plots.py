@@ -77,6 +77,20 @@ def test_lines_have_a_point_at_each_time_and_limits() -> None:
     assert axes.get_ylim() == (0.0, 100.0)
 
 
+def test_lines_of_the_smaller_series_are_left_out_since_loads_have_no_sum() -> None:
+    rows = [["2026-11-10T01:00:00+00:00", f"h{number}", float(number)] for number in range(1, 11)]
+    answer = Answer(["time", "hostname", "load"], ["time", "text", "number"], rows, False, {})
+    axes = draw(answer, "Load", {"kind": "lines", "x": "time", "y": "load", "series": "hostname"}).axes[0]
+    assert [line.get_label() for line in axes.lines] == ["h10", "h9", "h8", "h7", "h6", "h5", "h4"]
+    assert axes.get_legend().get_title().get_text() == "hostname\n(the highest of 10)"
+
+
+def test_a_bar_of_nothing_takes_no_room_from_the_highest() -> None:
+    answer = Answer(["ar", "used", "idle"], ["number"] * 3, [[1, 100.0, 0.0], [2, 5.0, 5.0]], False, {})
+    axes = draw(answer, "Use", {"kind": "stacked", "x": "ar", "y": ["used", "idle"]}).axes[0]
+    assert axes.get_ylim()[1] > 100
+
+
 def test_points_leave_out_rows_without_a_value() -> None:
     answer = Answer(["asked", "used"], ["number", "number"], [[2.0, 1.0], [None, 1.0], [4.0, 4.0]], False, {})
     plot = {"kind": "scatter", "x": "asked", "y": "used", "x_scale": 2, "diagonal": "all of it"}
