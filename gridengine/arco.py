@@ -14,7 +14,7 @@ PID_FILE = "dbwriter.pid"
 
 #: no fields -> {"queries": [{"name", "category", "description", "fields": [{"name", "type", "default"}], "plot": {…} or null}]}
 QUERIES = "queries"
-#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "plot"}
+#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "pivot", "plot"}
 RUN = "run"
 #: {"sql", "limit", "patience"} -> {"columns", "types", "rows", "more"}
 SQL = "sql"

@@ -91,7 +91,6 @@ class Server:
                     "category": query.category,
                     "description": query.description,
                     "view": query.view,
-                    "pivot": query.pivot or None,
                     "fields": [
                         {"name": one.name, "type": one.type, "label": one.label, "default": one.default} for one in query.fields
                     ],
@@ -111,7 +110,7 @@ class Server:
         if query is None:
             raise NotGranted(f'there is no query "{name}": gridengine arco list shows all')
         result = await self._ask(*query.bound(values), fields, user)
-        return result | {"plot": query.plot or None}
+        return result | {"pivot": query.pivot or None, "plot": query.plot or None}
 
     async def _sql(self, fields: Fields, user: int) -> object:
         statement = fields.get("sql")

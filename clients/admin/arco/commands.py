@@ -17,7 +17,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from clients.admin.arco.link import Answer, Link
 from clients.admin.arco.prompt import run_prompt
-from clients.admin.arco.tables import as_csv, as_json, plain_lines, print_table
+from clients.admin.arco.tables import as_csv, as_json, pivoted, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
 from clients.admin.refusal import Refusal
 from gridengine import arco as contract
@@ -52,9 +52,15 @@ def list_queries(context: typer.Context) -> None:
 
 
 @arco.command()
-def run(context: typer.Context, name: Name, values: Values = None) -> None:
-    """Run a stored query and print a table."""
-    print_table(_console(), stored(context.obj, name, values))
+def run(
+    context: typer.Context,
+    name: Name,
+    values: Values = None,
+    flat: Annotated[bool, typer.Option("--flat", help="The rows as they are, where the query turns them.")] = False,
+) -> None:
+    """Run a stored query and print a table; of some, a column for each month."""
+    answer = stored(context.obj, name, values)
+    print_table(_console(), answer if flat else pivoted(answer))
 
 
 @arco.command()

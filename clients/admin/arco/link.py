@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from clients.admin.cell import InstalledCell
@@ -21,13 +21,17 @@ _MARGIN_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were left off."""
+    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were left off.
+
+    `plot`, `pivot`: how the query says that they are drawn and turned, {} if it does not.
+    """
 
     columns: list[str]
     types: list[str]
     rows: list[list[Any]]
     more: bool
-    plot: dict[str, Any]
+    plot: dict[str, Any] = field(default_factory=dict)
+    pivot: dict[str, Any] = field(default_factory=dict)
 
 
 class Link:
@@ -57,7 +61,8 @@ class Link:
     def rows(self, request: str, **fields: object) -> Answer:
         """The same for a request that is answered with rows."""
         answer = self.ask(request, **fields)
-        return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], answer.get("plot") or {})
+        shown = answer.get("plot") or {}, answer.get("pivot") or {}
+        return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown)
 
     def _silence(self, path: str, error: Exception) -> str:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

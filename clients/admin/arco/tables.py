@@ -14,8 +14,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from clients.admin.arco.link import Answer
+from clients.admin.refusal import Refusal
+from clients.render.printable import printable
 
 _RIGHT = ("number", "interval")
 _MOST_SHOWN = 1000
@@ -33,7 +36,7 @@ def shown(value: Any, kind: str) -> str:
         return duration(value)
     if isinstance(value, float):
         return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.4g}"
-    return " ".join(str(value).split())
+    return str(printable(" ".join(str(value).split())))  # a name of a job steers no terminal
 
 
 def duration(seconds: float) -> str:
@@ -50,8 +53,8 @@ def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> No
         for name, kind in zip(answer.columns, answer.types, strict=True):
             table.add_column(name, justify="right" if kind in _RIGHT else "left", overflow="fold")
         for row in texts:
-            table.add_row(*(_plain(text) for text in row))
-        console.print(table, markup=False)
+            table.add_row(*map(Text, row))  # brackets in it are no markup
+        console.print(table)
     else:
         for line in plain_lines(answer.columns, answer.types, texts):
             console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -61,6 +64,35 @@ def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> No
         console.print(f"{min(count, most)} of {left} rows are shown: ask for less, or export them", markup=False, highlight=False)
     elif not count:
         console.print("no rows", markup=False, highlight=False)
+
+
+def pivoted(answer: Answer) -> Answer:
+    """The rows turned as the query says: one for each value of a column and each figure, a column for each value of another.
+
+    As they are if the query says nothing. Refusal: it names columns that are not there.
+    """
+    pivot = answer.pivot
+    if not pivot:
+        return answer
+    missing = [name for name in (pivot["rows"], pivot["columns"], *pivot["values"]) if name not in answer.columns]
+    if missing:
+        raise Refusal(f"the pivot wants a column {missing[0]}; the query has {', '.join(answer.columns)}")
+    rows, columns, *values = map(answer.columns.index, (pivot["rows"], pivot["columns"], *pivot["values"]))
+    heads = list(dict.fromkeys(row[columns] for row in answer.rows))
+    cells = {(row[rows], row[columns]): row for row in answer.rows}
+    turned = [
+        [key, answer.columns[value], *(cells[key, head][value] if (key, head) in cells else None for head in heads)]
+        for key in sorted({row[rows] for row in answer.rows}, key=lambda key: (key is None, key))
+        for value in values
+    ]
+    names = [answer.columns[rows], "", *_headings(heads, answer.types[columns])]
+    return Answer(names, [answer.types[rows], "text", *["number"] * len(heads)], turned, answer.more)
+
+
+def _headings(heads: Sequence[Any], kind: str) -> list[str]:
+    texts = [shown(head, kind) for head in heads]
+    months = kind == "date" and all(text.endswith("-01") for text in texts)
+    return [text[:-3] for text in texts] if months else texts
 
 
 def plain_lines(columns: Sequence[str], types: Sequence[str], texts: Sequence[Sequence[str]]) -> list[str]:
@@ -89,8 +121,3 @@ def as_csv(answer: Answer) -> str:
 def as_json(answer: Answer) -> str:
     """A list of objects, a column each."""
     return json.dumps([dict(zip(answer.columns, row, strict=True)) for row in answer.rows], indent=1, ensure_ascii=False) + "\n"
-
-
-def _plain(text: str) -> str:
-    """A cell in which brackets are no markup of rich."""
-    return text.replace("[", r"\[")

@@ -68,6 +68,18 @@ def test_a_stored_query_is_a_table(cell: Cell) -> None:
 
 
 @pytest.mark.statement("DB-22")
+def test_a_query_that_says_so_is_turned_unless_it_shall_be_flat(cell: Cell) -> None:
+    turned = arco(cell, "run", "accounting per user").stdout.splitlines()
+    assert turned[0].split() == ["username", "2026-11"]
+    assert [line.split() for line in turned[2:5]] == [["alice", "cpu", "3"], ["alice", "mem", "0"], ["alice", "io", "0"]]
+    flat = arco(cell, "run", "accounting per user", "--flat").stdout.splitlines()
+    assert [line.split() for line in (flat[0], flat[2])] == [
+        ["time", "username", "cpu", "mem", "io"],
+        ["2026-11-01", "alice", "3", "0", "0"],
+    ]
+
+
+@pytest.mark.statement("DB-22")
 def test_exports_are_csv_and_json(cell: Cell, tmp_path: Path) -> None:
     file = tmp_path / "jobs.csv"
     assert arco(cell, "export", "Durations of a User", "owner=bob", "--output", str(file)).stdout == f"{file}: 2 rows\n"
