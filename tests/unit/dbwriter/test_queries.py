@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from daemons.dbwriter.queries import OURS, QueryFault, parse_query, read_queries
+from tests.tidy.sources import ROOT, table_of
 
 WHOLE = """
 name = "Jobs of a User"
@@ -138,3 +139,21 @@ def test_our_own_files_are_right() -> None:
     queries, faults = read_queries(OURS)
     assert faults == []
     assert len(queries) == len(list(OURS.glob("*.toml")))
+
+
+def test_the_page_lists_all_of_them_with_their_fields() -> None:
+    rows = table_of("docs/accounting.md", "name", "category", "fields", "plot", "what it shows")
+    listed = {cells[0]: cells[2] for cells in rows}
+    queries, _ = read_queries(OURS)
+    fields = {
+        query.name: ", ".join(f"`{one.name}`" if one.default is None else f"`{one.name}={one.default}`" for one in query.fields)
+        for query in queries.values()
+    }
+    assert listed == fields
+
+
+def test_the_query_of_the_page_is_one() -> None:
+    page = (ROOT / "docs" / "accounting.md").read_text()
+    begin = page.index('    name = "Jobs of a User"')
+    text = page[begin : page.index("\n| key |", begin)]
+    assert parse_query(text.replace("\n    ", "\n").strip(), HERE).plot["kind"] == "stacked"
