@@ -5,7 +5,6 @@ lines in it that are no records: these are counted and said. Called by qacct. So
 """
 
 import sys
-from functools import partial
 
 from clients import program
 from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_sound, parse_line, record_filter
@@ -90,7 +89,7 @@ class File:
         number = 0
         try:
             with _opened(self.path) as file:
-                for number, line in enumerate(iter(partial(file.readline, _LONGEST_LINE), b""), 1):
+                for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
                     record = parse_line(line.decode(errors="replace"))
                     if record is not None and is_sound(record):
                         yield record
