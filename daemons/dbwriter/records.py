@@ -362,6 +362,7 @@ _FORMS = {
     "sharelog": _Form(19, _share),
     "new_ar": _Form(3, _new_ar),
     "ar_attribute": _Form(8, _ar_attribute),
+    "ar_attr": _Form(8, _ar_attribute),  # so 8.1.9 calls it, whatever its manual says
     "ar_log": _Form(5, _ar_log),
     "ar_acct": _Form(6, _ar_acct),
 }

@@ -118,6 +118,20 @@ def test_resources_of_a_changed_reservation_replace_those_before(play: Play) -> 
     assert play.rows("SELECT extract(epoch FROM ar_duration)::bigint FROM view_ar_time_usage") == [(800,)]
 
 
+def test_the_file_of_8_1_9_itself_is_understood(play: Play) -> None:
+    """Its records, as tests/data has them; ours are held against them in the tests of the qmaster."""
+    sample = Path(__file__).parents[2] / "data" / "reporting-8.1.9.txt"
+    lines = [line for line in sample.read_text().splitlines() if line and not line.startswith("#")]
+    play.tell(lines)
+    play.write()
+    assert play.rows("SELECT rl_line, rl_reason FROM sge_rejected_line") == []
+    named = "SELECT account, granted_pe FROM view_ar_attribute WHERE name = 'myar'"
+    assert play.rows(named) == [("acct", "make")]
+    kinds = "job_usage job_log share_log host_values queue_values ar_log ar_usage"
+    filled = [f"sge_{kind}" for kind in kinds.split()]
+    assert [table for table in filled if play.rows(f"SELECT count(*) FROM {table}") == [(0,)]] == []
+
+
 @pytest.mark.statement("DB-11", "DB-7")
 def test_time_usage_sums_the_jobs_of_a_reservation_and_shows_one_without_jobs(play: Play) -> None:
     play.tell([*reservation(5, DAY, DAY + 100, DAY + 400), *reservation(6, DAY, DAY + 100, DAY + 200)])
