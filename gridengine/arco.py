@@ -12,7 +12,8 @@ SOCKET = "dbwriter.sock"
 #: below the directory `dbwriter` beside the qmaster's spool directory
 PID_FILE = "dbwriter.pid"
 
-#: no fields -> {"queries": [{"name", "category", "description", "fields": [{"name", "type", "default"}], "plot": {…} or null}]}
+#: no fields -> {"queries": [{"name", "category", "description", "type", "view", "fields": [{"name", "type", "label", "default"}],
+#: "plot": {…} or null, "pivot": {…} or null}], "faults": what is wrong with files}
 QUERIES = "queries"
 #: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "pivot", "plot"}
 RUN = "run"

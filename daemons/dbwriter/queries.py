@@ -19,6 +19,7 @@ OURS = Path(__file__).parent / "queries"
 _FIELD = re.compile(r"\$([a-z_][a-z0-9_]*)")
 _TYPES = {"text": "text", "number": "double precision", "integer": "integer", "time": "timestamp with time zone"}
 _INTEGERS = 2**31
+_TYPES_OF_QUERY = ("simple", "advanced")
 _VIEWS = ("table", "pivot", "graphic")
 _PIVOT = {"rows", "columns", "values"}
 _PLOTS = ("bars", "stacked", "ranking", "lines", "scatter")
@@ -49,7 +50,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`sql` names its fields as `$NAME`; `view`: table, pivot or graphic, as ARCo calls them.
+    """`sql` names its fields as `$NAME`; `type`: simple or advanced, `view`: table, pivot or graphic, as ARCo calls them.
 
     `pivot`: the columns whose values become `rows`, `columns` and cells (`values`); `plot`: how the client draws the answer.
     """
@@ -58,6 +59,7 @@ class Query:
     category: str
     description: str
     sql: str
+    type: str = "advanced"
     view: str = "table"
     fields: tuple[Field, ...] = ()
     pivot: dict[str, Any] = field(default_factory=dict)
@@ -157,6 +159,8 @@ def _faults_of(query: Query) -> Iterator[str]:
     for name in ("pivot", "plot"):
         if not isinstance(getattr(query, name), dict):
             yield f"{name} is no table"
+    if query.type not in _TYPES_OF_QUERY:
+        yield f'"{query.type}" is no type of a query: {", ".join(_TYPES_OF_QUERY)}'
     if query.view not in _VIEWS:
         yield f'"{query.view}" is no view: {", ".join(_VIEWS)}'
     if query.view == "pivot" and query.pivot.keys() != _PIVOT:

@@ -90,6 +90,7 @@ class Server:
                     "name": query.name,
                     "category": query.category,
                     "description": query.description,
+                    "type": query.type,
                     "view": query.view,
                     "fields": [
                         {"name": one.name, "type": one.type, "label": one.label, "default": one.default} for one in query.fields

@@ -88,6 +88,14 @@ def test_wrong_values_are_refused_by_name(values: dict[str, str], reason: str) -
     assert str(fault.value).startswith(reason) and len(str(fault.value)) < 300
 
 
+@pytest.mark.statement("DB-16", "DB-17", "DB-19", "DB-22")
+def test_simple_queries_are_those_of_the_document_and_the_job_log() -> None:
+    queries, faults = read_queries(OURS)
+    assert faults == []
+    simple = {"Advanced Reservation Attributes", "Advanced Reservation Log", "Advanced Reservation by User", "Job Log"}
+    assert {name for name, query in queries.items() if query.type == "simple"} == simple
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -100,6 +108,7 @@ def test_wrong_values_are_refused_by_name(values: dict[str, str], reason: str) -
         (f'{HEAD}sql = "SELECT 1"\nfields = 5', "fields"),
         (f'{HEAD}sql = "SELECT 1"\nfields = ["a"]', "a field is a table"),
         (f"{HEAD}sql = 5", "sql is no text"),
+        (f'{HEAD}sql = "SELECT 1"\ntype = "hard"', '"hard" is no type of a query: simple, advanced'),
         (f'{HEAD}sql = "SELECT 1"\nview = "cube"', '"cube" is no view: table, pivot, graphic'),
         (f'{HEAD}sql = "SELECT 1"\nplot = "bars"', "plot is no table"),
         (f'{HEAD}sql = "SELECT 1"\nview = "pivot"', "a pivot view needs rows, columns and values in [pivot]"),
