@@ -82,3 +82,26 @@ class Cell:
     def messages(self) -> str:
         path = self.place / "spool" / "dbwriter" / "messages"
         return path.read_text() if path.exists() else ""
+
+
+class DyingDatabase:
+    """A database whose writer dies at the n-th thing that it does to it, before or after that is done."""
+
+    def __init__(self, real: Database, step: int, after: bool) -> None:
+        self._real, self._left, self._after = real, step, after
+
+    def __getattr__(self, name: str) -> object:
+        real = getattr(self._real, name)
+        if name not in ("run", "insert", "begin", "commit"):
+            return real
+
+        def act(*values: object) -> object:
+            self._left -= 1
+            if self._left == 0 and not self._after:
+                raise KeyboardInterrupt
+            result = real(*values)
+            if self._left == 0:
+                raise KeyboardInterrupt
+            return result
+
+        return act

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from daemons.dbwriter.database import Database, DatabaseFault, SchemaFault, open_database
+from daemons.dbwriter.database import DatabaseFault, SchemaFault, open_database
 from daemons.dbwriter.schema import upgrade, version_of, versions
 from daemons.dbwriter.writer import Writer
-from tests.integration.dbwriter.plays import Play
-from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct, job_log, new_job, reservation
+from tests.integration.dbwriter.plays import DyingDatabase, Play
+from tests.integration.dbwriter.reporting_lines import DAY, acct, job_log, new_job, reservation
 
 AR_CHILDREN = [("sge_ar_attribute", "ara"), ("sge_ar_usage", "aru"), ("sge_ar_log", "arl"), ("sge_ar_resource_usage", "arru")]
 
@@ -83,7 +83,7 @@ def test_job_times_leave_out_slave_tasks_and_records_of_running_jobs(play: Play)
     assert play.rows("SELECT count(*) FROM view_accounting") == [(3,)]
 
 
-@pytest.mark.statement("DB-2", "DB-3", "DB-4", "DB-5", "DB-6", "DB-11")
+@pytest.mark.statement("DB-2", "DB-3", "DB-4", "DB-5", "DB-6", "DB-11", "DB-14", "X-12")
 def test_a_reservation_is_in_its_tables_and_views(play: Play) -> None:
     play.tell(reservation(5, DAY, DAY + 100, DAY + 400, name="maintenance"))
     play.write()
@@ -99,7 +99,7 @@ def test_a_reservation_is_in_its_tables_and_views(play: Play) -> None:
     assert play.rows("SELECT variable, value FROM view_ar_resource_usage ORDER BY 1") == [("lic", "4"), ("slots", "2")]
 
 
-@pytest.mark.statement("DB-5")
+@pytest.mark.statement("DB-5", "X-12")
 def test_the_log_of_a_reservation_names_the_host_that_a_message_is_about(play: Play) -> None:
     lines = reservation(5, DAY, DAY + 100, DAY + 400)
     play.tell([*lines, f"{DAY + 5}:ar_log:{DAY + 5}:{DAY}:5:W:RESOURCES UNSATISFIED:reserved queue all.q@h2.site is in error"])
@@ -277,29 +277,6 @@ def test_a_file_that_is_gone_is_said_and_the_next_one_read(play: Play, caplog: p
     assert "of which line 6 was read last is gone" in caplog.text
 
 
-class DyingDatabase:
-    """A database whose writer dies at the n-th thing that it does to it, before or after that is done."""
-
-    def __init__(self, real: Database, step: int, after: bool) -> None:
-        self._real, self._left, self._after = real, step, after
-
-    def __getattr__(self, name: str) -> object:
-        real = getattr(self._real, name)
-        if name not in ("run", "insert", "begin", "commit"):
-            return real
-
-        def act(*values: object) -> object:
-            self._left -= 1
-            if self._left == 0 and not self._after:
-                raise KeyboardInterrupt
-            result = real(*values)
-            if self._left == 0:
-                raise KeyboardInterrupt
-            return result
-
-        return act
-
-
 @pytest.mark.statement("DB-12")
 @pytest.mark.parametrize("after", [False, True])
 def test_a_death_at_any_step_neither_loses_nor_doubles_a_record(play: Play, after: bool) -> None:
@@ -364,32 +341,3 @@ def test_a_record_that_only_the_database_refuses_is_kept(play: Play, monkeypatch
     writer.run(once=True)
     assert play.rows("SELECT job_number FROM view_accounting ORDER BY 1") == [(1,), (2,), (4,)]
     assert play.rows("SELECT count(*) FROM sge_rejected_line") == [(1,)]
-
-
-# imports
-
-
-@pytest.mark.statement("DB-12", "AC-1")
-def test_an_accounting_file_is_imported_beside_what_is_there(play: Play, tmp_path: Path) -> None:
-    play.tell(jobs(range(1, 3)))
-    file = tmp_path / "accounting.old"
-    old = [accounting_line(number, DAY + 10, DAY + 20, submission_time=DAY) for number in range(1, 5)]
-    file.write_text("\n".join(["# a comment", *old, "rubbish", "", old[3]]) + "\n")
-    writer = play.writer()
-    wanted = writer.request(file)
-    writer.run(once=True)
-    # 1 and 2 are known from the reporting file; the second record of 4 is of the same try as the first
-    assert play.rows("SELECT job_number FROM view_accounting ORDER BY 1") == [(1,), (2,), (3,), (4,)]
-    assert (wanted.state, wanted.records, wanted.known) == ("done", 2, 3)
-    assert wanted.rejected == [(6, "an accounting record has 45 fields; this one has 1")]
-    again = play.writer()
-    repeated = again.request(file)
-    again.run(once=True)
-    assert (repeated.state, repeated.records) == ("done", 0)
-
-
-def test_a_file_that_cannot_be_imported_says_why(play: Play, tmp_path: Path) -> None:
-    writer = play.writer()
-    wanted = writer.request(tmp_path / "nothing")
-    writer.run(once=True)
-    assert wanted.state == f"cannot read {tmp_path / 'nothing'}: No such file or directory"
