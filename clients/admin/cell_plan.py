@@ -23,8 +23,8 @@ RAY_PORT = 6446
 RAY_PORTS = "6447-6510"
 RAY_BLOCK = 16
 
-#: A Unix socket's path may have 107 bytes, and the longest name in the run directory is `gateway.sock`.
-RUN_DIR_BYTES = 107 - len("/gateway.sock")
+#: A Unix socket's path may have 107 bytes, and the longest name in the run directory is `dbwriter.sock`.
+RUN_DIR_BYTES = 107 - len("/dbwriter.sock")
 
 _PATH = re.compile(r"/[A-Za-z0-9/._+@-]*")
 _CELL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

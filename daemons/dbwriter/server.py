@@ -180,13 +180,15 @@ class Server:
 
 
 def listen(path: Path) -> socket.socket:
-    """A socket that every user may connect to. Raises OSError."""
+    """A socket that every user may connect to; it is not there before it listens. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
+    made = path.with_suffix(".new")
+    made.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(str(path))
-    path.chmod(0o666)
+    listener.bind(str(made))
+    made.chmod(0o666)
     listener.listen()
+    made.replace(path)
     return listener
 
 
