@@ -98,7 +98,7 @@ def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
     to = file or sys.stdout
     for text in lines:
         if not text.replace("\n", "").isprintable():
-            from clients.render.printable import printable_lines
+            from gridengine.printable import printable_lines
 
             text = printable_lines(text)
         to.write(text)

@@ -130,7 +130,7 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
     """A row of names, then a row each; what is not there is empty."""
     import csv
 
-    from clients.render.printable import printable
+    from gridengine.printable import printable
 
     writer = csv.DictWriter(sys.stdout, titles, lineterminator="\n")
     writer.writeheader()

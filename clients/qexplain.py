@@ -5,9 +5,9 @@ Beyond Grid Engine; see `qstat -j`.
 
 
 from clients import program
-from clients.render.printable import printable
-from clients.render.quantities import iso_date, long_date
 from gridengine.options.explain import EXPLAIN_OPTIONS
+from gridengine.printable import printable
+from gridengine.quantities import iso_date, long_date
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

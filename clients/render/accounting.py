@@ -3,10 +3,10 @@
 Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, AC-2; O for labels and widths.
 """
 
-from clients.render.printable import printable
-from clients.render.quantities import long_date, size_text
 from gridengine import failed
 from gridengine.accounting import FIELDS, SUMMED, AccountingRecord, Sums
+from gridengine.printable import printable
+from gridengine.quantities import long_date, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

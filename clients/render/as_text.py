@@ -24,7 +24,7 @@ def job_list(data: "Fields", further: "Phases", fields: "Fields", full: bool) ->
     running = data["jobs"]["running"]
     if full or "requested" in fields:
         # all that stands in the lines of jobs themselves is a name
-        from clients.render.printable import printable
+        from gridengine.printable import printable
 
         data["queues"] = printable(data.get("queues"))
         if "requested" in fields:
@@ -95,7 +95,7 @@ def hosts(data: "Fields", fields: "Fields") -> "Iterator[str]":
     """qhost."""
     from clients.render.hosts import host_table
     from clients.render.instances import by_host
-    from clients.render.printable import printable
+    from gridengine.printable import printable
 
     data = printable(data)
     return host_table(data["hosts"], "no_binding" not in fields, *by_host(data, fields), bool(fields.get("resources")))
@@ -111,7 +111,7 @@ def quotas(rows: "list[Fields]") -> "Iterator[str]":
 def reservations(data: "Fields", fields: "Fields") -> "Iterator[str]":
     """qrstat: a line each, all of single ones with -ar; nothing if there are none."""
     from clients.render import reservations as render
-    from clients.render.printable import printable
+    from gridengine.printable import printable
 
     found = printable(data["reservations"])
     if "reservations" in fields:

@@ -3,9 +3,9 @@
 Owns the lines and their order. Called by qstat and qsub. Source: ST-18 … ST-20, DP-6, SO-40; O for labels and order.
 """
 
-from clients.render.printable import printable
-from clients.render.quantities import clock_text, long_date, size_text
 from gridengine.field_names import LABELLED
+from gridengine.printable import printable
+from gridengine.quantities import clock_text, long_date, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ Owns element names and their order. Called by qrstat. Deviation: 8.1.9 itself pr
 one of them with blanks in it, which no parser takes.
 """
 
-from clients.render.quantities import iso_date
 from clients.render.xml_jobs import DECLARATION, SCHEMAS, element, escape
+from gridengine.quantities import iso_date
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:

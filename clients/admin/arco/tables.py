@@ -18,7 +18,7 @@ from rich.text import Text
 
 from clients.admin.arco.link import Answer
 from clients.admin.refusal import Refusal
-from clients.render.printable import printable
+from gridengine.printable import printable
 
 _RIGHT = ("number", "interval")
 _MOST_SHOWN = 1000

@@ -1,6 +1,6 @@
 """Sizes, durations and dates as the commands print them, without the import time of `gridengine.units`.
 
-Called by the other renderers.
+Called by the renderers of the commands and the pages of `daemons/web`.
 """
 
 import time
