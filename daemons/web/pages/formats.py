@@ -1,0 +1,94 @@
+"""Filters of the templates: times, durations, amounts, and addresses of pages.
+
+Pure, but for the time zone of this process. Called by the templates, through `templating`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from markupsafe import Markup, escape
+
+from gridengine.printable import printable
+from gridengine.quantities import clock_text, size_text
+
+#: what stands for a value that nobody knows, as in the listings of the commands
+NOTHING = "-"
+_BREAKS = re.compile(r"([@._/:-])(?=\w)")
+
+
+def moment(seconds: float | None) -> str:
+    """`2026-11-20 18:16:20 CET`, in the zone of this host; `-` for none (0 in requests and records)."""
+    if not seconds:
+        return NOTHING
+    local = time.localtime(seconds)
+    return f"{time.strftime('%Y-%m-%d %H:%M:%S', local)} {local.tm_zone}"
+
+
+def machine_time(seconds: float) -> str:
+    """`2026-11-20T17:16:20Z`, for the `datetime` of a `<time>`."""
+    return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def duration(seconds: float | None) -> str:
+    """`hh:mm:ss`, hours beyond two digits rather than days (X-16); `-` for none, `infinity` without an end."""
+    if seconds is None:
+        return NOTHING
+    return "infinity" if seconds == float("inf") else clock_text(max(seconds, 0))
+
+
+def spent(seconds: float | None) -> str:
+    """`d:hh:mm:ss`: what was used, as qstat -ext prints it."""
+    if seconds is None:
+        return NOTHING
+    whole = int(seconds)
+    return f"{whole // 86400}:{clock_text(whole % 86400)}"
+
+
+def age(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h`, `5 d`: how old something is, in its largest unit."""
+    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit}"
+    return f"{max(int(seconds), 0)} s"
+
+
+def memory(size: float | None) -> str:
+    """`4.000G`: bytes as qstat prints them; `-` for none, `infinity` without a limit."""
+    if size is None:
+        return NOTHING
+    return "infinity" if size == float("inf") else size_text(size, 3)
+
+
+def plain(value: Any) -> Any:
+    """A text of a user on one line, what is not printable written as `\\n`, `\\x1b` …; `-` for nothing."""
+    return NOTHING if value is None or value == "" else printable(value)
+
+
+def breakable(text: object) -> Markup:
+    """A name that may go on in a new line behind its dots and signs: `all.q@node7.example.org`."""
+    return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(plain(text)))))
+
+
+def link(here: str, **changes: object) -> str:
+    """The address `here` (path and query) with other query parameters; None takes one out.
+
+    All that is not said stays, but for the page number: another filter or order begins at the first page.
+    """
+    path, _, query = here.partition("?")
+    wanted = {name: value for name, value in parse_qsl(query, keep_blank_values=True) if name != "page"}
+    wanted.update((name, str(value)) for name, value in changes.items() if value is not None)
+    kept = {name: value for name, value in wanted.items() if name not in changes or changes[name] is not None}
+    return f"{path}?{urlencode(kept)}" if kept else path
+
+
+def part(text: object) -> str:
+    """A name as a part of an address: `@allhosts` or `a/b` stay one part."""
+    return quote(str(text), safe="@")
+
+
+FILTERS = {each.__name__: each for each in (moment, machine_time, duration, spent, age, memory, plain, breakable, part)}

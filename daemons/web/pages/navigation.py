@@ -1,0 +1,22 @@
+"""What the navigation of all pages lists, and where in it a page is."""
+
+from __future__ import annotations
+
+#: heading: (label, address) each
+NAVIGATION = {
+    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
+    "Cluster": (
+        ("Queue instances", "/instances"),
+        ("Cluster queues", "/queues"),
+        ("Host groups", "/hostgroups"),
+        ("Hosts", "/hosts"),
+        ("Configuration", "/config"),
+    ),
+    "Records": (("Accounting", "/accounting"), ("Messages", "/messages")),
+}
+
+
+def place_of(path: str) -> str:
+    """The address of the navigation that the page at `path` belongs to; "" for one that belongs to none."""
+    addresses = {address for entries in NAVIGATION.values() for _, address in entries}
+    return "/" if path == "/" else next((each for each in addresses if f"/{path.split('/')[1]}" == each), "")

@@ -1,0 +1,80 @@
+"""State letters in words and tones, for the badges of pages.
+
+Owns the words and how grave each state is. Pure; called by the macros of the templates. Letters: sge_status(5), qrstat(1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Badge(NamedTuple):
+    """Letters as the commands print them, what they mean, and a tone of style.css: ok busy wait warn bad off mark."""
+
+    letters: str
+    words: str
+    tone: str
+
+
+#: queue instances, in the order of the commands. Source: QI-1 … QI-12.
+INSTANCE = {
+    "a": ("load alarm", "warn"),
+    "A": ("suspend alarm", "warn"),
+    "C": ("suspended by calendar", "off"),
+    "D": ("disabled by calendar", "off"),
+    "d": ("disabled", "off"),
+    "u": ("unheard", "bad"),
+    "s": ("suspended", "off"),
+    "E": ("error", "bad"),
+    "S": ("subordinated", "off"),
+    "c": ("configuration ambiguous", "bad"),
+    "o": ("orphaned", "warn"),
+    "P": ("preempted", "off"),
+}
+#: reservations. Source: AR-53.
+RESERVATION = {
+    "w": ("waiting", "wait"),
+    "W": ("waiting, with a warning", "warn"),
+    "r": ("running", "mark"),
+    "E": ("error", "bad"),
+    "x": ("over", "off"),
+    "d": ("deleted", "off"),
+}
+#: tasks of jobs; the gravest comes first. `q` and `w` stand together. Source: ST-32.
+_JOB = {
+    "E": ("error", "bad"),
+    "d": ("being deleted", "off"),
+    "S": ("suspended by its queue", "warn"),
+    "T": ("suspended by a threshold", "warn"),
+    "s": ("suspended", "warn"),
+    "t": ("starting", "busy"),
+    "r": ("running", "busy"),
+    "h": ("held", "off"),
+    "R": ("restarted", "wait"),
+    "q": ("waiting", "wait"),
+    "w": ("waiting", "wait"),
+    "z": ("finished", "off"),
+}
+
+
+def job_badge(letters: str) -> Badge:
+    """The badge of a task: one for all of its letters (`hqw`: held, waiting), in the tone of the gravest."""
+    known = [_JOB[letter] for letter in _JOB if letter in letters]
+    words = dict.fromkeys(word for word, _ in known)
+    return Badge(letters, ", ".join(words) or "unknown", known[0][1] if known else "off")
+
+
+def instance_badges(letters: str) -> list[Badge]:
+    """The badges of a queue instance, one a letter; one that says so if nothing keeps jobs away."""
+    found = [Badge(letter, *INSTANCE.get(letter, ("unknown", "off"))) for letter in letters]
+    return found or [Badge("", "ready", "ok")]
+
+
+def reservation_badge(letter: str) -> Badge:
+    """The badge of a reservation."""
+    return Badge(letter, *RESERVATION.get(letter, ("unknown", "off")))
+
+
+def host_badge(up: bool) -> Badge:
+    """The badge of a host: whether its execd reports."""
+    return Badge("", "up", "ok") if up else Badge("u", "unheard", "bad")

@@ -1,0 +1,40 @@
+"""Where the pages' templates come from: one Jinja2 environment with the filters, badges and addresses that they use.
+
+Everything is escaped; a name that a template uses and its page does not give is an error. Called by `pages/page.py`.
+What `base.html` wants besides the data of a page stands at its head.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from daemons.web import static_files
+from daemons.web.pages import formats, navigation, states
+
+
+@cache
+def templates() -> Environment:
+    """The environment, made once."""
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(formats.FILTERS)
+    environment.globals.update(
+        job_badge=states.job_badge,
+        instance_badges=states.instance_badges,
+        reservation_badge=states.reservation_badge,
+        host_badge=states.host_badge,
+        link=formats.link,
+        navigation=navigation.NAVIGATION,
+        place_of=navigation.place_of,
+        static=static_files.url_of,
+    )
+    return environment

@@ -1,0 +1,88 @@
+// What a page exchanges with the server besides htmx's own requests: the CSRF token with each of these, and the stream of
+// /live, which sends <main> again when it has changed. Events: `main` (HTML), `age` (seconds, empty while all is well).
+"use strict";
+(() => {
+  const main = document.getElementById("main"), age = document.getElementById("age"), lost = document.getElementById("lost");
+  const sign = document.getElementById("live");
+  const FIRST_WAIT = 1000, LONGEST_WAIT = 30000;
+
+  document.addEventListener("htmx:config:request", (event) => {
+    event.detail.ctx.request.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
+  });
+
+  // answers that are good news go away by themselves, others when somebody clicks
+  const answers = document.getElementById("answers");
+  let leaving;
+  document.addEventListener("htmx:after:swap", () => {
+    clearTimeout(leaving);
+    if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
+  });
+  answers.addEventListener("click", (event) => { if (!event.target.closest("a, button")) answers.replaceChildren(); });
+
+  function words(seconds) {
+    for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {
+      if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`;
+    }
+    return `${Math.floor(seconds)} s`;
+  }
+
+  // the age that the server told last, and when; it grows by itself
+  let told = null, since = 0;
+  function tell(seconds) {
+    told = seconds === "" ? null : Number(seconds);
+    since = Date.now();
+    show();
+  }
+  function show() {
+    age.hidden = told === null;
+    if (told !== null) age.querySelector("[data-age]").textContent = words(told + (Date.now() - since) / 1000);
+  }
+  tell(age.querySelector("[data-age]").dataset.age);
+  setInterval(show, 1000);
+
+  if (!sign) return;
+  let stream = null, wait = FIRST_WAIT, again = null;
+
+  function set(status) {
+    sign.dataset.live = status;
+    sign.textContent = { on: "live", lost: "not connected" }[status] ?? "live";
+    lost.hidden = status !== "lost";
+  }
+
+  // what is typed and not sent yet must not be lost: a form with changes stays as it is until it is sent
+  function typing() {
+    const active = document.activeElement;
+    return main.contains(active) && active.matches("textarea, select, input:not([type=checkbox]):not([type=radio])");
+  }
+
+  let pending = null;
+  function swap(text) {
+    if (typing()) { pending = text; return; }
+    pending = null;
+    htmx.swap({ sourceElement: main, target: main, swap: "innerMorph", text, request: { headers: {} } });
+  }
+  main.addEventListener("focusout", () => setTimeout(() => { if (pending !== null) swap(pending); }));
+
+  function open() {
+    clearTimeout(again);
+    stream?.close();
+    stream = new EventSource(`/live?page=${encodeURIComponent(sign.dataset.page)}`);
+    stream.onopen = () => { wait = FIRST_WAIT; set("on"); };
+    stream.addEventListener("main", (event) => swap(event.data));
+    stream.addEventListener("age", (event) => tell(event.data));
+    stream.onerror = () => {
+      // it would try again by itself, but not after an answer of an HTTP error, and all pages of a cell at once
+      stream.close();
+      set("lost");
+      again = setTimeout(open, wait * (0.5 + Math.random()));
+      wait = Math.min(wait * 2, LONGEST_WAIT);
+    };
+  }
+
+  // a page that nobody sees costs the server nothing
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) open();
+    else { clearTimeout(again); stream?.close(); }
+  });
+  open();
+})();

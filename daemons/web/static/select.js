@@ -1,0 +1,62 @@
+// Rows that are selected in a list (table[data-select]): all of the page, from the last one with Shift, how many, and what
+// can be done with them (data-bulk). What is selected stays selected when the page is sent again.
+"use strict";
+(() => {
+  const chosen = new Set();
+  let last = null;
+
+  const boxes = () => [...document.querySelectorAll("table[data-select] tbody .pick input")];
+
+  function show() {
+    const all = boxes(), table = document.querySelector("table[data-select]");
+    if (!table) return;
+    const on = all.filter((box) => box.checked);
+    for (const box of all) {
+      if (box.checked) box.closest("tr").setAttribute("aria-selected", "true");
+      else box.closest("tr").removeAttribute("aria-selected");
+    }
+    const whole = table.querySelector("[data-all]");
+    whole.checked = on.length > 0 && on.length === all.length;
+    whole.indeterminate = on.length > 0 && on.length < all.length;
+    const bulk = document.querySelector("[data-bulk]");
+    if (!bulk) return;
+    bulk.hidden = on.length === 0;
+    bulk.querySelector("[data-count]").textContent = on.length;
+    const matching = bulk.querySelector("[name=all]");
+    if (matching && !whole.checked) matching.checked = false;
+    if (matching) matching.closest("label").hidden = !whole.checked;
+  }
+
+  function remember() {
+    chosen.clear();
+    for (const box of boxes()) if (box.checked) chosen.add(box.value);
+    show();
+  }
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-none]")) {
+      for (const box of boxes()) box.checked = false;
+      remember();
+      return;
+    }
+    const box = event.target.closest("table[data-select] .pick input");
+    if (!box) return;
+    const all = boxes();
+    if (box.matches("[data-all]")) {
+      for (const each of all) each.checked = box.checked;
+    } else {
+      const from = all.indexOf(last), to = all.indexOf(box);
+      if (event.shiftKey && from >= 0) {
+        for (const each of all.slice(Math.min(from, to), Math.max(from, to) + 1)) each.checked = box.checked;
+      }
+      last = box;
+    }
+    remember();
+  });
+
+  document.addEventListener("htmx:after:swap", () => {
+    for (const box of boxes()) box.checked = chosen.has(box.value);
+    remember();
+  });
+  window.addEventListener("pageshow", remember);
+})();

@@ -1,0 +1,141 @@
+"""A server of one page, which shows everything that the pages are made of: the macros, styles and scripts, without a cell.
+
+Runs in a thread. Tests open it in a browser, and have it send the page again as the live stream does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader
+
+from daemons.web import static_files
+from daemons.web.pages.templating import templates
+
+CSP = "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'; object-src 'none'"
+TEMPLATE = "gallery.html"
+_STATES = ("", "a", "aA", "d", "du", "E", "c", "o", "s", "S", "C", "D")
+
+
+def sample(**more: object) -> dict[str, Any]:
+    """The data of the page: an instance in each state."""
+    instances = [
+        {
+            "name": f"all.q@node{number:02d}.cluster.example.org",
+            "used": number % 9,
+            "total": 8,
+            "reserved": 2 if number == 3 else 0,
+            "load": number * 0.71,
+            "states": states,
+            "since": 1795000000 + number * 3600 if states else None,
+        }
+        for number, states in enumerate(_STATES)
+    ]
+    frame = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user", "live": True, "age_s": None}
+    return {"here": "/?state=a", "sort": "-load", "instances": instances, **frame, **more}
+
+
+def environment() -> Environment:
+    """That of the pages, with the gallery's template besides."""
+    own = FileSystemLoader(Path(__file__).parent / "templates")
+    pages = templates()
+    assert pages.loader is not None
+    return pages.overlay(loader=ChoiceLoader([own, pages.loader]))
+
+
+class Gallery:
+    """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields sent."""
+
+    def __init__(self) -> None:
+        self.data = sample()
+        self.template = environment().get_template(TEMPLATE)
+        self.posted: list[tuple[dict[str, str], dict[str, list[str]]]] = []
+        self.streams: list[asyncio.Queue[tuple[str, str]]] = []
+        self.port = 0
+        self._loop = asyncio.new_event_loop()
+        self._started = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        self._thread.start()
+        assert self._started.wait(10)
+
+    def stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+
+    def send(self, event: str, data: str) -> None:
+        """Send an event to every open page."""
+        for stream in self.streams:
+            self._loop.call_soon_threadsafe(stream.put_nowait, (event, data))
+
+    def send_main(self, **changes: object) -> None:
+        """Send the main block again, with other data."""
+        self.send("main", self.main(**changes))
+
+    def main(self, **changes: object) -> str:
+        context = self.template.new_context({**self.data, **changes})
+        return "".join(self.template.blocks["main"](context))
+
+    def drop(self) -> None:
+        """End all streams, as a server does that stops."""
+        for stream in self.streams:
+            self._loop.call_soon_threadsafe(stream.put_nowait, ("", ""))
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        app = web.Application(middlewares=[_strict])
+        own = (web.get("/live", self._live), web.post("/act", self._act), web.get("/", self._page))
+        app.add_routes([*static_files.ROUTES, *own])
+        runner = web.AppRunner(app)
+        self._loop.run_until_complete(runner.setup())
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        self._loop.run_until_complete(site.start())
+        self.port = runner.addresses[0][1]
+        self._started.set()
+        self._loop.run_forever()
+        self._loop.run_until_complete(runner.cleanup())
+
+    async def _page(self, request: web.Request) -> web.Response:
+        text = self.template.render(self.data)
+        response = web.Response(text=text, content_type="text/html")
+        response.enable_compression()
+        return response
+
+    async def _act(self, request: web.Request) -> web.Response:
+        fields = await request.post()
+        self.posted.append((dict(request.headers), {name: list(map(str, fields.getall(name))) for name in fields}))
+        text = self.template.environment.from_string(
+            '{% import "macros.html" as ui %}{{ ui.answers([("info", "alice has disabled 2 queue instances")]) }}'
+        ).render()
+        return web.Response(text=text, content_type="text/html")
+
+    async def _live(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        await response.prepare(request)
+        await response.write(b": here\n\n")
+        stream: asyncio.Queue[tuple[str, str]] = asyncio.Queue()
+        self.streams.append(stream)
+        try:
+            while (sent := await stream.get())[0]:
+                lines = "".join(f"data: {line}\n" for line in sent[1].split("\n"))
+                await response.write(f"event: {sent[0]}\n{lines}\n".encode())
+        finally:
+            self.streams.remove(stream)
+        return response
+
+
+@web.middleware
+async def _strict(request: web.Request, handler: Any) -> web.StreamResponse:
+    response: web.StreamResponse = await handler(request)
+    if not response.prepared:
+        response.headers["Content-Security-Policy"] = CSP
+    return response

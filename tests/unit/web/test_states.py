@@ -1,0 +1,48 @@
+"""State letters have words and a tone each, so that no colour stands alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from daemons.web.pages import states
+
+STYLE = Path(states.__file__).parents[1] / "static" / "style.css"
+
+
+@pytest.mark.statement("ST-32")
+@pytest.mark.parametrize(
+    ("letters", "words", "tone"),
+    [
+        ("qw", "waiting", "wait"),
+        ("hqw", "held, waiting", "off"),
+        ("Eqw", "error, waiting", "bad"),
+        ("hRq", "held, restarted, waiting", "off"),
+        ("Rr", "running, restarted", "busy"),
+        ("t", "starting", "busy"),
+        ("Ss", "suspended by its queue, suspended", "warn"),
+        ("dr", "being deleted, running", "off"),
+        ("?", "unknown", "off"),
+    ],
+)
+def test_a_task_has_one_badge(letters: str, words: str, tone: str) -> None:
+    assert states.job_badge(letters) == (letters, words, tone)
+
+
+def test_an_instance_has_a_badge_for_each_letter() -> None:
+    assert [badge.words for badge in states.instance_badges("du")] == ["disabled", "unheard"]
+    assert states.instance_badges("") == [("", "ready", "ok")]
+
+
+@pytest.mark.statement("AR-53")
+def test_reservations_and_hosts() -> None:
+    assert [states.reservation_badge(letter).tone for letter in "wWrExd"] == ["wait", "warn", "mark", "bad", "off", "off"]
+    assert [states.host_badge(up).words for up in (True, False)] == ["up", "unheard"]
+
+
+def test_every_tone_has_its_colours() -> None:
+    tones = {tone for table in (states.INSTANCE, states.RESERVATION, states._JOB) for _, tone in table.values()}
+    style = STYLE.read_text()
+    assert [tone for tone in tones if not re.search(rf"\.{tone} {{ --tone:", style)] == []
