@@ -14,13 +14,13 @@ import pwd
 import aiohttp
 from aiohttp import web
 
-from daemons.execd.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.runtime.bodies import Bodies, Unread
 from daemons.runtime.cell import Cell
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, unix_listener
 from daemons.runtime.http_door import TAKEN_S, HttpDoors, drop, hand_over, refusal
 from daemons.runtime.locks import try_lock
+from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 
 #: seconds after which a second execd of the same machine looks whether it has to serve now
 _TURN_S = 2.0

@@ -19,12 +19,12 @@ import aiohttp
 
 from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
-from daemons.execd.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
+from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 
 _log = logging.getLogger(__name__)

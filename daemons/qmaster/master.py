@@ -201,6 +201,10 @@ class Master:
                 return transaction.payloads[job_id]
         return self.spool.payload(job_id)
 
+    def environment(self, job_id: int) -> Mapping[str, str]:
+        """Variables of a job; none if nothing is known of it."""
+        return self.payload(job_id).environment
+
     def outcome(self, job_id: int) -> bool | None:
         """Whether an ended job succeeded with all of its tasks; None if nothing is known of it."""
         for job in reversed(self.state.finished):
@@ -327,11 +331,12 @@ class Master:
         queued, self._queued = self._queued, []
         return queued
 
-    def write(self, transactions: list[Transaction]) -> None:
-        """Write transactions to disk; volatile ones cost nothing. Raises SpoolError."""
+    def write(self, transactions: list[Transaction]) -> bool:
+        """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
         durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.touched.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
+        return bool(durable)
 
     def published(self, transactions: list[Transaction]) -> None:
         """After the write: note the revision, have the accounting file follow, tell subscribers."""
@@ -355,11 +360,12 @@ class Master:
         """Have the files of `common/` written elsewhere: their disk may hang, and nobody is to wait for it."""
         self.accounting.carry_out = self.reporting.carry_out = carry_out
 
-    def flush(self) -> None:
-        """Write everything queued to the spool, in this thread."""
+    def flush(self) -> bool:
+        """Write everything queued to the spool, in this thread. Whether there was something to write."""
         transactions = self.take_queued()
-        self.write(transactions)
+        wrote = self.write(transactions)
         self.published(transactions)
+        return wrote
 
     def compact(self) -> None:
         """Replace the journal by a snapshot when it has grown; everything queued must be written."""

@@ -8,6 +8,7 @@ sge_execd's gateway and session server, and by whoever starts a Ray node. Source
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import ssl
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ class Keys:
         return self.directory / "tls.key"
 
     def gdi_key(self) -> str:
-        """Return the key with which an exec host vouches for its users. Raises CellFault."""
+        """Return the key with which this host vouches for its users. Raises CellFault."""
         path = self.directory / "gdi_key"
         try:
             key = path.read_text().strip()
@@ -42,6 +43,12 @@ class Keys:
         if not key:
             raise CellFault(f"{path} is empty ({self.make})")
         return key
+
+    def make_gdi_key(self) -> None:
+        """Make that key where there is none yet. Raises OSError."""
+        path = self.directory / "gdi_key"
+        if not path.exists():
+            _write_closed(path, secrets.token_hex(32).encode())
 
     def require(self) -> None:
         """Raises CellFault when a file is missing or not readable."""
@@ -92,6 +99,12 @@ def exec_host_keys(cell: Cell, host: str) -> Keys:
     return Keys(cell.execd_spool(host) / "keys", cell.common / "tls.crt", make)
 
 
+def own_keys(cell: Cell, host: str) -> Keys:
+    """Return the keys with which a daemon of this host vouches for its users: those of an exec host, else the master's."""
+    keys = exec_host_keys(cell, host)
+    return keys if keys.directory.exists() or host != cell.master_host() else master_keys(cell)
+
+
 def known_hosts(cell: Cell) -> Path:
     """Return the directory, on the master host, of what the qmaster believes of hosts: HOST/gdi_key."""
     return cell.qmaster_spool_dir / "authority" / "hosts"
@@ -111,10 +124,15 @@ def take_keys(cell: Cell, host: str) -> None:
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)
     for name, content in files.items():
-        descriptor = os.open(draft / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            os.fsync(descriptor)
+        _write_closed(draft / name, content)
     shutil.rmtree(own, ignore_errors=True)
     draft.rename(own)
     shutil.rmtree(offered, ignore_errors=True)  # what stays there is shown by gridengine host list
+
+
+def _write_closed(path: Path, content: bytes) -> None:
+    """Write a new file that nobody else may read. Raises OSError."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        os.fsync(descriptor)

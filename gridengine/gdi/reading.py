@@ -203,6 +203,7 @@ BODIES: dict[str, Any] = {
     "event_clients": Nothing,
     "events": Events,
     "wait": Wait,
+    "mirror": Nothing,
 }
 
 

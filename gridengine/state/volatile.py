@@ -1,13 +1,16 @@
 """What of the state is in no journal: what hosts say of themselves and of their tasks, and what the scheduler found.
 
 Owns the list of it, which must name what events with `durable = False` write. Called by the master when it has
-read its state again.
+read its state again, and for mirrors: what the scheduler found is in no snapshot either.
 """
 
 from __future__ import annotations
 
 from msgspec import structs
 
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.job import PrioritiesSet
+from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.state import State
 
 _OF_HOSTS = ("up", "last_heard", "lost_at", "load", "sensed_by", "strays")
@@ -30,3 +33,8 @@ def carry_over(old: State, new: State) -> None:
     new.priorities = {job_id: value for job_id, value in old.priorities.items() if job_id in new.jobs}
     new.tickets = {job_id: value for job_id, value in old.tickets.items() if job_id in new.jobs}
     new.job_reservations = old.job_reservations
+
+
+def volatile_events(state: State) -> list[AnyEvent]:
+    """The events that give a state which was made of a snapshot what the snapshot does not have."""
+    return [PrioritiesSet(dict(state.priorities), dict(state.tickets)), JobReservationsSet(list(state.job_reservations))]

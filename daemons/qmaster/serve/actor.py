@@ -112,8 +112,10 @@ class QmasterActor:
 
     async def _start(self) -> None:
         cell = self._cell
-        key_of = KnownHosts(known_hosts(cell)).key
-        address, tls = cell.address(self._host), master_keys(cell).server_context(callers_need_keys=True)
+        keys = master_keys(cell)
+        keys.make_gdi_key()
+        key_of = KnownHosts(known_hosts(cell), self._host, keys.gdi_key()).key
+        address, tls = cell.address(self._host), keys.server_context(callers_need_keys=True)
         await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls, cell.limits)
         self._watch = self._loop.create_task(self._watch_nodes())
 

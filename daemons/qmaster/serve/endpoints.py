@@ -27,6 +27,7 @@ from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_names import Settled
 from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.reading_slices import parts_of, whole
 from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.sessions import Sessions
@@ -75,12 +76,14 @@ class Outside(NamedTuple):
 class Requests:
     """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
 
-    def __init__(self, master: Master, outside: Outside, event_clients: EventClients, waits: JobWaits) -> None:
+    def __init__(
+        self, master: Master, outside: Outside, event_clients: EventClients, waits: JobWaits, mirrors: Mirrors
+    ) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._outside = outside
-        self._event_clients, self._waits = event_clients, waits
+        self._event_clients, self._waits, self._mirrors = event_clients, waits, mirrors
         self._rounds = Rounds()
         self._accounting = AccountingReading()
         self._foreigners: set[str] = set()
@@ -206,6 +209,10 @@ class Requests:
         """Starts and ends of the tasks of a job."""
         return await self._waits.stream(request, body, caller)
 
+    async def stream_state(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """The state and what becomes of it, for a mirror."""
+        return await self._mirrors.stream(request, caller)
+
     # --- what is about the daemons ------------------------------------------------------------------------
 
     async def hello(self, name: str, request: ExecdHello, caller: Caller) -> Answer:
@@ -309,6 +316,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)
     yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, lasts=True)
+    yield Endpoint("mirror", "streams", BODIES["mirror"], streamed=Requests.stream_state, lasts=True)
     yield Endpoint("execd_hello", "serves", ExecdHello, answered=Requests.hello)
     yield Endpoint("session", "serves", OpenSession, answered=Requests.open_session)
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)

@@ -1,7 +1,7 @@
-"""The exec hosts that the qmaster believes, each by a key of its own.
+"""The hosts that the qmaster believes, each by a key of its own.
 
 Owns the reading of what `gridengine host add` and `host revoke` write: a host that was revoked is unknown to the very
-next request. Called by the GDI server and by the sessions. Source: docs/adr/0101.
+next request. Called by the GDI server and by the sessions. Source: docs/adr/0101, adr/0133.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,253}")
 
 
 class KnownHosts:
-    """`directory` holds HOST/gdi_key."""
+    """`directory` holds HOST/gdi_key of exec hosts; a master host that is none, `own`, vouches by `own_key`."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, own: str = "", own_key: str = "") -> None:
         self._directory = directory
+        self._own, self._own_key = own, own_key
         self._known: dict[str, tuple[int, str]] = {}
 
     def key(self, host: str) -> str:
@@ -34,5 +35,5 @@ class KnownHosts:
                 self._known[host] = (written, path.read_text().strip())
         except (OSError, ValueError):
             self._known.pop(host, None)
-            return ""
+            return self._own_key if host == self._own else ""
         return self._known[host][1]

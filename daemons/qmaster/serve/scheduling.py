@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
+from gridengine.mirroring import Measures
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
 
@@ -31,10 +33,12 @@ snapshot."""
 class SchedulerDriver:
     """Feeds the schedd with events and the master with its orders."""
 
-    def __init__(self, master: Master, call: CycleCall, flush: Callable[[], None]) -> None:
+    def __init__(self, master: Master, call: CycleCall, flush: Callable[[], object], measures: Measures) -> None:
         self._master = master
         self._call = call
         self._flush = flush
+        self._measures = measures
+        self._woken_at = 0.0
         self._wake = asyncio.Event()
         self._events: list[bytes] = []
         self._base = master.committed
@@ -51,9 +55,11 @@ class SchedulerDriver:
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
         if transaction.touched.frees:
-            self._wake.set()
+            self.wake()
 
     def wake(self) -> None:
+        """Have a cycle run, now or as soon as the one that runs is over."""
+        self._woken_at = self._woken_at or time.perf_counter()
         self._wake.set()
 
     def monitor(self) -> None:
@@ -75,17 +81,20 @@ class SchedulerDriver:
             except TimeoutError:
                 pass
             self._wake.clear()
+            woken_at, self._woken_at = self._woken_at, 0.0
             try:
-                await self._cycle()
+                if await self._cycle() and woken_at:
+                    self._measures.dispatch.note(time.perf_counter() - woken_at)
             except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
                 _log.warning("no orders from the scheduler: %s", error)
                 self._snapshot_due = True
-                self._wake.set()
+                self.wake()
                 await asyncio.sleep(_RETRY_S)
 
     _pause = 3600.0
 
-    async def _cycle(self) -> None:
+    async def _cycle(self) -> bool:
+        """One run; whether it started something."""
         master = self._master
         now = master.world().now
         if self._snapshot_due:
@@ -100,14 +109,15 @@ class SchedulerDriver:
         data = await self._call(snapshot, base, events, now, self._monitored)
         if not data:
             self._snapshot_due = True
-            self._wake.set()
-            return
+            self.wake()
+            return False
         self._snapshot_due = False
         orders, unreadable = decode_orders(data)
         for what in unreadable[:MOST_COMPLAINTS]:
             _log.warning("an order of the scheduler was left out: %s", what)
         for fault in orders.faults[:MOST_COMPLAINTS]:
             _log.warning("job %d cannot be scheduled: %s [%s]", fault.job_id, fault.reason, fault.cause)
+        self._measures.cycle.note(orders.seconds)
         self._pause = max(0.05, orders.next_time - now) if orders.next_time else 3600.0
         before = master.state.revision
         taken = master.orders(orders)
@@ -122,4 +132,5 @@ class SchedulerDriver:
             self._monitored = False
             self._run_log.append(orders.run_log)
         if taken < wanted and before != orders.revision:
-            self._wake.set()
+            self.wake()
+        return bool(orders.starts)

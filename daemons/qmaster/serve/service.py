@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,14 @@ from daemons.qmaster.serve.host_names import Settled, at_once
 from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
+from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.gdi.requests import Answer, Caller, Shutdown
+from gridengine.mirroring import BEAT_S, Measures
 
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
@@ -56,9 +59,11 @@ class Service:
         self.master = master
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
+        self._measures = Measures()
         self._waits = JobWaits(master, self.settled)
+        self._mirrors = Mirrors(master, self._measures, self.settled)
         self._tasks: list[asyncio.Task[None]] = []
-        self.driver = SchedulerDriver(master, cycle, self.flush)
+        self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
         self._correspondence = Correspondence(master.incarnation)
         self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
         self.event_clients = EventClients(master)
@@ -66,7 +71,7 @@ class Service:
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
         outside = Outside(self.durable, settled, host_joined, session, lambda: self.driver.monitor(), shut_down)
-        self.requests = Requests(master, outside, self.event_clients, self._waits)
+        self.requests = Requests(master, outside, self.event_clients, self._waits, self._mirrors)
         master.subscribers.append(self._waits.committed)
 
     async def start(
@@ -88,7 +93,7 @@ class Service:
         self.master.post = self._mail.send
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
-        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers())]
+        self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._beats())]
         for name in self.master.state.hosts:
             self.dispatcher.wake(name)
         await self._gdi.start(socket, address, port, tls)
@@ -115,12 +120,15 @@ class Service:
     def flush(self) -> None:
         """Write everything that was decided so far in one commit, and answer those who wait for it."""
         self._flush_due = False
+        began = time.perf_counter()
         try:
-            self.master.flush()
+            wrote = self.master.flush()
         except (SpoolError, OSError) as error:
             # what is in memory is no longer what is on disk: the only honest thing is to start again from disk
             _log.critical("%s; the qmaster ends", error)
             os._exit(1)
+        if wrote:
+            self._measures.commit.note(time.perf_counter() - began)
         ready, self._durable = self._durable, []
         for revision, future in ready:
             if future.cancelled():
@@ -189,6 +197,11 @@ class Service:
             _log.warning("host %s does not answer any more", host)
             self.master.lose_host(host)
             self.flush()
+
+    async def _beats(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self._mirrors.beat()
 
     async def _timers(self) -> None:
         while True:

@@ -1,7 +1,7 @@
 """Views: what the reading requests answer, as pure functions from the state to plain data.
 
-Owns the table of reading requests. Must not change anything; the only thing beyond the state is the spool's payload and
-accounting, which are read here and passed in. Called by `daemons.qmaster.serve.service`. Shapes: docs/gdi.md.
+Owns the table of those that need the state alone. Must not change anything. Called by `reading`, and by the web server over its
+mirror. Shapes: docs/gdi.md.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from daemons.qmaster.master import Master
+from daemons.qmaster.views.configuration_reading import CONFIGURATION_READERS
 from daemons.qmaster.views.explanation import explain_jobs
 from daemons.qmaster.views.hosts import hosts
 from daemons.qmaster.views.job_detail import job_detail
@@ -20,6 +20,7 @@ from daemons.qmaster.views.quotas import quotas
 from daemons.qmaster.views.reservations import reservations
 from daemons.qmaster.views.selection import Listing
 from daemons.qmaster.views.share_tree import share_tree
+from daemons.qmaster.views.source import StateSource
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -37,18 +38,17 @@ PARTS: dict[str, Callable[..., Any]] = {
 """Parts of `status`: view(listing, body, caller, now) -> data."""
 
 
-def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
+def status(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
     """The request `status`: several parts of the cluster as they are at one moment."""
-    listing = Listing(master.state)
-    world = master.world()
+    listing = Listing(source.state)
+    world = source.world()
     data: dict[str, Any] = {}
     for name, part in body.items():
         view = PARTS.get(name)
         if view is None:
             return Answer(1, [("error", f'denied: unknown part "{name}" of request status')])
         if view is job_detail:
-            payloads = {"environment_of": lambda job_id: master.spool.payload(job_id).environment}
-            view = partial(view, **payloads, zone=world.zone, admin_user=world.admin_user)
+            view = partial(view, environment_of=source.environment, zone=world.zone, admin_user=world.admin_user)
         try:
             data[name] = view(listing, part, caller, world.now)
         except SyntaxFault as fault:
@@ -56,13 +56,26 @@ def status(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
     return Answer(data=data)
 
 
-def explain_job(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
+def explain_job(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
     """The request `explain_job`: why jobs are pending. Body: `jobs` (ids, names, patterns)."""
-    world = master.world()
+    world = source.world()
     try:
-        return Answer(data=explain_jobs(master.state, list(body["jobs"]), world.now, world.zone))
+        return Answer(data=explain_jobs(source.state, list(body["jobs"]), world.now, world.zone))
     except SyntaxFault as fault:
         return Answer(1, [("error", str(fault))])
 
 
-VIEWS: dict[str, Callable[[Master, dict[str, Any], Caller], Answer]] = {"explain_job": explain_job, "status": status}
+def strays(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
+    """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
+    hosts = sorted(source.state.hosts.items())
+    rows = [[name, *stray.key[:2], stray.owner, stray.submit_time] for name, host in hosts for stray in host.strays]
+    return Answer(data={"strays": rows})
+
+
+VIEWS: dict[str, Callable[[StateSource, dict[str, Any], Caller], Answer]] = {
+    **CONFIGURATION_READERS,
+    "explain_job": explain_job,
+    "status": status,
+    "strays": strays,
+}
+"""Reading requests that need the state alone."""

@@ -1,17 +1,17 @@
-"""Reading the configuration: objects, searches, detached settings, the share tree, history.
+"""Reading the configuration: objects, searches, detached settings, the share tree.
 
-Owns the readers of configuration, for `daemons.qmaster.views.reading`. Changes nothing; everybody may read (QF-36).
+Owns the readers of configuration, for `daemons.qmaster.views`. Changes nothing; everybody may read (QF-36).
 Source: qconf(1) -s*; QF-15, QF-16, QF-32, HG-5, CQ-19; O for texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from daemons.qmaster.decide.configuration.remarks import detached
-from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import no_right
+from daemons.qmaster.views.source import StateSource
 from gridengine.config import KINDS
 from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTreeObject
@@ -25,22 +25,22 @@ from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.wildcard import Matcher, compile_expression, is_pattern
 
 Body = dict[str, Any]
-Reader = Callable[[Master, Body, Caller], Answer]
+Reader = Callable[[StateSource, Body, Caller], Answer]
 Shown = dict[str, Any]
 
 
-def config_show(master: Master, body: Body, caller: Caller) -> Answer:
+def config_show(source: StateSource, body: Body, caller: Caller) -> Answer:
     """Objects of a kind: those named, or all. Unknown names are error answers. Quota sets may be meant by a pattern (O)."""
     kind, names = _kind(body), body.get("names")
-    objects = master.state.kind(kind)
+    objects = source.state.kind(kind)
     answer = Answer()
     shown: list[Shown] = []
     if kind == "resource_quota" and names:
         names = [each for name in names for each in _matching(objects, name) or [name]]
     for name in sorted(objects) if names is None else names:
-        unique = master.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
+        unique = source.world().resolve_host(name) if KIND[kind].hosts and name not in objects else name
         if unique in objects:
-            shown.append(_shown(master.state, kind, str(unique)))
+            shown.append(_shown(source.state, kind, str(unique)))
         elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
@@ -69,31 +69,31 @@ def _shown(state: State, kind: str, name: str) -> Shown:
     return shown
 
 
-def config_list(master: Master, body: Body, caller: Caller) -> Answer:
-    return Answer(data=sorted(master.state.kind(_kind(body))))
+def config_list(source: StateSource, body: Body, caller: Caller) -> Answer:
+    return Answer(data=sorted(source.state.kind(_kind(body))))
 
 
-def config_template(master: Master, body: Body, caller: Caller) -> Answer:
+def config_template(source: StateSource, body: Body, caller: Caller) -> Answer:
     """The attributes that a new object begins with; `name`: its name, which matters for configurations of hosts."""
     kind = _kind(body)
     model = KINDS[kind].template(body["name"]) if kind == "configuration" and body.get("name") else KINDS[kind].template()
     return Answer(data=model.attributes())
 
 
-def may_configure(master: Master, body: Body, caller: Caller) -> Answer:
+def may_configure(source: StateSource, body: Body, caller: Caller) -> Answer:
     """Whether the caller may change the configuration: asked before somebody edits in vain."""
-    refusal = no_right(master.state, caller, master.world())
+    refusal = no_right(source.state, caller, source.world())
     return Answer(1, [("error", refusal)]) if refusal else Answer()
 
 
-def config_export(master: Master, body: Body, caller: Caller) -> Answer:
+def config_export(source: StateSource, body: Body, caller: Caller) -> Answer:
     """Every object of every kind: {kind: {name: attributes}}."""
-    return Answer(data={kind: master.state.kind(kind) for kind in KINDS})
+    return Answer(data={kind: source.state.kind(kind) for kind in KINDS})
 
 
-def config_detached(master: Master, body: Body, caller: Caller) -> Answer:
+def config_detached(source: StateSource, body: Body, caller: Caller) -> Answer:
     """-sds: a line for each detached setting; 1 when there is any, as in the original."""
-    answer, state = Answer(), master.state
+    answer, state = Answer(), source.state
     detached_settings = [
         setting
         for name, attributes in sorted(state.kind("cluster_queue").items())
@@ -106,14 +106,14 @@ def config_detached(master: Master, body: Body, caller: Caller) -> Answer:
     return answer
 
 
-def config_search(master: Master, body: Body, caller: Caller) -> Answer:
+def config_search(source: StateSource, body: Body, caller: Caller) -> Answer:
     """-sobjl: names of the objects with a value that matches, in attributes that match (QF-15).
 
     `object`: queue (its default settings), queue_domain and queue_instance (tuples only), exechost.
     """
     what = body["object"]
     attribute_matches, value_matches = compile_expression(body["attribute"]), compile_expression(body["value"])
-    state = master.state
+    state = source.state
     if what == "exechost":
         hosts = state.kind("exec_host").items()
         return Answer(data=sorted(name for name, text in hosts if _any(text, attribute_matches, value_matches)))
@@ -148,9 +148,9 @@ def _any(attributes: Mapping[str, str], attribute_matches: Matcher, value_matche
     )
 
 
-def config_share_tree(master: Master, body: Body, caller: Caller) -> Answer:
+def config_share_tree(source: StateSource, body: Body, caller: Caller) -> Answer:
     """-sstnode, -rsstnode: nodes with all below them as [path, name, shares]; `paths` null for the whole tree."""
-    stored = master.state.kind("share_tree").get("")
+    stored = source.state.kind("share_tree").get("")
     if stored is None:
         # asked for what is below nothing, the original says so and is content
         return Answer(0, [("error", "No sharetree")])
@@ -168,34 +168,10 @@ def config_share_tree(master: Master, body: Body, caller: Caller) -> Answer:
     return answer
 
 
-def share_usage_now(master: Master, body: Body, caller: Caller) -> Answer:
+def share_usage_now(source: StateSource, body: Body, caller: Caller) -> Answer:
     """What users have used, as the share tree counts it at this moment: user, project or "", cpu s, mem GB s, io GB."""
-    found = share_usage(master.state, master.world().now)
+    found = share_usage(source.state, source.world().now)
     return Answer(data=[[*key, usage.cpu, usage.mem, usage.io] for key, usage in sorted(found.items())])
-
-
-def config_history(master: Master, body: Body, caller: Caller) -> Answer:
-    """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
-
-    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects.
-    """
-    rows = master.spool.history(
-        int(body.get("limit", 50)), int(body.get("revision", 0)), str(body.get("kind", "")), str(body.get("name", ""))
-    )
-    return Answer(data=list(_changes(rows)))
-
-
-def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Shown]:
-    """Rows of the history, newest first, gathered by transaction."""
-    change: Shown = {}
-    for revision, time, user, host, kind, name, before, after in rows:
-        if change.get("revision") != revision:
-            if change:
-                yield change
-            change = {"revision": revision, "time": time, "user": user, "host": host, "objects": []}
-        change["objects"].insert(0, {"kind": kind, "name": name, "before": before, "after": after})
-    if change:
-        yield change
 
 
 CONFIGURATION_READERS: dict[str, Reader] = {
@@ -207,6 +183,5 @@ CONFIGURATION_READERS: dict[str, Reader] = {
     "config_detached": config_detached,
     "config_search": config_search,
     "config_share_tree": config_share_tree,
-    "config_history": config_history,
     "share_usage": share_usage_now,
 }

@@ -1,17 +1,16 @@
-"""Reading requests: accounting, and the table with those of configuration and the views for qstat, qhost and their family.
+"""Reading requests: those that need the spool, and the table with all that change nothing.
 
-Owns the table of requests that change nothing. The views themselves are pure functions in `daemons.qmaster.views`; this
-module gives them the state and adds what needs the spool. Everybody may read (QF-36).
+Owns accounting, what reservations held, stories and the history; what needs the state alone are the views. Everybody may read
+(QF-36). Called by `daemons.qmaster.serve.endpoints`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.views import VIEWS
-from daemons.qmaster.views.configuration_reading import CONFIGURATION_READERS
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -32,13 +31,6 @@ def held_slots(master: Master, body: Body, caller: Caller) -> Answer:
     return Answer(data={"held": [row._asdict() for row in master.held_slots(body["ar"])]})
 
 
-def strays(master: Master, body: Body, caller: Caller) -> Answer:
-    """Tasks on hosts that the cell does not know: [host, job, task, owner or "", submit time or 0.0] of each (ADR 93)."""
-    hosts = sorted(master.state.hosts.items())
-    rows = [[name, *stray.key[:2], stray.owner, stray.submit_time] for name, host in hosts for stray in host.strays]
-    return Answer(data={"strays": rows})
-
-
 MOST_LINES = 10_000
 """Lines of one story that a request gets, the last ones of it."""
 
@@ -54,11 +46,34 @@ def job_story(master: Master, body: Body, caller: Caller) -> Answer:
     return Answer(data={"jobs": jobs, "unknown": [str(number) for number, lines in found.items() if not lines]})
 
 
+def config_history(master: Master, body: Body, caller: Caller) -> Answer:
+    """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
+
+    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects.
+    """
+    rows = master.spool.history(
+        int(body.get("limit", 50)), int(body.get("revision", 0)), str(body.get("kind", "")), str(body.get("name", ""))
+    )
+    return Answer(data=list(_changes(rows)))
+
+
+def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Body]:
+    """Rows of the history, newest first, gathered by transaction."""
+    change: Body = {}
+    for revision, time, user, host, kind, name, before, after in rows:
+        if change.get("revision") != revision:
+            if change:
+                yield change
+            change = {"revision": revision, "time": time, "user": user, "host": host, "objects": []}
+        change["objects"].insert(0, {"kind": kind, "name": name, "before": before, "after": after})
+    if change:
+        yield change
+
+
 READERS: dict[str, Reader] = {
-    **CONFIGURATION_READERS,
     "accounting": accounting,
+    "config_history": config_history,
     "held_slots": held_slots,
     "job_story": job_story,
-    "strays": strays,
     **VIEWS,
 }

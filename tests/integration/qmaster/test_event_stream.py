@@ -161,3 +161,15 @@ def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
     running.do(end)
     told = list(stream)
     assert [(one["task_id"], one["exit_status"]) for one in told[:-1]] == [(1, 1), (2, 2), (3, 3)] and told[-1] == {"done": True}
+
+
+def test_a_mirror_follows_what_is_committed(running: Running) -> None:
+    stream = gdi.stream("mirror", {})
+    first = [next(stream)["line"] for _ in range(3)]
+    assert first == ["WholeState", "Committed", "Beat"]
+    running.do(lambda: running.cell.add("calendar", "night"))
+    told = next(line for line in stream if line["line"] == "Committed")
+    assert told["revision"] == running.cell.master.committed
+    assert [event["name"] for event in told["events"]] == ["night"]
+    stream.close()  # type: ignore[attr-defined]
+    eventually("the mirror is forgotten", lambda: not running.service._mirrors._behind)

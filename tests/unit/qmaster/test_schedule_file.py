@@ -11,6 +11,7 @@ import pytest
 
 from daemons.qmaster.serve.scheduling import SchedulerDriver
 from daemons.qmaster.spooling.text_file import TextFile
+from gridengine.mirroring import Measures
 from gridengine.orders import Orders
 from tests.harness import Cell
 
@@ -22,7 +23,7 @@ def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.L
     async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         return msgspec.json.encode(Orders(revision, schedule=["::::::::", "a"], profile="3 jobs"))
 
-    driver = SchedulerDriver(cell.master, call, cell.master.flush)
+    driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
     with caplog.at_level(logging.WARNING):
         asyncio.run(driver._cycle())
         asyncio.run(driver._cycle())
@@ -52,7 +53,7 @@ def test_an_interval_of_0_stops_scheduling_until_there_is_another(
         await real_sleep(0)
 
     async def drive() -> None:
-        driver = SchedulerDriver(cell.master, call, cell.master.flush)
+        driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
         driver.wake()
         running = asyncio.create_task(driver.run())
         for _ in range(100):
@@ -80,7 +81,7 @@ def test_one_run_is_monitored_after_it_was_asked_for(tmp_path: Path) -> None:
         # the scheduler asks for a snapshot first, as after a restart: the request must not be lost by that
         return msgspec.json.encode(Orders(revision, run_log=["a line"] if monitored else [])) if len(asked) > 2 else b""
 
-    driver = SchedulerDriver(cell.master, call, cell.master.flush)
+    driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
     asyncio.run(driver._cycle())
     driver.monitor()
     for _ in range(3):

@@ -1,7 +1,7 @@
-"""The way from an exec host to the qmaster's GDI: TLS connections that are kept, to whoever is the master now.
+"""The way of a daemon to the qmaster's GDI, for itself and for the users for whom it vouches.
 
-Owns the address, the certificate, the key with which the host vouches for its users. Knows no request. Called by the
-gateway (for users) and the supervisor (for itself). Source: docs/architecture.md section 4.
+Owns the address, the certificate, the key with which its host vouches for its users. Knows no request. Called by the gateway and
+the supervisor of an exec host, and by the web server. Source: docs/architecture.md section 4.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from daemons.runtime.cell import Cell, CellFault
-from daemons.runtime.keys import exec_host_keys
+from daemons.runtime.keys import own_keys
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
@@ -31,20 +31,24 @@ class NoQmaster(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LocalCaller:
-    """Who asks, as the kernel of this host says."""
+    """Who asks, as this host knows him. `daemon`: this daemon itself."""
 
     user: str
     uid: int
     group: str
     gid: int
+    daemon: bool = False
 
 
 class QmasterLink:
-    """Connections to the qmaster, for one event loop; `close` at the end. Raises CellFault when keys are missing."""
+    """TLS connections to whoever is the master now, for one event loop; `close` at the end.
+
+    Raises CellFault when keys are missing.
+    """
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
-        keys = exec_host_keys(cell, host)
+        keys = own_keys(cell, host)
         self._key = keys.gdi_key()
         connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEPT_S)
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
@@ -95,6 +99,7 @@ class QmasterLink:
             "X-GE-Uid": str(caller.uid),
             "X-GE-Group": caller.group,
             "X-GE-Gid": str(caller.gid),
+            "X-GE-Daemon": str(int(caller.daemon)),
         }
 
 

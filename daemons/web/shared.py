@@ -1,0 +1,89 @@
+"""What all handlers of the web server share: the mirror, and the road to the qmaster for whoever is logged in.
+
+Owns who answers: what needs the state alone is read from the mirror by the qmaster's own views, everything else is asked of the
+qmaster, as the user. No right is decided here. Source: adr/0133.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import tzinfo
+from typing import Any
+
+import aiohttp
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.decision import World
+from daemons.qmaster.views import VIEWS
+from daemons.runtime.cell import Cell
+from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from daemons.web.mirror import StateMirror
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.reading import decode_body
+from gridengine.gdi.requests import Answer, Caller, malformed
+from gridengine.state.state import State
+
+ANSWER_S = 60.0
+"""Seconds after which an answer of the qmaster does not come any more."""
+
+_answer = msgspec.json.Decoder(Answer)
+
+
+class MirrorSource:
+    """The mirror as the views read it (`daemons.qmaster.views.source`): variables of jobs are not at hand."""
+
+    def __init__(self, mirror: StateMirror, cell: Cell, zone: tzinfo) -> None:
+        self._mirror, self._cell, self._zone = mirror, cell, zone
+
+    @property
+    def state(self) -> State:
+        return self._mirror.state
+
+    def world(self) -> World:
+        """The world at the moment that the mirror shows."""
+        return World(
+            now=self._mirror.now,
+            resolve_host=self._cell.unique_name,
+            master_host=self._cell.master_host(),
+            admin_user=self._cell.admin_user,
+            zone=self._zone,
+        )
+
+    def environment(self, job_id: int) -> Mapping[str, str] | None:
+        return None
+
+
+class Web:
+    """`link` is the road to the qmaster. `zone`: the one that people and calendars mean."""
+
+    def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
+        self.cell, self.mirror, self.zone = cell, mirror, zone
+        self.source = MirrorSource(mirror, cell, zone)
+        self._link = link
+
+    async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Answer a reading request (docs/gdi.md). Raises NoQmaster where it needs the spool, or nothing was ever mirrored."""
+        if name not in VIEWS or not self.mirror.ready:
+            return await self.ask(name, body, caller)
+        try:
+            return VIEWS[name](self.source, decode_body(name, msgspec.json.encode(body)), caller)
+        except msgspec.DecodeError as error:
+            return malformed(name, error)
+        except SyntaxFault as fault:
+            return Answer(1, [("error", f"denied: {fault}")])
+
+    async def ask(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Have the qmaster answer any request, as this caller. Raises NoQmaster."""
+        asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
+        try:
+            response = await self._link.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S)
+            async with response:
+                return _answer.decode(await response.read())
+        except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
+            raise NoQmaster(f"the qmaster did not answer the request {name}: {error}", sent=True) from error
+
+
+WEB = web.AppKey("web", Web)
+CALLER = web.RequestKey("caller", Caller)
+"""Who is logged in: the guard puts him there."""

@@ -1,0 +1,110 @@
+"""A cell in this process with a mirror of its state, and the web server's road to both."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+
+from daemons.qmaster.serve.mirrors import Mirrors
+from daemons.qmaster.serve.service import Service
+from daemons.runtime.cell import Cell as InstalledCell
+from daemons.runtime.qmaster_link import LocalCaller, NoQmaster
+from daemons.web.mirror import MirroredChange, StateMirror
+from daemons.web.shared import Web
+from gridengine.gdi.requests import Caller
+from gridengine.mirroring import Measures
+from tests.harness import MASTER, Cell
+
+ROOT = Caller("root", 0, "root", 0, MASTER)
+ALICE = Caller("alice", 1001, "users", 1001, "h1")
+BOB = Caller("bob", 1002, "users", 1002, "h1")
+
+
+async def settled() -> None:
+    """Nothing is between memory and disk."""
+
+
+class Followed:
+    """A cell with a mirror; `take` brings it what came since."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell, self.measures = cell, Measures()
+        self.mirrors = Mirrors(cell.master, self.measures, settled)
+        self.mirror = StateMirror()
+        self.changes: list[MirroredChange] = []
+        self.mirror.followers.append(self.changes.append)
+        self.begin()
+
+    def begin(self) -> None:
+        self.cell.master.flush()
+        self.lines = self.mirrors.enter()
+        self.take()
+
+    def take(self) -> None:
+        while not self.lines.empty():
+            self.mirror.take(bytes(self.lines.get_nowait()))
+
+    def alike(self) -> bool:
+        """Whether both states are the same, what is in no snapshot included."""
+        self.take()
+        theirs, ours = self.cell.state, self.mirror.state
+        volatile = [(state.priorities, state.tickets, state.job_reservations) for state in (theirs, ours)]
+        return bool(theirs.snapshot() == ours.snapshot() and volatile[0] == volatile[1])
+
+
+async def _nothing(*arguments: Any) -> Any:
+    return None
+
+
+class Link:
+    """Stands for the connections to the qmaster: its service answers in this process. `away`: nobody answers."""
+
+    def __init__(self, followed: Followed) -> None:
+        self._followed = followed
+        self._service = Service(followed.cell.master, _nothing, _nothing, _nothing, dict, _nothing)
+        self.asked: list[tuple[str, str]] = []
+        self.away = False
+
+    async def post(self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None) -> Any:
+        if self.away:
+            raise NoQmaster("unable to contact qmaster", sent=False)
+        name = path.rpartition("/")[2]
+        self.asked.append((caller.user, name))
+        answer = await self._service.answer(name, body, Caller(caller.user, caller.uid, caller.group, caller.gid, "h1"))
+        self._followed.take()
+        return _Response(msgspec.json.encode(answer))
+
+
+class _Response:
+    def __init__(self, body: bytes) -> None:
+        self._body = body
+
+    async def __aenter__(self) -> _Response:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        pass
+
+    async def read(self) -> bytes:
+        return self._body
+
+
+def web_of(followed: Followed, directory: Path) -> tuple[Web, Link]:
+    """What the handlers share, over a followed cell. To be called on a running event loop."""
+    installed: Any = SimpleNamespace(
+        **{"unique_name": str, "master_host": lambda: MASTER, "admin_user": "root", "name": "default"},
+        **{"common": directory, "run_dir": directory},
+    )
+    assert asyncio.get_running_loop()
+    link: Any = Link(followed)
+    return Web(_as_cell(installed), followed.mirror, link, UTC), link
+
+
+def _as_cell(installed: Any) -> InstalledCell:
+    cell: InstalledCell = installed
+    return cell

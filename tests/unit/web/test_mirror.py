@@ -1,0 +1,144 @@
+"""The mirror shows what the qmaster has committed, whatever happened before it came and after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from msgspec import Raw, structs
+
+from daemons.qmaster.serve import mirrors as qmasters
+from daemons.qmaster.serve.mirrors import LAST
+from gridengine.gdi.requests import Caller
+from gridengine.mirroring import decode_line
+from tests.harness import Cell
+from tests.unit.web.followed import ALICE, ROOT, Followed
+
+
+def _jobs_run(cell: Cell) -> None:
+    for name in ("a", "b"):
+        cell.submit("alice", name=name)
+    cell.submit("alice", name="many", tasks="1-20")
+    cell.cycle()
+
+
+def _one_ends(cell: Cell) -> None:
+    _jobs_run(cell)
+    cell.end(1)
+
+
+def _a_queue_changes(cell: Cell) -> None:
+    cell.configure("cluster_queue", "all.q", slots="2")
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+
+
+def _a_host_is_lost(cell: Cell) -> None:
+    cell.master.lose_host("h3")
+
+
+STEPS = [_jobs_run, _one_ends, _a_queue_changes, _a_host_is_lost]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_it_follows_whatever_happens(followed: Followed, step: Callable[[Cell], None]) -> None:
+    before = followed.mirror.state.revision
+    step(followed.cell)
+    followed.cell.master.flush()
+    assert followed.alike()
+    assert followed.mirror.state.revision > before
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_mirror_that_comes_later_has_all_of_it(cell: Cell, step: Callable[[Cell], None]) -> None:
+    step(cell)
+    assert Followed(cell).alike()
+
+
+def test_what_is_not_on_disk_is_not_told(followed: Followed) -> None:
+    followed.changes.clear()
+    followed.cell.undecided("submit", {"binary": True, "script_file": "/bin/sleep"})
+    followed.take()
+    assert followed.changes == []
+    followed.cell.master.flush()
+    followed.take()
+    (change,) = followed.changes
+    assert change.user == "alice"
+    assert change.touched.jobs == {1}
+    assert "JobSubmitted" in [type(event).__name__ for event in change.events]
+
+
+def test_its_beginning_is_one_change_of_everything(followed: Followed) -> None:
+    assert [(change.whole, change.events) for change in followed.changes] == [(True, [])]
+    followed.mirror.lost()
+    followed.begin()
+    assert [change.whole for change in followed.changes] == [True, True]
+
+
+def test_it_knows_its_age(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("daemons.web.mirror.time.monotonic", lambda: clock[0])
+    followed.mirrors.beat()
+    followed.take()
+    told = followed.mirror.now
+    assert told == pytest.approx(followed.cell.now)
+    clock[0] += 3
+    assert (followed.mirror.now - told, followed.mirror.age_s) == (pytest.approx(3), 0.0)
+    followed.mirror.lost()
+    clock[0] += 4
+    assert (followed.mirror.now, followed.mirror.age_s) == (pytest.approx(told), pytest.approx(7))
+    assert followed.mirror.ready, "what it has can be read"
+
+
+def test_measures_come_with_the_beat(followed: Followed) -> None:
+    followed.measures.commit.note(0.002)
+    followed.measures.commit.note(99)
+    followed.mirrors.beat()
+    followed.take()
+    commit = followed.mirror.measures.commit
+    assert (commit.counts[1], commit.counts[-1], sum(commit.counts), commit.seconds) == (1, 1, 2, 99.002)
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b'{"line": "Nothing"}', b'{"line": "NoMirror", "reason": "denied"}'])
+def test_a_line_that_is_none_breaks_the_connection(followed: Followed, line: bytes) -> None:
+    with pytest.raises(ConnectionError):
+        followed.mirror.take(line)
+
+
+def test_an_event_that_cannot_follow_breaks_the_connection(followed: Followed) -> None:
+    followed.cell.submit()
+    lines = [bytes(followed.lines.get_nowait()) for _ in range(followed.lines.qsize())]
+    other = Followed(followed.cell).mirror
+    with pytest.raises(ConnectionError, match="out of step"):
+        for line in lines:
+            other.take(line)
+
+
+def test_one_that_does_not_keep_up_is_cut_off(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(qmasters, "MAX_BEHIND", 3)
+    slow: asyncio.Queue[Raw] = followed.lines
+    quick = followed.mirrors.enter()
+    told: list[Any] = []
+    for _ in range(6):
+        told += [decode_line(bytes(quick.get_nowait())) for _ in range(quick.qsize())]
+        followed.mirrors.beat()
+    assert [slow.get_nowait() for _ in range(slow.qsize())] == [LAST]
+    assert [line.time for line in told[-5:]] == [followed.cell.now] * 5
+
+
+@pytest.mark.parametrize(
+    ("caller", "first"),
+    [(ALICE, "NoMirror"), (ROOT, "WholeState"), (structs.replace(ALICE, daemon=True), "WholeState")],
+)
+def test_daemons_alone_may_mirror_the_state(followed: Followed, caller: Caller, first: str) -> None:
+    async def play() -> bytes:
+        app = web.Application()
+        app.router.add_post("/", partial(followed.mirrors.stream, caller=caller))
+        async with TestClient(TestServer(app)) as client, client.post("/") as response:
+            return await response.content.readuntil(b'"') + await response.content.read(20)
+
+    assert first in asyncio.run(play()).decode()
