@@ -1,4 +1,4 @@
-"""Where the pages' templates come from: one Jinja2 environment with the filters, badges and addresses that they use.
+"""Where the pages' templates come from: one Jinja2 environment with the filters, macros (`ui`) and addresses that they use.
 
 Everything is escaped; a name that a template uses and its page does not give is an error. Called by `pages/page.py`.
 What `base.html` wants besides the data of a page stands at its head.
@@ -37,4 +37,6 @@ def templates() -> Environment:
         place_of=navigation.place_of,
         static=static_files.url_of,
     )
+    # not an import of each page: a block that is rendered alone does not see what its template has imported
+    environment.globals["ui"] = environment.get_template("macros.html").module
     return environment

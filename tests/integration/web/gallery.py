@@ -95,7 +95,7 @@ class Gallery:
         app = web.Application(middlewares=[_strict])
         own = (web.get("/live", self._live), web.post("/act", self._act), web.get("/", self._page))
         app.add_routes([*static_files.ROUTES, *own])
-        runner = web.AppRunner(app)
+        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)
         self._loop.run_until_complete(site.start())
@@ -114,7 +114,7 @@ class Gallery:
         fields = await request.post()
         self.posted.append((dict(request.headers), {name: list(map(str, fields.getall(name))) for name in fields}))
         text = self.template.environment.from_string(
-            '{% import "macros.html" as ui %}{{ ui.answers([("info", "alice has disabled 2 queue instances")]) }}'
+            '{{ ui.answers([("info", "alice has disabled 2 queue instances")]) }}'
         ).render()
         return web.Response(text=text, content_type="text/html")
 

@@ -14,8 +14,7 @@ FRAME = {"here": "/jobs?state=r", "cell": "<default>", "csrf": "t", "user": "ali
 
 
 def render(source: str, **data: Any) -> str:
-    """A template that has the macros as `ui`."""
-    return templates().from_string('{% import "macros.html" as ui %}' + source).render(data)
+    return templates().from_string(source).render(data)
 
 
 def page(**data: Any) -> str:

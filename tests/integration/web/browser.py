@@ -1,0 +1,83 @@
+"""How tests look at pages: Debian's Chromium, a context of its own for each page, and nothing in its console.
+
+Owns what is measured in a browser: findings of axe-core, bytes over the wire, pictures. Used through the fixture `visits`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+
+AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+WIDE, PHONE = (1440, 900), (390, 844)
+#: pages answer at once; what has not come after this time, in ms, will not come
+PATIENCE_MS = 15_000
+
+
+class Visits:
+    """Pages that a test opens, each as a visitor of its own. `errors`: what their consoles and scripts complained of."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.errors: list[str] = []
+
+    def open(self, url: str, size: tuple[int, int] = WIDE, scheme: str = "light", **options: Any) -> Page:
+        """A new visitor at `url`. `size`: of the window in pixels; `options`: of Playwright's context."""
+        window = {"width": size[0], "height": size[1]}
+        context = self._browser.new_context(viewport=window, color_scheme=scheme, reduced_motion="reduce", **options)
+        self._contexts.append(context)
+        context.set_default_timeout(PATIENCE_MS)
+        page = context.new_page()
+        page.on("console", self._note)
+        page.on("pageerror", lambda error: self.errors.append(f"{page.url}: {error}"))
+        page.goto(url)
+        return page
+
+    def forgive(self, text: str) -> None:
+        """Forget complaints that hold a text: those that a test brings about."""
+        self.errors = [error for error in self.errors if text not in error]
+
+    def close(self) -> None:
+        while self._contexts:
+            self._contexts.pop().close()
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.errors.append(f"{message.location['url']}: {message.text}")
+
+
+def serious_findings(page: Page) -> list[str]:
+    """What axe-core finds serious or critical: rule and places."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")["violations"]
+    return [
+        f"{each['id']}: {node['target']}: {node['failureSummary']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+def overhang(page: Page) -> list[str]:
+    """What is wider than the window, or leaves it at the right; nothing, if a page need not be moved sideways."""
+    script = """() => document.documentElement.scrollWidth <= innerWidth ? []
+        : [...document.querySelectorAll("body *")].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+          .map((one) => `${one.tagName.toLowerCase()}.${one.className}#${one.id}`).slice(0, 10)"""
+    found: list[str] = page.evaluate(script)
+    return found
+
+
+def wire_bytes(page: Page, url: str) -> int:
+    """Bytes that a visitor with an empty cache receives for a page with all that it loads, heads included."""
+    session = page.context.new_cdp_session(page)
+    sizes: list[float] = []
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    session.send("Network.enable")
+    session.send("Network.setCacheDisabled", {"cacheDisabled": True})
+    page.goto(url, wait_until="load")
+    page.wait_for_function("document.readyState === 'complete'")
+    session.detach()
+    return int(sum(sizes))

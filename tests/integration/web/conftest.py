@@ -1,0 +1,49 @@
+"""The browser of these tests, and a page that needs no cell."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.integration.cells import need
+from tests.integration.web.browser import Visits
+from tests.integration.web.gallery import Gallery
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, one for all tests of this directory."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        need("chromium", "chromium")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("Chromium is not installed and cannot be")
+    # its sandbox is not to be had as root
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=program, args=options)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visits(browser: Browser) -> Iterator[Visits]:
+    """Opens pages; the test fails if a console had something to complain of."""
+    found = Visits(browser)
+    yield found
+    found.close()
+    assert found.errors == []
+
+
+@pytest.fixture
+def gallery(visits: Visits) -> Iterator[Gallery]:
+    """A page that needs no cell, and the server behind it; it ends after those who look at it."""
+    server = Gallery()
+    server.start()
+    yield server
+    visits.close()
+    server.stop()

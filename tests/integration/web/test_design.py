@@ -1,0 +1,143 @@
+"""What all pages are made of, in a browser: it can be read, reached by keys, selected and followed live."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, serious_findings, wire_bytes
+from tests.integration.web.gallery import Gallery, sample
+
+ROW = "#main .list tbody tr"
+
+
+def focused(page: Page) -> str:
+    found: str = page.evaluate("document.activeElement.id || document.activeElement.tagName")
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [WIDE, PHONE], ids=["wide", "phone"])
+def test_everybody_can_use_it(visits: Visits, gallery: Gallery, size: tuple[int, int], scheme: str) -> None:
+    page = visits.open(gallery.url, size, scheme)
+    assert overhang(page) == []
+    assert serious_findings(page) == []
+    if size == PHONE:
+        page.locator("summary").click()
+        expect(page.get_by_role("link", name="Reservations", exact=True)).to_be_visible()
+        assert serious_findings(page) == []
+
+
+def test_a_page_with_everything_is_light(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open("about:blank")
+    assert 40_000 < wire_bytes(page, gallery.url) < 100_000
+
+
+def test_the_head_of_a_list_stays_in_sight(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url, (1440, 400))
+    page.locator(ROW).nth(8).scroll_into_view_if_needed()
+    expect(page.get_by_role("columnheader", name="Architecture")).to_be_in_viewport()
+
+
+def test_keys_go_over_the_rows(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    names = page.locator(ROW).evaluate_all("rows => rows.map(row => row.id)")
+    for key, row in (("j", 0), ("j", 1), ("j", 2), ("k", 1), ("k", 0), ("k", 0)):
+        page.keyboard.press(key)
+        assert focused(page) == names[row]
+    page.keyboard.press("x")
+    expect(page.get_by_role("checkbox", name="Select all.q@node00")).to_be_checked()
+    for key in ("j", "j", "Shift+X"):
+        page.keyboard.press(key)
+    expect(page.locator("[data-count]")).to_have_text("3")
+    page.keyboard.press("Escape")
+    expect(page.locator("#bulk")).to_be_hidden()
+    page.keyboard.press("/")
+    assert focused(page) == "search"
+    page.keyboard.type("jxk")
+    expect(page.locator("#search")).to_have_value("jxk")
+    page.keyboard.press("Escape")
+    assert focused(page) == "BODY"
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.keyboard.press("j")
+    page.route("**/instances/**", lambda route: route.fulfill(body="there", content_type="text/plain"))
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/instances/{names[0].removeprefix('row-')}")
+
+
+def test_what_is_selected_is_sent_with_the_token(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    whole = page.get_by_role("checkbox", name="Select all on this page")
+    whole.check()
+    expect(page.locator("[data-count]")).to_have_text("12")
+    page.get_by_role("checkbox", name="all 98,213 that match").check()
+    page.get_by_role("checkbox", name="Select all.q@node01").uncheck()
+    expect(page.get_by_role("checkbox", name="all 98,213 that match")).to_be_hidden()
+    page.get_by_role("button", name="Disable").click()
+    expect(page.locator("#answers")).to_have_text("alice has disabled 2 queue instances")
+    headers, fields = gallery.posted[0]
+    assert headers["X-CSRF-Token"] == "a-token"
+    assert fields["action"] == ["disable"]
+    assert len(fields["target"]) == 11
+    assert "all" not in fields
+
+
+def test_a_button_that_is_off_says_why(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    button = page.get_by_role("button", name="Add host")
+    expect(button).to_have_accessible_description("Only managers may change host groups; you are a user.")
+    tip = page.get_by_role("tooltip", name="Only managers")
+    expect(tip).to_be_hidden()
+    button.focus()
+    expect(tip).to_be_visible()
+    page.get_by_role("checkbox", name="Select all.q@node01").check()
+    page.get_by_role("button", name="Clear error").click(force=True)
+    assert gallery.posted == []
+
+
+def test_a_page_follows_what_happens(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    page.evaluate("window.before = 1")
+    expect(page.locator("#live[data-live=on]")).to_have_text("live")
+    page.get_by_role("checkbox", name="Select all.q@node02").check()
+    page.locator("#row-all\\.q\\@node03\\.cluster\\.example\\.org").focus()
+    instances = sample()["instances"][1:]  # a row less, so that all others move
+    instances[0]["states"] = "E"
+    gallery.send_main(instances=instances)
+    expect(page.locator(ROW)).to_have_count(11)
+    expect(page.locator(ROW).first).to_contain_text("error")
+    assert focused(page).startswith("row-all.q@node03")
+    expect(page.get_by_role("checkbox", name="Select all.q@node02")).to_be_checked()
+    expect(page.locator("tr[aria-selected=true]")).to_have_count(1)
+    expect(page.locator("[data-count]")).to_have_text("1")
+    assert page.evaluate("window.before") == 1
+
+
+def test_what_is_being_typed_is_not_swept_away(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    expect(page.locator("#live[data-live=on]")).to_be_visible()
+    page.get_by_label("Queue", exact=True).press_sequentially("long")
+    gallery.send_main(instances=[])
+    gallery.send("age", "3")
+    expect(page.locator("#age")).to_be_visible()  # has come after it
+    expect(page.locator(ROW)).to_have_count(12)
+    expect(page.get_by_label("Queue", exact=True)).to_have_value("long")
+    page.get_by_label("Queue", exact=True).blur()
+    expect(page.locator(ROW)).to_have_count(0)
+
+
+def test_a_page_says_how_old_it_is_and_goes_on(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    expect(page.locator("#live[data-live=on]")).to_be_visible()
+    gallery.send("age", "130")
+    expect(page.locator("#age")).to_contain_text("2 min old")
+    gallery.send("age", "")
+    expect(page.locator("#age")).to_be_hidden()
+    gallery.drop()
+    expect(page.locator("#lost")).to_be_visible()
+    expect(page.locator("#lost")).to_be_hidden()
+    gallery.send_main(instances=[])
+    expect(page.locator(ROW)).to_have_count(0)
+    visits.forgive("/live")
