@@ -10,14 +10,14 @@
     event.detail.ctx.request.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
   });
 
-  // answers that are good news go away by themselves, others when somebody clicks
+  // answers that are good news go away by themselves, others when somebody closes them
   const answers = document.getElementById("answers");
   let leaving;
   document.addEventListener("htmx:after:swap", () => {
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });
-  answers.addEventListener("click", (event) => { if (!event.target.closest("a, button")) answers.replaceChildren(); });
+  document.querySelector("[data-close]").addEventListener("click", () => answers.replaceChildren());
 
   function words(seconds) {
     for (const [unit, length] of [["d", 86400], ["h", 3600], ["min", 60]]) {

@@ -35,8 +35,11 @@ def sample(**more: object) -> dict[str, Any]:
         }
         for number, states in enumerate(_STATES)
     ]
-    frame = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user", "live": True, "age_s": None}
-    return {"here": "/?state=a", "sort": "-load", "instances": instances, **frame, **more}
+    memory = [4e8 + 3e7 * (step * 7 % 13) for step in range(60)]
+    peak = [max(memory[: step + 1]) for step in range(60)]
+    plot = {"times": [1795000000 + 60 * step for step in range(60)], "memory": memory, "peak": peak}
+    frame = {"cell": "default", "csrf": "a-token", "user": "alice", "role": "user", "live": True, "age_s": None, "alone": False}
+    return {"here": "/?state=a", "sort": "-load", "instances": instances, **plot, **frame, **more}
 
 
 def environment() -> Environment:
@@ -48,11 +51,13 @@ def environment() -> Environment:
 
 
 class Gallery:
-    """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields sent."""
+    """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields of the
+    forms that were sent, `answers`: what is answered."""
 
     def __init__(self) -> None:
         self.data = sample()
         self.template = environment().get_template(TEMPLATE)
+        self.answers = [("info", "alice has disabled 2 queue instances")]
         self.posted: list[tuple[dict[str, str], dict[str, list[str]]]] = []
         self.streams: list[asyncio.Queue[tuple[str, str]]] = []
         self.port = 0
@@ -113,9 +118,8 @@ class Gallery:
     async def _act(self, request: web.Request) -> web.Response:
         fields = await request.post()
         self.posted.append((dict(request.headers), {name: list(map(str, fields.getall(name))) for name in fields}))
-        text = self.template.environment.from_string(
-            '{{ ui.answers([("info", "alice has disabled 2 queue instances")]) }}'
-        ).render()
+        template = self.template.environment.from_string("{{ ui.answers(answers) }}")
+        text = template.render(answers=self.answers)
         return web.Response(text=text, content_type="text/html")
 
     async def _live(self, request: web.Request) -> web.StreamResponse:

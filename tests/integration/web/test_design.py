@@ -72,9 +72,9 @@ def test_what_is_selected_is_sent_with_the_token(visits: Visits, gallery: Galler
     whole = page.get_by_role("checkbox", name="Select all on this page")
     whole.check()
     expect(page.locator("[data-count]")).to_have_text("12")
-    page.get_by_role("checkbox", name="all 98,213 that match").check()
+    page.get_by_role("checkbox", name="all 98,213 queue instances that match").check()
     page.get_by_role("checkbox", name="Select all.q@node01").uncheck()
-    expect(page.get_by_role("checkbox", name="all 98,213 that match")).to_be_hidden()
+    expect(page.get_by_role("checkbox", name="all 98,213 queue instances that match")).to_be_hidden()
     page.get_by_role("button", name="Disable").click()
     expect(page.locator("#answers")).to_have_text("alice has disabled 2 queue instances")
     headers, fields = gallery.posted[0]
@@ -141,3 +141,26 @@ def test_a_page_says_how_old_it_is_and_goes_on(visits: Visits, gallery: Gallery)
     gallery.send_main(instances=[])
     expect(page.locator(ROW)).to_have_count(0)
     visits.forgive("/live")
+
+
+def test_a_plot_is_drawn_and_follows(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    plot = page.get_by_role("img", name="Memory over time")
+    expect(plot.locator("canvas")).to_have_count(1)
+    first = plot.locator("canvas").evaluate("canvas => canvas.toDataURL()")
+    assert len(first) > 5000
+    expect(page.locator("#live[data-live=on]")).to_be_visible()
+    gallery.send_main(memory=[1e9] * 60)
+    page.wait_for_function("first => document.querySelector('.plot canvas').toDataURL() !== first", arg=first)
+    expect(plot.locator("canvas")).to_have_count(1)
+
+
+def test_answers_stay_until_they_are_closed(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    gallery.answers = [("error", "denied: job 12 is not yours")]
+    page.get_by_role("button", name="Check").click()
+    told = page.locator("#answers")
+    expect(told.get_by_text("denied: job 12 is not yours")).to_be_visible()
+    assert serious_findings(page) == []
+    page.get_by_role("button", name="Close").click()
+    expect(told).to_be_empty()

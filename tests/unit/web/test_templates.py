@@ -10,7 +10,8 @@ from jinja2 import UndefinedError
 from daemons.web.pages.navigation import NAVIGATION, place_of
 from daemons.web.pages.templating import templates
 
-FRAME = {"here": "/jobs?state=r", "cell": "<default>", "csrf": "t", "user": "alice", "role": "user", "live": True, "age_s": None}
+PERSON = {"cell": "<default>", "csrf": "t", "user": "alice", "role": "user"}
+FRAME = {**PERSON, "here": "/jobs?state=r", "live": True, "age_s": None, "alone": False}
 
 
 def render(source: str, **data: Any) -> str:
