@@ -1,6 +1,6 @@
 """The web application: the routes of all parts, and what stands before each of them.
 
-Called by `daemons.web.__main__`, and by tests.
+Called by `daemons.web.server`, and by tests.
 """
 
 from __future__ import annotations
@@ -10,16 +10,25 @@ from collections.abc import Iterable
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
-from daemons.web import metrics
+from daemons.web import metrics, static_files
+from daemons.web.live import Live
+from daemons.web.pages import hosts, instances, jobs, overview
+from daemons.web.pages.page import Page, page_route
 from daemons.web.shared import WEB, Web
 
 MAX_BODY = 2**24
 """Bytes of a body: those of a submission with its script."""
+
+PAGES: list[Page] = [*overview.PAGES, *jobs.PAGES, *instances.PAGES, *hosts.PAGES]
+"""All pages; the order is that in which an address is looked up."""
 
 
 def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Application:
     """The application over what all handlers share. `middlewares`: outermost first; the guard is the first of them."""
     app = web.Application(middlewares=tuple(middlewares), client_max_size=MAX_BODY)
     app[WEB] = shared
-    app.add_routes(metrics.ROUTES)
+    app.add_routes([page_route(page) for page in PAGES])
+    for part in (metrics, static_files, jobs, instances):
+        app.add_routes(part.ROUTES)
+    app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

@@ -18,6 +18,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.views import VIEWS
 from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from daemons.web.job_rows import JobRows
 from daemons.web.mirror import StateMirror
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import decode_body
@@ -55,11 +56,15 @@ class MirrorSource:
 
 
 class Web:
-    """`link` is the road to the qmaster. `zone`: the one that people and calendars mean."""
+    """`link` is the road to the qmaster. `zone`: the one that people and calendars mean.
+
+    `jobs`: the rows of all jobs, kept for all who look.
+    """
 
     def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
+        self.jobs = JobRows(mirror)
         self._link = link
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -87,3 +92,10 @@ class Web:
 WEB = web.AppKey("web", Web)
 CALLER = web.RequestKey("caller", Caller)
 """Who is logged in: the guard puts him there."""
+CSRF = web.RequestKey("csrf", str)
+"""What a change must bear that comes with the cookie of his session; "" with a token. The guard puts it there, too."""
+
+
+def caller_of(request: web.Request) -> Caller:
+    """Who is logged in; for handlers behind the guard, which lets nobody else pass."""
+    return request[CALLER]

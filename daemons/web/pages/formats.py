@@ -91,4 +91,9 @@ def part(text: object) -> str:
     return quote(str(text), safe="@")
 
 
-FILTERS = {each.__name__: each for each in (moment, machine_time, duration, spent, age, memory, plain, breakable, part)}
+def on_hosts(paths: list[tuple[str, str]]) -> str:
+    """Paths with the hosts that they are for: `h1:/tmp/a, /tmp/b`."""
+    return ", ".join(f"{host}:{path}" if host else path for host, path in paths)
+
+
+FILTERS = {each.__name__: each for each in (moment, machine_time, duration, spent, age, memory, on_hosts, plain, breakable, part)}

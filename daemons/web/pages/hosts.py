@@ -1,0 +1,70 @@
+"""Execution hosts: what they are, what they report, what runs there. Source: GU-8; qhost(1)."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import Any
+
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.page import Data, Missing, Page, Visit
+from gridengine.gdi.requests import Caller
+from gridengine.state.bookings import GLOBAL
+
+ROWS = 100
+#: of `values` in the rows of the view `hosts`
+_COLUMNS = "arch processors sockets cores threads load memory memory_used swap swap_used".split()
+
+
+async def host_list(visit: Visit) -> Data:
+    """The exec hosts that the filters mean."""
+    name, letters = visit.said("name"), visit.said("state")
+    hosts = await _hosts(visit, {"hosts": {}}, visit.caller)
+    found = [
+        host
+        for host in hosts
+        if (not name or fnmatchcase(host["name"], name)) and (letters != "u" or not host["up"])
+    ]
+    sort = visit.said("sort")
+    column = sort.lstrip("-")
+    if column in ("name", *_COLUMNS):
+        found.sort(key=lambda host: (host[column] is None, host[column] or 0), reverse=sort.startswith("-"))
+    number = min(visit.number("page"), max(1, -(-len(found) // ROWS)))
+    return {
+        **{"rows": found[(number - 1) * ROWS : number * ROWS], "total": len(found), "all": len(hosts)},
+        **{"page": number, "size": ROWS, "sort": sort, "name": name, "state": letters},
+    }
+
+
+async def one_host(visit: Visit) -> Data:
+    """A host with its resources, what it reports, its queue instances and jobs."""
+    name = visit.parts["name"]
+    if name not in visit.shared.mirror.state.kind("exec_host") or name in (GLOBAL, "template"):
+        raise Missing(f"There is no execution host {name}")
+    body = {"hosts": {"hosts": [name], "resources": [], "load_values": True}, "queues": {"select": {"queues": [f"*@{name}"]}}}
+    (host,) = await _hosts(visit, body, visit.caller)
+    status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
+    jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
+    return {"host": host, "instances": status["queues"], "jobs": jobs}
+
+
+async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dict[str, Any]]:
+    """Rows of the view `hosts` with their values by name, whether each is up and when it was heard."""
+    state = visit.shared.mirror.state
+    status: Any = (await visit.shared.read("status", {"hosts": body["hosts"]}, caller)).data
+    rows = []
+    for row in status["hosts"]:
+        if row["name"] == GLOBAL:
+            continue
+        known = state.hosts.get(row["name"])
+        values = dict(zip(_COLUMNS, row["values"], strict=True))
+        heard = {"up": known is not None and known.up, "heard": known.last_heard if known is not None else 0.0}
+        rows.append({**row, **values, **heard})
+    return rows
+
+
+def _concerns(change: MirroredChange) -> bool:
+    touched = change.touched
+    return change.whole or bool(touched.heard or touched.lost or touched.returned or touched.instances or touched.kinds)
+
+
+PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]

@@ -1,0 +1,132 @@
+"""The pages of jobs: the list with its filters and what can be done with many, and one job with all about it.
+
+Source: GU-11, GU-12; qstat(1), qexplain. What a button does is a GDI request as the user.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from multidict import MultiDict, MultiMapping
+from yarl import URL
+
+from daemons.qmaster.permissions import is_operator
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.job_rows import GROUPS, Wanted, chosen, concerns_jobs
+from daemons.web.pages.formats import link
+from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
+from gridengine.gdi.requests import Answer
+from gridengine.state.letters import running_letters
+
+ROWS = 100
+"""Rows of a page."""
+MOST_TARGETS = 5000
+"""Jobs that one click may be about: what the bounds of a request hold."""
+_REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "hold": ("hold_jobs", {"holds": "u"}),
+    "release": ("hold_jobs", {"holds": "u", "release": True}),
+    "delete": ("delete_jobs", {}),
+    "suspend": ("change_states", {"action": "suspend", "what": "job"}),
+    "unsuspend": ("change_states", {"action": "unsuspend", "what": "job"}),
+    "reschedule": ("change_states", {"action": "reschedule", "what": "job"}),
+    "clear": ("change_states", {"action": "clear", "what": "job"}),
+}
+_LABELS = {
+    **{"hold": "Hold", "release": "Release", "suspend": "Suspend", "unsuspend": "Resume"},
+    **{"reschedule": "Reschedule", "clear": "Clear error", "delete": "Delete"},
+}
+
+
+async def job_list(visit: Visit) -> Data:
+    """The list: rows of a page, how many there are, and how many of each group."""
+    wanted = Wanted.of(visit.query)
+    found = chosen(visit.shared.jobs.all, wanted)
+    number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
+    tabs = [("All", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
+    tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
+    return {
+        "rows": found.rows[(number - 1) * ROWS : number * ROWS],
+        "total": len(found.rows),
+        "page": number,
+        "size": ROWS,
+        "tabs": tabs,
+        "tab": link(visit.here, state=wanted.state or None),
+        "wanted": wanted,
+        "actions": _LABELS,
+    }
+
+
+async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """What a button of the list or of a job does: with the jobs that are selected, or with all that the list's filter means."""
+    action = fields.get("action", "")
+    if action not in _REQUESTS:
+        return [Answer(1, [("error", f'there is no action "{action}"')])]
+    targets = fields.getall("target", [])
+    if fields.get("all"):
+        wanted = Wanted.of(MultiDict(URL(fields.get("list", "")).query))
+        targets = [row.target for row in chosen(visit.shared.jobs.all, wanted).rows if row.state != "z"]
+    if not targets:
+        return [Answer(1, [("warning", "no jobs are selected")])]
+    name, body = _REQUESTS[action]
+    targets = [_plain(target) for target in dict.fromkeys(targets)]
+    parts = [targets[begin : begin + MOST_TARGETS] for begin in range(0, len(targets), MOST_TARGETS)]
+    return [await visit.shared.ask(name, {**body, "targets": part}, visit.caller) for part in parts]
+
+
+async def one_job(visit: Visit) -> Data:
+    """All about a job: what it asked for, why it waits, its tasks, and its story."""
+    number, _, task = visit.parts["job"].partition(".")
+    if not (number.isascii() and number.isdigit() and len(number) < 8):
+        raise Missing(f'"{visit.parts["job"]}" is not the number of a job')
+    shared, caller = visit.shared, visit.caller
+    status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
+    jobs = status.data["job_detail"]["jobs"]  # type: ignore[index]
+    story = await _story(visit, int(number))
+    if not jobs and not story:
+        raise Missing(f"There is no job {number}")
+    data: Data = {"number": int(number), "task": task, "story": story, "job": None, "actions": _LABELS, "why_not": ""}
+    if jobs:
+        explained = await shared.read("explain_job", {"jobs": [number]}, caller)
+        data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
+        data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
+        data["rows"] = [row for row in shared.jobs.all if row.id == int(number)]
+    return data
+
+
+def _states(visit: Visit, number: int) -> dict[int, str]:
+    """Letters of the tasks at hosts."""
+    state = visit.shared.mirror.state
+    job = state.jobs[number]
+    return {task.id: running_letters(state, job, task) for task in job.placed}
+
+
+def _why_not(visit: Visit, owner: str) -> str:
+    """Why the visitor cannot do anything to a job of this owner, "" if he can; the qmaster decides."""
+    shared, caller = visit.shared, visit.caller
+    if not shared.mirror.connected:
+        return "The qmaster is away: nothing can be changed."
+    if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
+        return ""
+    return f"{caller.user} is neither the owner of the job ({owner}) nor an operator."
+
+
+async def _story(visit: Visit, number: int) -> list[Any]:
+    """What happened to a job, [time, task, event, cause] each; the qmaster alone knows it."""
+    try:
+        told = await visit.shared.ask("job_story", {"jobs": [number]}, visit.caller)
+    except NoQmaster:
+        return []
+    jobs: list[Any] = told.data["jobs"] if told.data else []  # type: ignore[index]
+    return list(jobs[0]["events"]) if jobs else []
+
+
+def _plain(target: str) -> str:
+    """A row's name as commands take it: they know no step of 1."""
+    return target.removesuffix(":1")
+
+
+PAGES = [
+    Page("/jobs", "jobs.html", job_list, concerns_jobs),
+    Page("/jobs/{job}", "job.html", one_job, concerns_jobs),
+]
+ROUTES = [act_route("/jobs", act_on_jobs)]

@@ -1,0 +1,82 @@
+"""The overview: the cell at a glance, what wants a hand, and the visitor's own jobs. Source: GU-4; qstat -g c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from daemons.web.job_rows import Wanted, chosen
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.page import Data, Page, Visit
+
+OWN_JOBS = 10
+_LONG_S = 86_400.0
+_MOST_NAMED = 4
+#: states of instances that want a hand, the gravest first, and what is said of them
+_STATES = {
+    "E": ("bad", "in error"),
+    "c": ("bad", "with an ambiguous configuration"),
+    "o": ("warn", "orphaned"),
+    "a": ("warn", "in load alarm"),
+}
+
+
+async def overview(visit: Visit) -> Data:
+    """Counts, cluster queues, alarms, and the visitor's jobs."""
+    shared = visit.shared
+    answer = await shared.read("status", {"cluster_queues": {}, "queues": {}, "reservations": {"users": ["*"]}}, visit.caller)
+    status: Any = answer.data
+    rows = shared.jobs.all
+    counts = chosen(rows, Wanted()).counts
+    now = shared.mirror.now
+    own = [row for row in rows if row.owner == visit.caller.user and row.state != "z"]
+    return {
+        "counts": counts,
+        "late": sum(row.state == "qw" and now - row.time > _LONG_S for row in rows),
+        "queues": status["cluster_queues"],
+        "alarms": [*_hosts(visit), *_instances(status["queues"]), *_reservations(status["reservations"]["reservations"])],
+        "own": own[:OWN_JOBS],
+        "own_count": len(own),
+    }
+
+
+def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
+    """Exec hosts that are not heard: (tone, what, text, address) each alarm."""
+    state = visit.shared.mirror.state
+    silent = [name for name in sorted(state.kind("exec_host")) if name not in ("global", "template")]
+    silent = [name for name in silent if name not in state.hosts or not state.hosts[name].up]
+    return [("bad", f"{_number(silent, 'host')} unheard", _named(silent), "/hosts?state=u")] if silent else []
+
+
+def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+    found = []
+    for letter, (tone, words) in _STATES.items():
+        names = [each["name"] for each in instances if letter in each["states"]]
+        if names:
+            found.append((tone, f"{_number(names, 'queue instance')} {words}", _named(names), f"/instances?state={letter}"))
+    return found
+
+
+def _reservations(reservations: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
+    ill = [each for each in reservations if each["state"] in ("W", "E")]
+    return [
+        ("bad" if each["state"] == "E" else "warn", f"Reservation {each['id']}", each["errors"][0], f"/reservations/{each['id']}")
+        for each in ill[:_MOST_NAMED]
+    ]
+
+
+def _number(names: list[str], noun: str) -> str:
+    return f"{len(names)} {noun}" if len(names) == 1 else f"{len(names)} {noun}s"
+
+
+def _named(names: list[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join(names[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _anything(change: MirroredChange) -> bool:
+    """Loads change all the time: those alone are not worth another look, but in an alarm, which shows with the next change."""
+    touched = change.touched
+    return change.whole or touched.durable or bool(touched.lost or touched.returned or touched.jobs)
+
+
+PAGES = [Page("/", "overview.html", overview, _anything)]

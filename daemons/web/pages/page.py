@@ -1,0 +1,147 @@
+"""Pages: rows that say where a page is, which template shows it and which data that gets; and what is made of such rows.
+
+Owns the frame around all pages (who is logged in, how old the figures are) and the two ways in which a page is sent: whole, and
+its `main` alone, when it has changed. What is done by a button is an `Act`. Called by `app.py`; the rows are the pages' own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from daemons.qmaster.permissions import is_manager, is_operator
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.templating import templates
+from daemons.web.shared import CSRF, WEB, Web, caller_of
+from gridengine.gdi.requests import Answer, Caller
+
+Data = dict[str, Any]
+
+
+class Visit(NamedTuple):
+    """Somebody looks at a page. `here`: its path and query; `parts`: of the path, by the names in the page's row."""
+
+    shared: Web
+    caller: Caller
+    csrf: str
+    here: str
+    parts: Mapping[str, str]
+    query: MultiMapping[str]
+
+    @property
+    def role(self) -> str:
+        """What the caller may: `manager`, `operator` or `user`."""
+        state, admin_user = self.shared.mirror.state, self.shared.cell.admin_user
+        if is_manager(state, self.caller, admin_user):
+            return "manager"
+        return "operator" if is_operator(state, self.caller, admin_user) else "user"
+
+    def said(self, name: str) -> str:
+        """A query parameter without the blanks around it, "" if it is not given."""
+        return self.query.get(name, "").strip()
+
+    def number(self, name: str, least: int = 1) -> int:
+        """A query parameter that is a number; `least` if it is none or smaller."""
+        text = self.said(name)
+        return max(least, int(text)) if text.isascii() and text.isdigit() and len(text) < 12 else least
+
+
+class Page(NamedTuple):
+    """`path`: as aiohttp's, with `{name}` for a part. `data(visit)`: what the template gets; raises `Missing`, NoQmaster.
+
+    `concerns(change)`: whether the page may look otherwise after a change; None for a page that is not followed.
+    """
+
+    path: str
+    template: str
+    data: Callable[[Visit], Awaitable[Data]]
+    concerns: Callable[[MirroredChange], bool] | None = None
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """What addresses of this page look like."""
+        return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path))
+
+
+class Missing(Exception):
+    """There is nothing at this address; the text says what."""
+
+
+Act = Callable[[Visit, MultiMapping[str]], Awaitable[list[Answer]]]
+"""What a form does that was sent: visit, fields -> the qmaster's answers."""
+
+
+def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
+    """The page as HTML, or its `main` alone."""
+    mirror = visit.shared.mirror
+    frame: Data = {
+        "here": visit.here,
+        "cell": visit.shared.cell.name,
+        "csrf": visit.csrf,
+        "user": visit.caller.user,
+        "role": visit.role,
+        "live": page.concerns is not None,
+        "age_s": None if mirror.connected else mirror.age_s,
+        "alone": alone,
+    }
+    return templates().get_template(page.template).render(frame | data)
+
+
+def visit_of(request: web.Request) -> Visit:
+    """The visit that a request is."""
+    return Visit(
+        request.app[WEB], caller_of(request), request.get(CSRF, ""), request.path_qs, request.match_info, request.query
+    )
+
+
+def page_route(page: Page) -> web.RouteDef:
+    """Where a page is read."""
+
+    async def read(request: web.Request) -> web.Response:
+        visit = visit_of(request)
+        try:
+            return web.Response(text=render(page, visit, await page.data(visit)), content_type="text/html")
+        except Missing as missing:
+            return problem(visit, 404, str(missing), "It may be over: the accounting has what has ended.")
+        except NoQmaster as away:
+            return problem(visit, 503, "This needs the qmaster, which is away.", str(away))
+
+    return web.get(page.path, read)
+
+
+def act_route(path: str, act: Act) -> web.RouteDef:
+    """Where a form is sent to; the answers come as a part of the page, or as a page for a browser without scripts."""
+
+    async def do(request: web.Request) -> web.Response:
+        visit = visit_of(request)
+        try:
+            answers = await act(visit, await request.post())  # type: ignore[arg-type]
+        except NoQmaster as away:
+            answers = [Answer(1, [("error", str(away))])]
+        lines = [line for answer in answers for line in answer.answers] or [("info", "done")]
+        template = templates().get_template("answers.html")
+        shown = template.render(lines=lines, alone="HX-Request" in request.headers, cell=visit.shared.cell.name)
+        return web.Response(text=shown, content_type="text/html")
+
+    return web.post(path, do)
+
+
+def problem(visit: Visit, status: int, text: str, advice: str = "") -> web.Response:
+    """A page for what went wrong."""
+    shown = templates().get_template("error.html").render(
+        status=status, problem=text, advice=advice, here=visit.here, cell=visit.shared.cell.name
+    )
+    return web.Response(text=shown, status=status, content_type="text/html")
+
+
+def find_page(pages: Iterable[Page], path: str) -> tuple[Page, dict[str, str]] | None:
+    """The page at a path, and the parts of it."""
+    for page in pages:
+        if found := page.pattern.fullmatch(path):
+            return page, found.groupdict()
+    return None

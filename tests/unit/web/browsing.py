@@ -1,0 +1,88 @@
+"""A visitor of the pages without a browser: he is let in as whom he says he is, and reads HTML."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import lxml.html
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from lxml.etree import strip_tags
+
+from daemons.web.app import build_app
+from daemons.web.shared import CALLER, CSRF
+from gridengine.gdi.requests import Caller
+from tests.unit.web.followed import ALICE, Followed, Link, web_of
+
+
+def guard(caller: Caller) -> Any:
+    """A guard that believes whatever it is told."""
+
+    @web.middleware
+    async def let_in(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        request[CALLER], request[CSRF] = caller, "token"
+        return await handler(request)
+
+    return let_in
+
+
+class Visitor:
+    """`status`: of the last answer."""
+
+    def __init__(self, client: TestClient[Any, Any], link: Link) -> None:
+        self._client, self.link = client, link
+        self.status = 0
+
+    async def get(self, address: str) -> Any:
+        """A page as an element tree."""
+        async with self._client.get(address) as response:
+            self.status = response.status
+            return lxml.html.document_fromstring(await response.text())
+
+    async def post(self, address: str, **fields: Any) -> list[str]:
+        """What the qmaster says to a form that is sent."""
+        form = [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
+        async with self._client.post(address, data=form, headers={"HX-Request": "true"}) as response:
+            self.status = response.status
+            tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
+            return [words(note) for note in tree.iter("li")]
+
+    async def events(self, address: str) -> AsyncIterator[tuple[str, str]]:
+        """What the stream of a page sends: event, data."""
+        async with self._client.get("/live", params={"page": address}) as response:
+            self.status = response.status
+            event, lines = "", []
+            async for line in response.content:
+                text = line.decode().rstrip("\n")
+                if text.startswith("event: "):
+                    event = text[7:]
+                elif text.startswith("data:"):
+                    lines.append(text[6:])
+                elif not text:
+                    yield event, "\n".join(lines)
+                    lines = []
+
+
+@asynccontextmanager
+async def visiting(followed: Followed, directory: Path, caller: Caller = ALICE) -> AsyncIterator[Visitor]:
+    """Somebody in front of the pages of a followed cell."""
+    shared, link = web_of(followed, directory)
+    async with TestClient(TestServer(build_app(shared, [guard(caller)]))) as client:
+        yield Visitor(client, link)
+
+
+def words(element: Any) -> str:
+    """The text of an element, its blanks made one."""
+    strip_tags(element, "wbr")  # a name that may be broken is one word
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def rows(page: Any, table: int = 0) -> list[list[str]]:
+    """The cells of a table's body."""
+    bodies = page.findall(".//table/tbody")
+    return [[words(cell) for cell in row if cell.tag in ("th", "td")] for row in bodies[table]] if bodies else []

@@ -1,0 +1,268 @@
+"""What the pages show and do, without a browser: the rows of the commands, and requests as whoever is logged in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gridengine.gdi.requests import Caller
+from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
+
+Play = Callable[[Callable[[Visitor], Awaitable[Any]]], Any]
+
+
+@pytest.fixture
+def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
+    def run(play: Callable[[Visitor], Awaitable[Any]], caller: Caller = ALICE) -> Any:
+        async def playing() -> Any:
+            async with visiting(followed, tmp_path, caller) as visitor:
+                return await play(visitor)
+
+        followed.take()
+        return asyncio.run(playing())
+
+    return run
+
+
+def page(address: str) -> Callable[[Visitor], Awaitable[Any]]:
+    return lambda visitor: visitor.get(address)
+
+
+def some_jobs(followed: Followed) -> None:
+    cell = followed.cell
+    cell.submit(name="sim1", tasks="1-20")
+    cell.submit("bob", name="build")
+    cell.submit(name="never", hard=["arch=nosuch"])
+    cell.submit(name="kept", holds="u")
+    cell.cycle()
+    followed.take()
+
+
+@pytest.mark.parametrize(
+    ("query", "jobs"),
+    [
+        ("", ["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11", "1.12", "1.13-20:1", "2", "3", "4"]),
+        ("?state=waiting", ["1.13-20:1", "2", "3"]),
+        ("?state=held", ["4"]),
+        ("?state=waiting&owner=bob", ["2"]),
+        ("?name=s*&state=waiting", ["1.13-20:1"]),
+        ("?find=build", ["2"]),
+        ("?find=3", ["3"]),
+        ("?queue=all.q&state=running&sort=-id", [f"1.{task}" for task in range(1, 13)]),
+        ("?queue=*@h1&state=running", 4),
+        ("?state=waiting&sort=-id", ["3", "2", "1.13-20:1"]),
+        ("?state=nonsense&page=99&name=kept", ["4"]),
+        ("?owner=nobody", []),
+    ],
+)
+def test_the_list_shows_what_the_address_says(followed: Followed, browse: Any, query: str, jobs: list[str] | int) -> None:
+    some_jobs(followed)
+    shown = [row[1] for row in rows(browse(page(f"/jobs{query}")))]
+    assert (len(shown) if isinstance(jobs, int) else shown) == jobs
+
+
+def test_a_long_list_comes_in_parts(followed: Followed, browse: Any) -> None:
+    for _ in range(230):
+        followed.cell.submit(holds="u")
+    last = browse(page("/jobs?page=3"))
+    assert len(rows(last)) == 30
+    assert words(last.find(".//div[@class='pager']/span")) == "201 to 230 of 230 rows"
+    assert "/jobs?page=2" in [link.get("href") for link in last.findall(".//div[@class='pager']//a")]
+
+
+def test_counts_of_tabs_stay_when_one_is_chosen(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+    for address in ("/jobs", "/jobs?state=held"):
+        tabs = [words(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
+        assert tabs == ["All 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0"]
+
+
+@pytest.mark.statement("GU-12")
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [("hold", "hqw"), ("delete", "")],
+)
+def test_what_is_done_to_a_job_is_a_request_of_the_user(followed: Followed, browse: Any, action: str, expected: str) -> None:
+    followed.cell.submit("bob", hard=["arch=nosuch"])
+
+    async def press(visitor: Visitor) -> tuple[list[str], Any]:
+        return await visitor.post("/jobs", action=action, target="1"), await visitor.get("/jobs")
+
+    refused, _ = browse(press, ALICE)
+    assert "alice" in refused[0]
+    assert [each.id for each in followed.cell.state.jobs.values()] == [1]
+    _, after = browse(press, BOB)
+    assert [row[4].split()[0] for row in rows(after)] == ([expected] if expected else [])
+
+
+def test_all_that_match_are_meant_on_demand(followed: Followed, browse: Any) -> None:
+    for number in range(150):
+        followed.cell.submit(name=f"a{number % 2}", hard=["arch=nosuch"])
+
+    async def press(visitor: Visitor) -> list[tuple[str, str]]:
+        await visitor.post("/jobs", action="delete", target="1", all="1", list="/jobs?name=a1")
+        return visitor.link.asked
+
+    assert browse(press) == [("alice", "delete_jobs")]
+    assert {job.name for job in followed.cell.state.jobs.values()} == {"a0"}
+
+
+@pytest.mark.parametrize("fields", [{"action": "explode", "target": "1"}, {"action": "hold"}])
+def test_what_makes_no_sense_is_said_and_asks_nothing(followed: Followed, browse: Any, fields: dict[str, str]) -> None:
+    async def press(visitor: Visitor) -> tuple[list[str], Any]:
+        return await visitor.post("/jobs", **fields), visitor.link.asked
+
+    (said,), asked = browse(press)
+    assert asked == []
+    assert said in ('there is no action "explode"', "no jobs are selected")
+
+
+def test_a_job_says_first_why_it_waits(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+    shown = browse(page("/jobs/3"))
+    panel = words(shown.find(".//section"))
+    assert panel.startswith("Why it waits")
+    assert "-l arch=nosuch" in panel or "arch" in panel
+    assert "qalter" in panel
+    assert words(shown.find(".//h1")) == "Job 3 · never"
+
+
+def test_a_running_array_shows_its_tasks_and_its_story(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+    shown = browse(page("/jobs/1"))
+    tasks = rows(shown, 0)
+    assert len(tasks) == 12
+    assert tasks[0][:2] == ["1", "r running"]
+    assert "JobSubmitted" in [row[2] for row in rows(shown, 1)]
+
+
+@pytest.mark.parametrize("number", ["99", "abc", "1e3", "99999999999"])
+def test_a_job_that_nobody_knows_is_not_found(browse: Any, number: str) -> None:
+    async def look(visitor: Visitor) -> tuple[int, str]:
+        return (words(await visitor.get(f"/jobs/{number}")), visitor.status)[::-1]  # type: ignore[return-value]
+
+    status, text = browse(look)
+    assert status == 404
+    assert number in text
+
+
+@pytest.mark.statement("GU-4")
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", ["all.q@h1", "all.q@h2", "all.q@h3"]),
+        ("?host=h2", ["all.q@h2"]),
+        ("?queue=other", []),
+        ("?state=d", ["all.q@h1"]),
+        ("?state=u", ["all.q@h3"]),
+        ("?free=y", ["all.q@h2"]),
+        ("?sort=-name", ["all.q@h3", "all.q@h2", "all.q@h1"]),
+        ("?sort=load", ["all.q@h3", "all.q@h1", "all.q@h2"]),
+    ],
+)
+def test_instances_by_state_and_place(followed: Followed, browse: Any, query: str, names: list[str]) -> None:
+    followed.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+    followed.cell.master.lose_host("h3")
+    followed.cell.master.flush()
+    assert [row[1] for row in rows(browse(page(f"/instances{query}")))] == names
+
+
+@pytest.mark.statement("GU-4", "GU-12")
+def test_an_operator_puts_instances_aside_and_others_may_not(followed: Followed, browse: Any) -> None:
+    async def press(visitor: Visitor) -> tuple[list[str], str]:
+        said = await visitor.post("/instances", action="disable", target=["all.q@h1", "all.q@h2"])
+        return said, words((await visitor.get("/instances")).find(".//div[@data-bulk]"))
+
+    refused, buttons = browse(press, ALICE)
+    assert "no permission" in refused[0]
+    assert "alice is neither an operator nor an owner" in buttons
+    changed, buttons = browse(press, ROOT)
+    assert len(changed) == 2
+    assert "neither" not in buttons
+    assert [i.name for i in followed.cell.state.instances.values() if i.disabled] == ["all.q@h1", "all.q@h2"]
+
+
+@pytest.mark.statement("GU-13")
+def test_an_instance_shows_each_resource_with_its_origin(browse: Any) -> None:
+    shown = browse(page("/instances/all.q@h1"))
+    found = {row[0]: row[1:] for row in rows(shown)}
+    assert found["slots"] == ["4", "qc what is left of the queue"]
+    assert found["num_proc"][1] == "hl reported of the host"
+    assert "4" in words(shown.findall(".//section")[-1])
+
+
+@pytest.mark.statement("GU-8")
+def test_hosts_show_what_they_report(followed: Followed, browse: Any) -> None:
+    followed.cell.master.lose_host("h3")
+    followed.cell.master.flush()
+    shown = rows(browse(page("/hosts")))
+    assert [row[:5] for row in shown[:2]] == [[name, "up", "lx-amd64", "4", "0.10"] for name in ("h1", "h2")]
+    assert shown[2][:2] == ["h3", "u unheard"]
+    assert [row[0] for row in rows(browse(page("/hosts?state=u")))] == ["h3"]
+    one = browse(page("/hosts/h1"))
+    assert "all.q@h1" in words(one)
+    assert "complex_list" not in words(one)
+
+
+def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+    followed.cell.master.lose_host("h3")
+    followed.cell.master.flush()
+    shown = browse(page("/"))
+    counts = [words(each) for each in shown.findall(".//div[@class='counts']/a")]
+    assert counts == ["12 running tasks", "3 waiting", "0 waiting over 24 h", "1 held", "0 suspended", "0 in error"]
+    assert "1 host unheard" in words(shown.find(".//ul[@class='notes']"))
+    queues, own = rows(shown, 0), rows(shown, 1)
+    assert queues[0][0] == "all.q"
+    assert "bob" not in words(shown.findall(".//section")[-1])
+    assert len(own) == 10
+
+
+@pytest.mark.parametrize("address", ["/", "/jobs", "/instances", "/hosts"])
+def test_while_the_qmaster_is_away_pages_show_their_age(followed: Followed, browse: Any, address: str) -> None:
+    followed.mirror.lost()
+
+    async def look(visitor: Visitor) -> tuple[int, Any]:
+        visitor.link.away = True
+        shown = await visitor.get(address)
+        return visitor.status, shown
+
+    status, shown = browse(look)
+    assert status == 200
+    assert shown.find(".//p[@id='age']").get("hidden") is None
+
+
+@pytest.mark.parametrize("address", ["/", "/jobs?state=waiting", "/jobs/1", "/instances", "/hosts/h1"])
+def test_an_open_page_is_sent_again_when_it_changes(followed: Followed, browse: Any, address: str) -> None:
+    followed.cell.submit(hard=["arch=nosuch"])
+
+    async def watch(visitor: Visitor) -> tuple[str, str]:
+        stream = visitor.events(address)
+        kind, first = await anext(stream)
+        assert kind == "main"
+        followed.cell.submit(name="fresh", hard=["arch=nosuch"])
+        followed.cell.admin("hold_jobs", targets=["1"])
+        followed.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+        followed.take()
+        kind, second = await anext(stream)
+        await stream.aclose()  # type: ignore[attr-defined]
+        return first, second
+
+    first, second = browse(watch)
+    assert first != second
+    assert "<!doctype" not in first
+    assert "<h1>" in first
+
+
+@pytest.mark.parametrize("address", ["", "/nothing", "//evil/jobs", "/metrics", "/static/style.css"])
+def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> None:
+    async def watch(visitor: Visitor) -> int:
+        async with visitor._client.get("/live", params={"page": address}) as response:
+            return response.status
+
+    assert browse(watch) == (200 if address == "//evil/jobs" else 404)
