@@ -1,8 +1,7 @@
 // Rows that are selected in a list (table[data-select]): all of the page, from the last one with Shift, how many, and what
-// can be done with them (data-bulk). What is selected stays selected when the page is sent again.
+// can be done with them (data-bulk). Rows have ids, so they are the same ones, and stay selected, when the page is sent again.
 "use strict";
 (() => {
-  const chosen = new Set();
   let last = null;
 
   const boxes = () => [...document.querySelectorAll("table[data-select] tbody .pick input")];
@@ -27,16 +26,10 @@
     if (matching) matching.closest("label").hidden = !whole.checked;
   }
 
-  function remember() {
-    chosen.clear();
-    for (const box of boxes()) if (box.checked) chosen.add(box.value);
-    show();
-  }
-
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-none]")) {
       for (const box of boxes()) box.checked = false;
-      remember();
+      show();
       return;
     }
     const box = event.target.closest("table[data-select] .pick input");
@@ -51,12 +44,9 @@
       }
       last = box;
     }
-    remember();
+    show();
   });
 
-  document.addEventListener("htmx:after:swap", () => {
-    for (const box of boxes()) box.checked = chosen.has(box.value);
-    remember();
-  });
-  window.addEventListener("pageshow", remember);
+  document.addEventListener("htmx:after:swap", show);
+  window.addEventListener("pageshow", show);
 })();

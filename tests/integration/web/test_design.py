@@ -23,6 +23,9 @@ def test_everybody_can_use_it(visits: Visits, gallery: Gallery, size: tuple[int,
     assert overhang(page) == []
     assert serious_findings(page) == []
     if size == PHONE:
+        cells = page.locator(ROW).first.locator("td:not(.pick)")
+        places = cells.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().left))")
+        assert len(places) == 6 and len(set(places)) == 1
         page.locator("summary").click()
         expect(page.get_by_role("link", name="Reservations", exact=True)).to_be_visible()
         assert serious_findings(page) == []
@@ -150,6 +153,9 @@ def test_a_plot_is_drawn_and_follows(visits: Visits, gallery: Gallery) -> None:
     first = plot.locator("canvas").evaluate("canvas => canvas.toDataURL()")
     assert len(first) > 5000
     expect(page.locator("#live[data-live=on]")).to_be_visible()
+    gallery.send_main(instances=[])
+    expect(page.locator(ROW)).to_have_count(0)
+    expect(plot.locator("canvas")).to_have_count(1)
     gallery.send_main(memory=[1e9] * 60)
     page.wait_for_function("first => document.querySelector('.plot canvas').toDataURL() !== first", arg=first)
     expect(plot.locator("canvas")).to_have_count(1)
