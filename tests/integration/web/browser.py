@@ -14,6 +14,8 @@ AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WIDE, PHONE = (1440, 900), (390, 844)
 #: pages answer at once; what has not come after this time, in ms, will not come
 PATIENCE_MS = 15_000
+#: nothing moves in pictures; the certificate of a cell is its own
+_OPTIONS = {"reduced_motion": "reduce", "ignore_https_errors": True}
 
 
 class Visits:
@@ -27,7 +29,7 @@ class Visits:
     def open(self, url: str, size: tuple[int, int] = WIDE, scheme: str = "light", **options: Any) -> Page:
         """A new visitor at `url`. `size`: of the window in pixels; `options`: of Playwright's context."""
         window = {"width": size[0], "height": size[1]}
-        context = self._browser.new_context(viewport=window, color_scheme=scheme, reduced_motion="reduce", **options)
+        context = self._browser.new_context(viewport=window, color_scheme=scheme, **{**_OPTIONS, **options})
         self._contexts.append(context)
         context.set_default_timeout(PATIENCE_MS)
         page = context.new_page()
