@@ -17,6 +17,23 @@
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });
+  // an error page is not put into the page: what it says is told; 422 is the form again, with what is wrong in it
+  function complain(text) {
+    const list = document.createElement("ul"), note = document.createElement("li");
+    list.className = "notes";
+    note.className = "note bad";
+    note.textContent = text;
+    list.append(note);
+    answers.replaceChildren(list);
+  }
+  document.addEventListener("htmx:after:request", (event) => {
+    const { response, text } = event.detail.ctx;
+    if (response.status < 400 || response.status === 422) return;
+    event.preventDefault();
+    const page = new DOMParser().parseFromString(text, "text/html");
+    complain((page.querySelector("h1") ?? page.body).textContent.trim() || `The web server answers ${response.status}.`);
+  });
+  document.addEventListener("htmx:error", () => complain("The web server does not answer: look whether anything has changed before you try again."));
   document.querySelector("[data-close]").addEventListener("click", () => answers.replaceChildren());
 
   function words(seconds) {

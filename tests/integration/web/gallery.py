@@ -52,12 +52,13 @@ def environment() -> Environment:
 
 class Gallery:
     """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields of the
-    forms that were sent, `answers`: what is answered."""
+    forms that were sent; `answers`: what is answered, unless there is a `refusal`, which is a page with status 403."""
 
     def __init__(self) -> None:
         self.data = sample()
         self.template = environment().get_template(TEMPLATE)
         self.answers = [("info", "alice has disabled 2 queue instances")]
+        self.refusal = ""
         self.posted: list[tuple[dict[str, str], dict[str, list[str]]]] = []
         self.streams: list[asyncio.Queue[tuple[str, str]]] = []
         self.port = 0
@@ -118,6 +119,10 @@ class Gallery:
     async def _act(self, request: web.Request) -> web.Response:
         fields = await request.post()
         self.posted.append((dict(request.headers), {name: list(map(str, fields.getall(name))) for name in fields}))
+        if self.refusal:
+            page = self.template.environment.get_template("error.html")
+            text = page.render(status=403, problem=self.refusal, advice="", here="/act", cell="default")
+            return web.Response(text=text, status=403, content_type="text/html")
         template = self.template.environment.from_string("{{ ui.answers(answers) }}")
         text = template.render(answers=self.answers)
         return web.Response(text=text, content_type="text/html")

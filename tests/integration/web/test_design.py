@@ -170,3 +170,17 @@ def test_answers_stay_until_they_are_closed(visits: Visits, gallery: Gallery) ->
     assert serious_findings(page) == []
     page.get_by_role("button", name="Close").click()
     expect(told).to_be_empty()
+
+
+def test_what_went_wrong_is_told_where_answers_stand(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    told, check = page.locator("#answers"), page.get_by_role("button", name="Check")
+    gallery.refusal = "This form is too old"
+    check.click()
+    expect(told).to_have_text("This form is too old")
+    page.route("**/act", lambda route: route.abort())
+    check.click()
+    expect(told).to_contain_text("The web server does not answer")
+    expect(page.get_by_role("heading", name="Queue instances", exact=True)).to_be_visible()
+    visits.forgive("/act")
+    visits.forgive("htmx:error")
