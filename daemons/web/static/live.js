@@ -58,7 +58,7 @@
   setInterval(show, 1000);
 
   if (!sign) return;
-  let stream = null, wait = FIRST_WAIT, again = null;
+  let stream = null, wait = 0, again = null;
 
   function set(status) {
     sign.dataset.live = status;
@@ -84,15 +84,16 @@
     clearTimeout(again);
     stream?.close();
     stream = new EventSource(`/live?page=${encodeURIComponent(sign.dataset.page)}`);
-    stream.onopen = () => { wait = FIRST_WAIT; set("on"); };
+    stream.onopen = () => { wait = 0; set("on"); };
     stream.addEventListener("main", (event) => swap(event.data));
     stream.addEventListener("age", (event) => tell(event.data));
     stream.onerror = () => {
-      // it would try again by itself, but not after an answer of an HTTP error, and all pages of a cell at once
+      // it would try again by itself, but not after an HTTP error, and all pages of a cell at once; a stream that just
+      // ends is opened again without a word
       stream.close();
-      set("lost");
+      if (wait) set("lost");
       again = setTimeout(open, wait * (0.5 + Math.random()));
-      wait = Math.min(wait * 2, LONGEST_WAIT);
+      wait = Math.min(wait * 2 || FIRST_WAIT, LONGEST_WAIT);
     };
   }
 

@@ -1,12 +1,11 @@
 """A server of one page, which shows everything that the pages are made of: the macros, styles and scripts, without a cell.
 
-Runs in a thread. Tests open it in a browser, and have it send the page again as the live stream does.
+Tests open it in a browser, and have it send the page again as the live stream does.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from jinja2 import ChoiceLoader, Environment, FileSystemLoader
 
 from daemons.web import static_files
 from daemons.web.pages.templating import templates
+from tests.integration.web.serving import Serving
 
 CSP = "default-src 'self'; frame-ancestors 'none'; form-action 'self'; base-uri 'none'; object-src 'none'"
 TEMPLATE = "gallery.html"
@@ -52,7 +52,8 @@ def environment() -> Environment:
 
 class Gallery:
     """The server. `data`: what the page shows; `streams`: what is sent to each open page; `posted`: headers and fields of the
-    forms that were sent; `answers`: what is answered, unless there is a `refusal`, which is a page with status 403."""
+    forms that were sent; `answers`: what is answered, unless there is a `refusal`, which is a page with status 403; `closed`:
+    no streams."""
 
     def __init__(self) -> None:
         self.data = sample()
@@ -61,27 +62,19 @@ class Gallery:
         self.refusal = ""
         self.posted: list[tuple[dict[str, str], dict[str, list[str]]]] = []
         self.streams: list[asyncio.Queue[tuple[str, str]]] = []
-        self.port = 0
-        self._loop = asyncio.new_event_loop()
-        self._started = threading.Event()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        self.closed = False
+        self._serving = Serving(self._make)
+        self.url = ""
 
     def start(self) -> None:
-        self._thread.start()
-        assert self._started.wait(10)
+        self.url = self._serving.start()
 
     def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._serving.stop()
 
     def send(self, event: str, data: str) -> None:
         """Send an event to every open page."""
-        for stream in self.streams:
-            self._loop.call_soon_threadsafe(stream.put_nowait, (event, data))
+        self._serving.call(lambda: [stream.put_nowait((event, data)) for stream in self.streams])
 
     def send_main(self, **changes: object) -> None:
         """Send the main block again, with other data."""
@@ -92,23 +85,14 @@ class Gallery:
         return "".join(self.template.blocks["main"](context))
 
     def drop(self) -> None:
-        """End all streams, as a server does that stops."""
-        for stream in self.streams:
-            self._loop.call_soon_threadsafe(stream.put_nowait, ("", ""))
+        """End all streams, as a server does now and then."""
+        self.send("", "")
 
-    def _serve(self) -> None:
-        asyncio.set_event_loop(self._loop)
+    async def _make(self) -> web.Application:
         app = web.Application(middlewares=[_strict])
         own = (web.get("/live", self._live), web.post("/act", self._act), web.get("/", self._page))
         app.add_routes([*static_files.ROUTES, *own])
-        runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
-        self._loop.run_until_complete(runner.setup())
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        self._loop.run_until_complete(site.start())
-        self.port = runner.addresses[0][1]
-        self._started.set()
-        self._loop.run_forever()
-        self._loop.run_until_complete(runner.cleanup())
+        return app
 
     async def _page(self, request: web.Request) -> web.Response:
         text = self.template.render(self.data)
@@ -128,6 +112,8 @@ class Gallery:
         return web.Response(text=text, content_type="text/html")
 
     async def _live(self, request: web.Request) -> web.StreamResponse:
+        if self.closed:
+            raise web.HTTPServiceUnavailable
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
         await response.prepare(request)
         await response.write(b": here\n\n")

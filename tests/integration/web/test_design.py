@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.integration.cells import eventually
 from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, serious_findings, wire_bytes
 from tests.integration.web.gallery import Gallery, sample
 
@@ -138,8 +139,10 @@ def test_a_page_says_how_old_it_is_and_goes_on(visits: Visits, gallery: Gallery)
     expect(page.locator("#age")).to_contain_text("2 min old")
     gallery.send("age", "")
     expect(page.locator("#age")).to_be_hidden()
+    gallery.closed = True
     gallery.drop()
     expect(page.locator("#lost")).to_be_visible()
+    gallery.closed = False
     expect(page.locator("#lost")).to_be_hidden()
     gallery.send_main(instances=[])
     expect(page.locator(ROW)).to_have_count(0)
@@ -184,3 +187,16 @@ def test_what_went_wrong_is_told_where_answers_stand(visits: Visits, gallery: Ga
     expect(page.get_by_role("heading", name="Queue instances", exact=True)).to_be_visible()
     visits.forgive("/act")
     visits.forgive("htmx:error")
+
+
+def test_a_stream_that_just_ends_is_opened_again_without_a_word(visits: Visits, gallery: Gallery) -> None:
+    page = visits.open(gallery.url)
+    expect(page.locator("#live[data-live=on]")).to_be_visible()
+    page.evaluate("""() => { window.seen = []; const lost = document.getElementById("lost");
+        new MutationObserver(() => window.seen.push(lost.hidden)).observe(lost, { attributes: true }); }""")
+    (first,) = gallery.streams
+    gallery.drop()
+    eventually("the page has another stream", lambda: [each is first for each in gallery.streams] == [False])
+    gallery.send_main(instances=[])
+    expect(page.locator(ROW)).to_have_count(0)
+    assert not page.evaluate("window.seen.includes(false)")
