@@ -23,6 +23,7 @@ PROGRAMS = {
     "sge_qmaster": "daemons.qmaster.__main__",
     "sge_execd": "daemons.execd.__main__",
     "sge_dbwriter": "daemons.dbwriter.__main__",
+    "sge_web": "daemons.web.__main__",
     "sge_shepherd": "shepherd.__main__",
 }
 

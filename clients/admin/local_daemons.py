@@ -19,7 +19,7 @@ import psutil
 from clients.admin.cell import InstalledCell
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
-from gridengine import arco
+from gridengine import arco, web
 
 #: How long a daemon may take to start or to end, in seconds: longer than the daemons' own patience with Ray and with a slow
 #: disk (`daemons.runtime.ray_node`, `daemons.qmaster.serve.supervisor`), so that they say themselves what is wrong.
@@ -29,6 +29,7 @@ STOP_S = 60.0
 QMASTER = "sge_qmaster"
 EXECD = "sge_execd"
 DBWRITER = "sge_dbwriter"
+WEB = "sge_web"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,12 @@ def dbwriter_of(cell: InstalledCell) -> LocalDaemon:
     """Return the writer of the cell's database, as a daemon of the master host."""
     pid_file = cell.qmaster_spool_dir.parent / "dbwriter" / arco.PID_FILE
     return LocalDaemon(DBWRITER, cell.master_host, pid_file, cell.run_dir / arco.SOCKET)
+
+
+def web_of(cell: InstalledCell) -> LocalDaemon:
+    """Return the web server of this machine."""
+    pid_file = cell.qmaster_spool_dir.parent / "web" / web.PID_FILE
+    return LocalDaemon(WEB, this_host(cell), pid_file, cell.run_dir / web.SOCKET)
 
 
 def has_database(cell: InstalledCell) -> bool:
@@ -107,6 +114,8 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     """Return the daemons that have ever run on this machine, exec hosts first."""
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
+    if web_of(cell).pid_file.exists():
+        found.append(web_of(cell))
     if not is_master_here(cell):
         return found
     return [*found, *([dbwriter_of(cell)] if has_database(cell) else []), qmaster_of(cell)]

@@ -39,6 +39,7 @@ from clients.admin.local_daemons import (
     stop,
 )
 from clients.admin.progress import Progress
+from clients.admin.web import print_link, print_token, serve_pages, stop_pages
 
 app = typer.Typer(
     name="gridengine",
@@ -182,6 +183,28 @@ def doctor(root: Root = None, cell: CellName = "default") -> None:
     wrong = sum(bool(finding.mend) for finding in findings)
     typer.echo(f"{len(findings)} checks, {wrong or 'none'} found something wrong")
     raise typer.Exit(1 if wrong else 0)
+
+
+@app.command("web")
+def web_command(
+    root: Root = None,
+    cell: CellName = "default",
+    login: Annotated[bool, typer.Option("--login", help="Only print a link that logs you in, once.")] = False,
+    token: Annotated[bool, typer.Option("--token", help="Print a token of yours for programs.")] = False,
+    days: Annotated[int, typer.Option(help="How long the token is good for.")] = 90,
+    end: Annotated[bool, typer.Option("--stop", help="End the web server of this host.")] = False,
+) -> None:
+    """Show the cell in a browser: start the web server of this host, and print a link that logs you in."""
+    here = read_cell(cell_of_environment(root, cell))
+    if end:
+        stop_pages(here)
+        return
+    if not (login or token):
+        serve_pages(here)
+    if token:
+        print_token(here, days)
+    else:
+        print_link(here)
 
 
 @app.command()

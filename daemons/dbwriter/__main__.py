@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import pwd
 import socket
 import sys
 import threading
@@ -24,7 +23,7 @@ from daemons.dbwriter.server import Server, listen
 from daemons.dbwriter.settings import read_settings
 from daemons.dbwriter.writer import Writer
 from daemons.runtime.cell import CellFault, read_cell
-from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
 from gridengine import arco
 
@@ -52,7 +51,7 @@ def serve(
     try:
         pid_file = PidFile(directory / arco.PID_FILE, PROGRAM)
         listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
-        _become(cell.admin_user, directory, pid_file.path)
+        become_user(cell.admin_user, directory, pid_file.path)
         _step_back()
         open_messages(directory / "messages", "main", cell.own_name(), "log_info")
         writer = Writer(settings, lambda: open_database(settings.database, settings.reader))
@@ -107,23 +106,6 @@ def _step_back() -> None:
     os.nice(_NICENESS)
     with suppress(OSError):  # a kernel that shares processor time among sessions goes by this
         Path("/proc/self/autogroup").write_text(str(_NICENESS))
-
-
-def _become(admin_user: str, *paths: Path) -> None:
-    """Give root's rights up for those of the admin user, whose these files are. Raises CellFault, OSError."""
-    if os.geteuid() != 0:
-        return
-    try:
-        admin = pwd.getpwnam(admin_user)
-    except KeyError:
-        raise CellFault(f"the admin user {admin_user} of the cell is not known on this host") from None
-    if admin.pw_uid == 0:
-        return
-    for path in paths:
-        os.chown(path, admin.pw_uid, admin.pw_gid)
-    os.initgroups(admin.pw_name, admin.pw_gid)
-    os.setgid(admin.pw_gid)
-    os.setuid(admin.pw_uid)
 
 
 def _refuse(reason: str) -> None:

@@ -89,6 +89,11 @@ class Cell:
         return self.qmaster_spool_dir.parent / "dbwriter"
 
     @property
+    def web_spool(self) -> Path:
+        """Beside the qmaster's, on the host of the web server: what sge_web keeps."""
+        return self.qmaster_spool_dir.parent / "web"
+
+    @property
     def cell_id_file(self) -> Path:
         """What tells the cell from all others, whatever their names are."""
         return self.common / "cell_id"

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import pwd
 import signal
 import socket
 import sys
@@ -199,6 +200,23 @@ def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[_Result]], pid_f
         return await main(stop)
 
     return asyncio.run(run())
+
+
+def become_user(name: str, *paths: Path) -> None:
+    """Give root's rights up for those of a user, whose these files are from then on. Raises DaemonFault, OSError."""
+    if os.geteuid() != 0:
+        return
+    try:
+        user = pwd.getpwnam(name)
+    except KeyError:
+        raise DaemonFault(f"the admin user {name} of the cell is not known on this host") from None
+    if user.pw_uid == 0:
+        return
+    for path in paths:
+        os.chown(path, user.pw_uid, user.pw_gid)
+    os.initgroups(user.pw_name, user.pw_gid)
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
 
 
 def module_command(module: str) -> list[str]:

@@ -1,40 +1,83 @@
-"""`sge_web`: the program that serves the pages and the REST API of a cell.
+"""`sge_web`: the program that serves the pages of a cell, on the master host or on an exec host.
 
-Owns the command line and the order of starting. Runs on the master host or on an exec host. Source: adr/0133.
+Owns the command line and the order of starting. Runs as the admin user of the cell when root starts it. Source: adr/0133.
 """
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
+import socket
 import sys
 from typing import Annotated
 
 import typer
 
-from daemons.runtime.cell import LOOPBACK, CellFault, read_cell
-from daemons.web.server import WebServer
+from daemons.runtime.cell import CellFault, read_cell
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
+from daemons.runtime.door import unix_listener
+from daemons.runtime.messages import open_messages
+from daemons.web.server import WebServer, tls_of
+from daemons.web.settings import read_settings
+from gridengine import web
 
 PROGRAM = "sge_web"
-PORT = 8646
+_log = logging.getLogger(__name__)
 
 
-def serve(port: Annotated[int, typer.Option(help="Where it listens.")] = PORT) -> None:
-    """Serve the cell that SGE_ROOT and SGE_CELL name, until told to end."""
+def serve(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+) -> None:
+    """Serve the pages of the cell that SGE_ROOT and SGE_CELL name. SIGTERM ends it."""
+    os.umask(UMASK)
     try:
-        asyncio.run(_serve(port))
-    except (CellFault, OSError) as fault:
-        print(f"{PROGRAM}: {fault}", file=sys.stderr)
+        cell = read_cell()
+        host = cell.own_name()
+        settings = read_settings(cell, host)
+        directory = cell.web_spool
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except CellFault as fault:
+        _refuse(str(fault))
+    except OSError as error:
+        _refuse(f"cannot use {error.filename}: {error.strerror}")
+    startup = become_daemon(foreground, PROGRAM)
+    try:
+        pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
+        cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
+        tls = tls_of(cell, host, settings)
+        links = unix_listener(cell.run_dir / web.SOCKET)  # while there is the right to, and no other server
+        become_user(cell.admin_user, directory, pid_file.path)
+        open_messages(directory / "messages", "main", host, "log_info")
+
+        async def serving(stop: asyncio.Event) -> None:
+            server = WebServer(cell, host, settings, tls, directory)
+            await _serve(server, links, stop, startup, settings.base())
+
+        run_until_stopped(serving, pid_file)
+        pid_file.release()
+    except (DaemonFault, CellFault) as fault:
+        startup.failed(f"{PROGRAM}: {fault}")
+        raise SystemExit(1) from None
+    except OSError as error:
+        startup.failed(f"{PROGRAM}: cannot serve at {settings.base()}: {error.strerror or error}")
         raise SystemExit(1) from None
 
 
-async def _serve(port: int) -> None:
-    cell = read_cell()
-    server = WebServer(cell, cell.own_name())
-    await server.start(LOOPBACK, port)
+async def _serve(server: WebServer, links: socket.socket, stop: asyncio.Event, startup: Startup, base: str) -> None:
     try:
-        await asyncio.Event().wait()
+        await server.start(links)
+        _log.info("%s serves at %s", PROGRAM, base)
+        startup.ready()
+        await stop.wait()
     finally:
         await server.stop()
+    _log.info("%s ends", PROGRAM)
+
+
+def _refuse(reason: str) -> None:
+    print(f"{PROGRAM}: {reason}", file=sys.stderr)
+    raise SystemExit(1)
 
 
 def main() -> None:

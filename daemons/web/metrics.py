@@ -1,7 +1,7 @@
 """Metrics of the cell for Prometheus, and whether the web server lives and follows the qmaster.
 
 Owns the names of the metrics, all of which begin with `gridengine_`; the figures are the mirror's, and the qmaster's own
-measures. The client library writes them. Source: docs/metrics.md.
+measures. The client library writes them. Source: docs/web.md.
 """
 
 from __future__ import annotations

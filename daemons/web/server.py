@@ -1,4 +1,4 @@
-"""The running web server: the mirror that follows the qmaster, and the application behind its door.
+"""The running web server: the mirror that follows the qmaster, the pages behind their door, and the socket that gives out links.
 
 Owns the order of starting and ending. Called by `__main__`.
 """
@@ -8,43 +8,80 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
+import socket
+import ssl
+import time
 from contextlib import suppress
-from ssl import SSLContext
+from pathlib import Path
 
 from aiohttp import web
 from dateutil.tz import tzlocal
 
-from daemons.runtime.cell import Cell
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.connections import Room
+from daemons.runtime.keys import own_keys
 from daemons.runtime.qmaster_link import LocalCaller, QmasterLink
+from daemons.web.access.guard import Attempts, Guard
+from daemons.web.access.links import Links, LinkServer
+from daemons.web.access.logins import Logins
+from daemons.web.access.routes import Access
 from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
+from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
 
 _END_S = 1.0
 
 
 class WebServer:
-    """Of one cell, on the running event loop. `host`: the unique name of this one, which vouches for its users."""
+    """Of one cell, on the running event loop. `host`: the unique name of this one, which vouches for its users.
 
-    def __init__(self, cell: Cell, host: str) -> None:
+    `tls`: None for HTTP; `directory`: where it keeps who is logged in. Raises CellFault: keys are missing.
+    """
+
+    def __init__(self, cell: Cell, host: str, settings: WebSettings, tls: ssl.SSLContext | None, directory: Path) -> None:
+        self._settings, self._tls = settings, tls
         self._link = QmasterLink(cell, host)
         self._mirror = StateMirror()
-        self._runner = web.AppRunner(build_app(Web(cell, self._mirror, self._link, tzlocal())), access_log=None)
+        app = build_app(Web(cell, self._mirror, self._link, tzlocal()))
+        logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
+        guard = Guard(logins, frozenset(settings.names), settings.tls)
+        Access(links, logins, guard, Attempts(time.time)).add_to(app)
+        self._links = LinkServer(host, links, logins, settings.base(), Room())
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
         self._following: asyncio.Task[None] | None = None
 
-    async def start(self, address: str, port: int, tls: SSLContext | None = None) -> None:
-        """Follow the qmaster and serve at a port. Raises OSError."""
-        user = pwd.getpwuid(os.geteuid()).pw_name
+    async def start(self, links: socket.socket) -> None:
+        """Follow the qmaster, and serve; `links`: listens for users who want a link. Raises OSError."""
+        user, settings = pwd.getpwuid(os.geteuid()).pw_name, self._settings
         own = LocalCaller(user, os.geteuid(), user, os.getegid(), daemon=True)
         self._following = asyncio.get_running_loop().create_task(follow(self._mirror, self._link, own))
         await self._runner.setup()
-        await web.TCPSite(self._runner, address, port, ssl_context=tls, shutdown_timeout=_END_S).start()
+        site = web.TCPSite(self._runner, settings.address, settings.port, ssl_context=self._tls, shutdown_timeout=_END_S)
+        await site.start()
+        self._links.open(links)
 
     async def stop(self) -> None:
         """End all connections."""
+        await self._links.close()
         await self._runner.cleanup()
         if self._following is not None:
             self._following.cancel()
             with suppress(asyncio.CancelledError):
                 await self._following
         await self._link.close()
+
+
+def tls_of(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | None:
+    """With which certificate the server proves who it is; None where it speaks HTTP. Raises CellFault."""
+    if not settings.tls:
+        return None
+    if settings.certificate is None or settings.key is None:
+        return own_keys(cell, host).server_context(callers_need_keys=False)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.certificate, settings.key)
+    except (OSError, ssl.SSLError) as error:
+        raise CellFault(f"cannot use {settings.certificate} and {settings.key}: {error}") from error
+    return context

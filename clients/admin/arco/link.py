@@ -1,19 +1,18 @@
 """The road to sge_dbwriter: one request at its socket, one answer.
 
-Owns the transport, and what is said when nobody answers. Called by the commands of `gridengine arco`.
+Owns what is said when nobody answers. Called by the commands of `gridengine arco`.
 Source: gridengine/arco.py.
 """
 
 from __future__ import annotations
 
-import http.client
-import json
-import socket
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from clients.admin.cell import InstalledCell
 from clients.admin.refusal import Refusal
+from clients.admin.socket_request import Silence, ask
 from gridengine import arco
 
 _MARGIN_S = 10.0
@@ -42,21 +41,12 @@ class Link:
 
     def ask(self, request: str, **fields: object) -> dict[str, Any]:
         """The answer to a request. Refusal: it is not granted, or nobody answers."""
-        path = str(self._cell.run_dir / arco.SOCKET)
-        body = json.dumps({name: value for name, value in fields.items() if value is not None})
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(arco.PATIENCE_S + _MARGIN_S)
-            try:
-                connection.connect(path)
-                asked = http.client.HTTPConnection("localhost")
-                asked.sock = connection
-                asked.request("POST", f"/v1/{request}", body, {"Connection": "close"})
-                answer = json.loads(asked.getresponse().read())
-            except (OSError, http.client.HTTPException, ValueError) as error:
-                raise Refusal(self._silence(path, error)) from None
-        if "error" in answer:
-            raise Refusal(answer["error"])
-        return dict(answer)
+        path = self._cell.run_dir / arco.SOCKET
+        said = {name: value for name, value in fields.items() if value is not None}
+        try:
+            return ask(path, request, said, arco.PATIENCE_S + _MARGIN_S)
+        except Silence as silence:
+            raise Refusal(self._silence(path, silence)) from None
 
     def rows(self, request: str, **fields: object) -> Answer:
         """The same for a request that is answered with rows."""
@@ -64,11 +54,10 @@ class Link:
         shown = answer.get("plot") or {}, answer.get("pivot") or {}
         return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown)
 
-    def _silence(self, path: str, error: Exception) -> str:
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    def _silence(self, path: Path, silence: Silence) -> str:
         if not (self._cell.files.common / arco.SETTINGS_FILE).exists():
             return f"this cell has no database: {self._cell.files.common / arco.SETTINGS_FILE} is not there (docs/accounting.md)"
         return (
-            f"sge_dbwriter does not answer at {path}: {reason}; it runs on the master host {self._cell.master_host}, where "
+            f"sge_dbwriter does not answer at {path}: {silence}; it runs on the master host {self._cell.master_host}, where "
             "gridengine start starts it"
         )

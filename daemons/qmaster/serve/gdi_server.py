@@ -18,13 +18,13 @@ import msgspec
 from aiohttp import web
 
 from daemons.qmaster.serve.known_hosts import KeyOf
-from daemons.qmaster.serve.local_users import LocalUsers
 from daemons.qmaster.serve.turns import Turns
 from daemons.runtime.bodies import Bodies, Unread, skip
 from daemons.runtime.cell import Limits
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, tcp_listener, unix_listener
 from daemons.runtime.http_door import TAKEN_S, HttpDoors, hand_over, refusal
+from daemons.runtime.local_users import LocalUsers
 from gridengine.gdi.requests import Answer, Caller
 
 _log = logging.getLogger(__name__)

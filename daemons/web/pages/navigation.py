@@ -4,15 +4,8 @@ from __future__ import annotations
 
 #: heading: (label, address) each
 NAVIGATION = {
-    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
-    "Cluster": (
-        ("Queue instances", "/instances"),
-        ("Cluster queues", "/queues"),
-        ("Host groups", "/hostgroups"),
-        ("Hosts", "/hosts"),
-        ("Configuration", "/config"),
-    ),
-    "Records": (("Accounting", "/accounting"), ("Messages", "/messages")),
+    "Work": (("Overview", "/"), ("Jobs", "/jobs")),
+    "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts")),
 }
 
 

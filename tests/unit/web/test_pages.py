@@ -266,3 +266,29 @@ def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> No
             return response.status
 
     assert browse(watch) == (200 if address == "//evil/jobs" else 404)
+
+
+def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+    followed.cell.master.lose_host("h3")
+    followed.cell.master.flush()
+
+    async def crawl(visitor: Visitor) -> dict[str, int]:
+        found: dict[str, int] = {}
+        waiting = ["/"]
+        while waiting:
+            address = waiting.pop()
+            if address in found:
+                continue
+            links = (await visitor.get(address)).xpath("//a/@href | //form[not(@method)]/@action")
+            found[address] = visitor.status
+            # of many addresses of one page that differ in their query alone, one will do
+            pages = {link.partition("?")[0]: link for link in links if link.startswith("/")}
+            known = {each.partition("?")[0] for each in found}
+            waiting += [link for path, link in pages.items() if path not in known]
+        return found
+
+    found = browse(crawl)
+    found.pop("/me")  # the guard's
+    assert {address: status for address, status in found.items() if status != 200} == {}
+    assert len(found) > 10

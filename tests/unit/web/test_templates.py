@@ -52,7 +52,7 @@ def test_texts_of_users_are_escaped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "place"), [("/", "/"), ("/jobs/12.3", "/jobs"), ("/config/pes/mpi", "/config"), ("/me", ""), ("/jobsX", "")]
+    ("path", "place"), [("/", "/"), ("/jobs/12.3", "/jobs"), ("/hosts/h1", "/hosts"), ("/me", ""), ("/jobsX", "")]
 )
 def test_where_a_page_is(path: str, place: str) -> None:
     assert place_of(path) == place

@@ -1,6 +1,7 @@
 """Names of this host's users: who is on the other end of a local connection, without the event loop waiting for it.
 
-The names may come from a directory server, so they are asked in threads and remembered. Called by the GDI endpoint.
+The names may come from a directory server, so they are asked in threads and remembered. Called by the GDI endpoint and
+the web server.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import pwd
 import time
 from collections import OrderedDict
 
-from gridengine.gdi.requests import Caller
+from gridengine.gdi.answers import Caller
 
 #: seconds for which names are remembered, and callers that are remembered at most
 REMEMBER_S, MOST = 60.0, 4096

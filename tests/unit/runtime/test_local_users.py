@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from daemons.qmaster.serve import local_users
-from daemons.qmaster.serve.local_users import LocalUsers
+from daemons.runtime import local_users
+from daemons.runtime.local_users import LocalUsers
 from gridengine.gdi.requests import Caller
 
 

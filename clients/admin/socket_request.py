@@ -1,0 +1,36 @@
+"""One request to a daemon of this host, at its Unix socket: a JSON object there and back.
+
+Owns the transport. Called by `gridengine arco` and `gridengine web`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clients.admin.refusal import Refusal
+
+
+class Silence(Exception):
+    """Nobody answers; the text is the reason."""
+
+
+def ask(path: Path, request: str, fields: Mapping[str, object], patience_s: float) -> dict[str, Any]:
+    """The answer to a request. Refusal: it is not granted. Raises Silence."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(patience_s)
+        try:
+            connection.connect(str(path))
+            asked = http.client.HTTPConnection("localhost")
+            asked.sock = connection
+            asked.request("POST", f"/v1/{request}", json.dumps(fields), {"Connection": "close"})
+            answer = json.loads(asked.getresponse().read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Silence(getattr(error, "strerror", None) or str(error) or type(error).__name__) from None
+    if "error" in answer:
+        raise Refusal(answer["error"])
+    return dict(answer)

@@ -1,0 +1,76 @@
+"""`gridengine web`: starts the web server of this host, and gives its caller a link or a token.
+
+Owns what is said; who the caller is, the server asks the kernel. Source: gridengine/web.py; adr/0134.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from clients.admin.cell import InstalledCell
+from clients.admin.installation import find_installation
+from clients.admin.local_daemons import process_of, start, stop, web_of
+from clients.admin.progress import Progress
+from clients.admin.refusal import Refusal
+from clients.admin.socket_request import Silence, ask
+from gridengine import web
+
+
+def serve_pages(cell: InstalledCell) -> None:
+    """Have the web server run on this host. Refusal: it cannot, or the caller may not start it."""
+    daemon = web_of(cell)
+    if process_of(daemon) is not None or _answers(cell):
+        return
+    if os.geteuid() != Path(cell.files.common).stat().st_uid:
+        raise Refusal(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
+    with Progress(Console(soft_wrap=True)).step(f"starting {daemon}"):
+        start(daemon, cell, find_installation())
+
+
+def stop_pages(cell: InstalledCell) -> None:
+    """End the web server of this host."""
+    stopped = stop([web_of(cell)])
+    typer.echo(f"stopped {stopped[0]}" if stopped else "no web server runs on this host")
+
+
+def print_link(cell: InstalledCell) -> None:
+    """Print an address that logs the caller in, once. Refusal: no server runs here."""
+    answer = _ask(cell, web.LOGIN)
+    typer.echo(answer["link"])
+    typer.echo(f"open it within {answer['minutes']} minutes: it logs you in, once", err=True)
+
+
+def print_token(cell: InstalledCell, days: int) -> None:
+    """Print a token of the caller, for programs. Refusal: no server runs here, or not for so many days."""
+    answer = _ask(cell, web.TOKEN, days=days)
+    typer.echo(answer["token"])
+    until = time.strftime("%Y-%m-%d", time.localtime(answer["until"]))
+    typer.echo(f"good until {until}, and not shown again: send it as `Authorization: Bearer TOKEN`", err=True)
+
+
+def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:
+    try:
+        return ask(cell.run_dir / web.SOCKET, request, fields, 10.0)
+    except Silence as silence:
+        raise Refusal(f"no web server answers on this host ({silence}): {_owner(cell)} starts it with gridengine web") from None
+
+
+def _answers(cell: InstalledCell) -> bool:
+    """Whether the server of another user answers here."""
+    try:
+        ask(cell.run_dir / web.SOCKET, "", {}, 10.0)
+    except Refusal:
+        return True
+    except Silence:
+        return False
+    return True
+
+
+def _owner(cell: InstalledCell) -> str:
+    return cell.settings["admin_user"]

@@ -1,0 +1,196 @@
+"""The guard before all pages: which host is meant, who calls, and whether he meant it.
+
+Owns the rules that make a page safe to be open beside others: the Host header, the session's cookie or a token, the CSRF token of
+each change, and the headers of each answer. Whom it lets in is in the request (`shared.CALLER`, `shared.CSRF`); what he may do
+there is the qmaster's business. Source: adr/0134, docs/security.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import pwd
+import time
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote, unquote, urlsplit
+
+from aiohttp import hdrs, web
+from aiohttp.typedefs import Middleware
+
+from daemons.runtime.cell import LOOPBACK
+from daemons.web.access.logins import Login, Logins
+from daemons.web.shared import CALLER, CSRF
+from gridengine.gdi.requests import Caller
+
+COOKIE, NEXT = "ge_session", "ge_next"
+"""Cookies: the secret of a session, and the page that somebody wanted who was not logged in yet."""
+LOGIN = web.RequestKey("login", Login)
+"""The session or token by which a request was let in."""
+_OPEN = ("/healthz", "/readyz", "/static/", "/login")
+_READING = frozenset((hdrs.METH_GET, hdrs.METH_HEAD, hdrs.METH_OPTIONS))
+_FORMS = frozenset(("application/x-www-form-urlencoded", "multipart/form-data"))
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'; "
+    "object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with none, browsers hide the Origin of forms, too
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_KNOWN_S, _MOST_KNOWN = 60.0, 1000
+_NEXT_S = 900
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Guard:
+    """`names`: of this host, by which browsers may call it. `tls`: it is reached by HTTPS alone."""
+
+    def __init__(self, logins: Logins, names: frozenset[str], tls: bool) -> None:
+        self._logins, self._names, self.tls = logins, names, tls
+        self._known: OrderedDict[tuple[str, int], float] = OrderedDict()
+
+    def protect(self, app: web.Application) -> None:
+        """Stand before an application; what else is to come before its handlers comes behind this."""
+        app.middlewares.insert(0, self._middleware())
+        app.on_response_prepare.append(_add_headers)
+
+    def _middleware(self) -> Middleware:
+        @web.middleware
+        async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if not self._is_for_us(request):
+                return _refusal(request, 421, "this server goes by another name: see `names` in common/web")
+            login = self._login(request)
+            if login is not None and not await self._lives(login.caller):
+                self._logins.end(login.digest)
+                login = None
+            if login is not None:
+                request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
+                if login.kind == "session" and (fault := await _not_meant(request, login)):
+                    return _refusal(request, 403, fault)
+            elif not _is_open(request):
+                return _not_logged_in(request)
+            elif request.method not in _READING and (fault := _foreign(request)):
+                return _refusal(request, 403, fault)
+            return await handler(request)
+
+        return guard
+
+    def _is_for_us(self, request: web.Request) -> bool:
+        """Whether the browser meant this host: another name for its address is somebody else's page (DNS rebinding)."""
+        name = urlsplit(f"//{request.host}").hostname
+        return name is not None and name.lower() in self._names
+
+    def _login(self, request: web.Request) -> Login | None:
+        scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
+        if scheme.lower() == "bearer":
+            return self._logins.find("token", token.strip())
+        cookie = request.cookies.get(COOKIE, "")
+        return self._logins.find("session", cookie) if cookie else None
+
+    async def _lives(self, caller: Caller) -> bool:
+        """Whether there still is this user on this host; asked once a minute."""
+        key, now = (caller.user, caller.uid), time.monotonic()
+        if self._known.get(key, -_KNOWN_S) + _KNOWN_S > now:
+            return True
+        if not await asyncio.to_thread(_is_user, caller):
+            return False
+        self._known[key] = now
+        if len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        return True
+
+
+class Attempts:
+    """How many wrong links an address may follow: `MOST` in `SPAN_S`."""
+
+    MOST, SPAN_S = 10, 60.0
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
+
+    def wait_s(self, address: str) -> float:
+        """Seconds that an address has to wait before it may try again, 0 if it need not."""
+        wrong = self._wrong.get(address)
+        if wrong is None or len(wrong) < self.MOST:
+            return 0.0
+        return max(0.0, wrong[0] + self.SPAN_S - self._clock())
+
+    def note_wrong(self, address: str) -> None:
+        """Count a wrong one."""
+        wrong = self._wrong.setdefault(address, deque(maxlen=self.MOST))
+        wrong.append(self._clock())
+        self._wrong.move_to_end(address)
+        if len(self._wrong) > _MOST_KNOWN:
+            self._wrong.popitem(last=False)
+
+
+def wanted_page(request: web.Request) -> str:
+    """Where to go after a login: what was asked for before it, on this server; the overview for anything else."""
+    text = unquote(request.cookies.get(NEXT, ""))
+    parts = urlsplit(text)
+    fine = text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc and text.isprintable()
+    return text if fine else "/"
+
+
+def _is_user(caller: Caller) -> bool:
+    try:
+        return pwd.getpwnam(caller.user).pw_uid == caller.uid
+    except KeyError:
+        return False
+
+
+def _is_open(request: web.Request) -> bool:
+    """Whether everybody may read it; the metrics are for programs of this host."""
+    path = request.path
+    if path == "/metrics":
+        return request.remote in (LOOPBACK, "::1")
+    return any(path == each or (path.startswith(each) and each.endswith("/")) for each in _OPEN) or path.startswith("/login/")
+
+
+async def _not_meant(request: web.Request, login: Login) -> str:
+    """Why a change is refused that came with a cookie, which a browser sends whoever asked it to; "" if it is not."""
+    if request.method in _READING:
+        return ""
+    if fault := _foreign(request):
+        return fault
+    given = request.headers.get("X-CSRF-Token", "")
+    if not given and request.content_type in _FORMS:
+        field = (await request.post()).get("csrf", "")
+        given = field if isinstance(field, str) else ""
+    if not hmac.compare_digest(given.encode(), login.csrf.encode()):
+        return "this form is not of your session any more: load the page again"
+    return ""
+
+
+def _foreign(request: web.Request) -> str:
+    """Why a change is refused that another site's page has asked for, "" if none has."""
+    origin = request.headers.get(hdrs.ORIGIN)
+    if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
+        return "a page of another site has asked for this"
+    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
+        return "a page of another site has asked for this"
+    return ""
+
+
+def _not_logged_in(request: web.Request) -> web.Response:
+    if request.path.startswith("/api/") or request.method not in _READING:
+        return _refusal(request, 401, "log in first: gridengine web --login prints a link, --token makes a token for programs")
+    response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
+    response.set_cookie(NEXT, quote(request.path_qs), httponly=True, samesite="Lax", path="/login", max_age=_NEXT_S)
+    return response
+
+
+def _refusal(request: web.Request, status: int, text: str) -> web.Response:
+    headers = {hdrs.WWW_AUTHENTICATE: "Bearer"} if status == 401 else {}
+    if request.path.startswith("/api/"):
+        body = {"type": "about:blank", "title": text, "status": status}
+        return web.json_response(body, status=status, content_type="application/problem+json", headers=headers)
+    return web.Response(text=text + "\n", status=status, headers=headers)
+
+
+async def _add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    response.headers.update(_HEADERS)
+    response.headers.setdefault(hdrs.CACHE_CONTROL, "no-store")

@@ -1,0 +1,91 @@
+"""Links that log their user in, once; and the socket at which users of this host get them, and tokens.
+
+Owns who may ask: everybody, for himself, as the kernel says who he is. Source: gridengine/web.py; adr/0134.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from aiohttp import web
+
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials
+from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.local_users import LocalUsers
+from daemons.web.access.logins import Logins, digest_of
+from gridengine import web as agreed
+from gridengine.gdi.requests import Caller
+
+MOST = 1000
+"""Links that wait to be followed; the oldest makes way."""
+_SHARE = 16
+_LARGEST = 4096
+
+
+class Links:
+    """Links that have not been followed yet. `clock()`: epoch s."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._waiting: dict[str, tuple[Caller, float]] = {}
+
+    def make(self, caller: Caller) -> str:
+        """The secret of a link for somebody."""
+        secret = secrets.token_urlsafe(32)
+        while len(self._waiting) >= MOST:
+            del self._waiting[next(iter(self._waiting))]
+        self._waiting[digest_of(secret)] = (caller, self._clock() + agreed.LINK_MINUTES * 60)
+        return secret
+
+    def meant(self, secret: str) -> Caller | None:
+        """Whom a link would log in."""
+        caller, until = self._waiting.get(digest_of(secret), (None, 0.0))
+        return caller if self._clock() < until else None
+
+    def follow(self, secret: str) -> Caller | None:
+        """Whom a link logs in; it is worth nothing from then on."""
+        caller = self.meant(secret)
+        self._waiting.pop(digest_of(secret), None)
+        return caller
+
+
+class LinkServer:
+    """Answers at a Unix socket, on the running event loop. `base()`: the address of the pages."""
+
+    def __init__(self, host: str, links: Links, logins: Logins, base: str, room: Room) -> None:
+        self._host, self._links, self._logins, self._base = host, links, logins, base
+        self._users = LocalUsers()
+        self._doors = HttpDoors(room, self._serve)
+
+    def open(self, listener: socket.socket) -> None:
+        """Serve at a listening socket."""
+        self._doors.open(listener, _SHARE)
+
+    async def close(self) -> None:
+        await self._doors.close()
+
+    async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        assert request.transport is not None
+        caller = await self._users.caller(*credentials(request.transport.get_extra_info("socket")), self._host)
+        try:
+            fields = json.loads(await request.content.read(_LARGEST) or b"{}")
+            answer = self._answer(name, fields if isinstance(fields, dict) else {}, caller)
+        except (ValueError, RecursionError):
+            answer = {"error": "a request is a JSON object"}
+        return web.json_response(answer)
+
+    def _answer(self, name: str, fields: dict[str, Any], caller: Caller) -> dict[str, Any]:
+        if name == agreed.LOGIN:
+            return {"link": f"{self._base}/login/{self._links.make(caller)}", "minutes": agreed.LINK_MINUTES}
+        if name == agreed.TOKEN:
+            days = fields.get("days", 90)
+            if type(days) is not int or not 1 <= days <= agreed.MOST_DAYS:
+                return {"error": f"a token is good for 1 to {agreed.MOST_DAYS} days"}
+            secret, login = self._logins.grant(caller, days)
+            return {"token": secret, "until": login.until}
+        return {"error": f"there is no request {name}"}

@@ -1,0 +1,115 @@
+"""Sessions and tokens: who is logged in, by the hash of a secret that he alone has.
+
+Owns the file that keeps them over a restart, 0600 and without a secret in it. Called by the guard and the pages of `routes`.
+Source: adr/0134.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, structs
+
+from gridengine.gdi.requests import Caller
+
+IDLE_S, LONGEST_S = 12 * 3600.0, 7 * 86_400.0
+"""Seconds after which a session ends that nobody used, and after which every session does."""
+_DAY_S = 86_400.0
+_NOTED_S = 60.0
+"""Seconds by which the time of the last use on disk may be behind."""
+MOST = 50
+"""Sessions and tokens of one user; the oldest makes way."""
+
+
+class Login(Struct):
+    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: what a session's changes must bear."""
+
+    digest: str
+    kind: Literal["session", "token"]
+    caller: Caller
+    made: float
+    used: float
+    until: float
+    csrf: str = ""
+
+
+class Logins:
+    """Those that are good now. `clock()`: epoch s."""
+
+    def __init__(self, path: Path, clock: Callable[[], float]) -> None:
+        self._path, self._clock = path, clock
+        self._logins: dict[str, Login] = {}
+        self._written = 0.0
+        try:
+            kept = msgspec.json.decode(path.read_bytes(), type=list[Login])
+        except (OSError, msgspec.DecodeError):
+            kept = []  # all have to log in again
+        self._logins = {each.digest: each for each in kept}
+
+    def begin(self, caller: Caller) -> tuple[str, Login]:
+        """Log somebody in with a browser; the secret for its cookie, and the session."""
+        return self._add("session", caller, LONGEST_S)
+
+    def grant(self, caller: Caller, days: int) -> tuple[str, Login]:
+        """A token for programs of somebody, good for so many days; the secret, and what is kept of it."""
+        return self._add("token", caller, days * _DAY_S)
+
+    def find(self, kind: Literal["session", "token"], secret: str) -> Login | None:
+        """Whoever has this secret; his session counts as used."""
+        login = self._logins.get(digest_of(secret))
+        if login is None or login.kind != kind:
+            return None
+        now = self._clock()
+        if self._over(login, now):
+            self.end(login.digest)
+            return None
+        login.used = now
+        if now - self._written > _NOTED_S:
+            self._write()
+        return login
+
+    def of(self, user: str) -> Iterator[Login]:
+        """All that a user has, the newest first."""
+        now = self._clock()
+        own = [each for each in self._logins.values() if each.caller.user == user and not self._over(each, now)]
+        yield from sorted(own, key=lambda each: -each.made)
+
+    def end(self, digest: str) -> None:
+        """Log out."""
+        if self._logins.pop(digest, None) is not None:
+            self._write()
+
+    def _over(self, login: Login, now: float) -> bool:
+        return now >= login.until or (login.kind == "session" and now - login.used >= IDLE_S)
+
+    def _add(self, kind: Literal["session", "token"], caller: Caller, seconds: float) -> tuple[str, Login]:
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        csrf = secrets.token_urlsafe(32) if kind == "session" else ""
+        login = Login(digest_of(secret), kind, structs.replace(caller), now, now, now + seconds, csrf)
+        for old in list(self.of(caller.user))[MOST - 1 :]:
+            del self._logins[old.digest]
+        self._logins[login.digest] = login
+        self._write()
+        return secret, login
+
+    def _write(self) -> None:
+        """Raises OSError: who was told that he is logged in, or out, must be."""
+        now = self._written = self._clock()
+        kept = [each for each in self._logins.values() if not self._over(each, now)]
+        draft = self._path.with_suffix(".new")
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(kept))
+        draft.replace(self._path)
+
+
+def digest_of(secret: str) -> str:
+    """What is kept of a secret; it has 256 bits by chance, so that nothing slower is needed."""
+    return hashlib.sha256(secret.encode()).hexdigest()

@@ -1,0 +1,93 @@
+"""Logging in and out, and the page of whoever is logged in: his role, his sessions and tokens.
+
+Source: adr/0134. The secret of a link is in its path, which no other site is told (Referrer-Policy); following it needs a click,
+so that a program which looks at all links of a mail does not use it up.
+"""
+
+from __future__ import annotations
+
+from aiohttp import hdrs, web
+from multidict import MultiMapping
+
+from daemons.web.access.guard import COOKIE, LOGIN, NEXT, Attempts, Guard, wanted_page
+from daemons.web.access.links import Links
+from daemons.web.access.logins import LONGEST_S, Logins
+from daemons.web.pages.page import Data, Page, Visit, page_route, visit_of
+from daemons.web.pages.templating import templates
+from daemons.web.shared import WEB
+from gridengine import web as agreed
+
+
+class Access:
+    """The routes, over links and sessions."""
+
+    def __init__(self, links: Links, logins: Logins, guard: Guard, attempts: Attempts) -> None:
+        self._links, self._logins, self._guard, self._attempts = links, logins, guard, attempts
+
+    def add_to(self, app: web.Application) -> None:
+        """Put the guard before an application, and the routes into it."""
+        self._guard.protect(app)
+        app.add_routes(
+            [
+                web.get("/login", self._ask),
+                web.get("/login/{secret}", self._offer),
+                web.post("/login/{secret}", self._log_in),
+                web.post("/logout", self._log_out),
+                web.post("/me", self._revoke),
+                page_route(Page("/me", "me.html", self._me)),
+            ]
+        )
+
+    async def _ask(self, request: web.Request) -> web.Response:
+        """Say how to log in."""
+        return _login_page(request)
+
+    async def _offer(self, request: web.Request) -> web.Response:
+        """Say whom a link would log in."""
+        caller = self._links.meant(request.match_info["secret"])
+        return _login_page(request, user=caller.user) if caller is not None else self._wrong(request)
+
+    async def _log_in(self, request: web.Request) -> web.Response:
+        """Follow a link."""
+        if (wait_s := self._attempts.wait_s(request.remote or "")) > 0:
+            text = "too many wrong links: wait a minute\n"
+            return web.Response(text=text, status=429, headers={"Retry-After": f"{wait_s:.0f}"})
+        caller = self._links.follow(request.match_info["secret"])
+        if caller is None:
+            return self._wrong(request)
+        secret, _ = self._logins.begin(caller)
+        response = web.Response(status=303, headers={hdrs.LOCATION: wanted_page(request)})
+        response.del_cookie(NEXT, path="/login")
+        response.set_cookie(
+            *(COOKIE, secret), httponly=True, samesite="Strict", path="/", secure=self._guard.tls, max_age=int(LONGEST_S)
+        )
+        return response
+
+    def _wrong(self, request: web.Request) -> web.Response:
+        self._attempts.note_wrong(request.remote or "")
+        return _login_page(request, status=403, fault="This link has been used, or is too old.")
+
+    async def _log_out(self, request: web.Request) -> web.Response:
+        self._logins.end(request[LOGIN].digest)
+        response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
+        response.del_cookie(COOKIE, path="/")
+        return response
+
+    async def _me(self, visit: Visit) -> Data:
+        """Who is logged in, and by what."""
+        return {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
+
+    async def _revoke(self, request: web.Request) -> web.Response:
+        """End a session or token of one's own."""
+        fields: MultiMapping[object] = await request.post()
+        digest = str(fields.get("digest", ""))
+        if digest in {each.digest for each in self._logins.of(visit_of(request).caller.user)}:
+            self._logins.end(digest)
+        return web.Response(status=303, headers={hdrs.LOCATION: "/me"})
+
+
+def _login_page(request: web.Request, user: str = "", fault: str = "", status: int = 200) -> web.Response:
+    shown = templates().get_template("login.html").render(
+        *(), cell=request.app[WEB].cell.name, user=user, fault=fault, here=request.path_qs, minutes=agreed.LINK_MINUTES
+    )
+    return web.Response(text=shown, status=status, content_type="text/html")

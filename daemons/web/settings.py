@@ -1,0 +1,74 @@
+"""`common/web`: where the web server of a cell listens, and by which names it goes.
+
+Owns the names of the settings and their defaults; the file need not be there. Called at the start. Source: adr/0134.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from daemons.runtime.cell import Cell, CellFault
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
+from gridengine.web import ADDRESS, PORT, SETTINGS_FILE
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,252}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class WebSettings:
+    """`names`: of the server, for browsers, the first of them in links. `certificate`, `key`: files of a certificate that
+    browsers believe; None for that of the host itself, which a server beyond this host uses."""
+
+    address: str
+    port: int
+    names: tuple[str, ...]
+    certificate: Path | None
+    key: Path | None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs of this host reach it."""
+        return ip_address(self.address).is_loopback
+
+    @property
+    def tls(self) -> bool:
+        """Whether it speaks HTTPS: always beyond this host."""
+        return not self.is_local or self.certificate is not None
+
+    def base(self) -> str:
+        """The address of the pages, without a path."""
+        return f"{'https' if self.tls else 'http'}://{self.names[0]}:{self.port}"
+
+
+def read_settings(cell: Cell, host: str) -> WebSettings:
+    """The settings for a server on `host`. Raises CellFault: one is not understood."""
+    path = cell.common / SETTINGS_FILE
+    try:
+        texts = parse_settings(path.read_text(), path) if path.exists() else {}
+    except OSError as error:
+        raise CellFault(f"cannot read {path}: {error.strerror}") from None
+    except (SyntaxFault, UnicodeDecodeError) as fault:
+        raise CellFault(f"{path}: {fault}") from None
+    unknown = sorted(texts.keys() - {"address", "port", "names", "certificate", "key"})
+    if unknown:
+        raise CellFault(f"{path}: {unknown[0]} is no setting of it")
+    if ("certificate" in texts) != ("key" in texts):
+        raise CellFault(f"{path}: certificate and key go together")
+    address, port = texts.get("address", ADDRESS), texts.get("port", str(PORT))
+    try:
+        local = ip_address(address).is_loopback
+    except ValueError:
+        raise CellFault(f'{path}: address "{address}" is no IP address') from None
+    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+        raise CellFault(f'{path}: port "{port}" is not a port from 1 to 65535')
+    said = texts.get("names", "").lower().replace(",", " ").split()
+    for name in said:
+        if not _NAME.fullmatch(name):
+            raise CellFault(f'{path}: "{name}" is no name of a host')
+    names = (*said, *(("localhost", address, host.lower()) if local else (host.lower(), address)))
+    certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
+    return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key)

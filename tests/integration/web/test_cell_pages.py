@@ -1,0 +1,94 @@
+"""The pages of a real cell in a real browser, beside the commands: what one does, the other shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from clients.admin.free_ports import free_cell_ports
+from tests.integration.cells import DemoCell, eventually
+from tests.integration.web.browser import PHONE, Visits, overhang, serious_findings
+
+
+@pytest.fixture(scope="module")
+def web_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
+    """The demo cell with its web server."""
+    port, _, _ = free_cell_ports(1)
+    settings = demo_cell.common / "web"
+    settings.write_text(f"port {port}\n")
+    demo_cell.must("gridengine", "web")
+    yield demo_cell
+    demo_cell.must("gridengine", "web", "--stop")
+    settings.unlink()
+
+
+def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
+    """A visitor who followed the link of whoever runs the tests."""
+    page = visits.open(cell.must("gridengine", "web", "--login").strip(), **options)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    return page
+
+
+def go(page: Page, path: str) -> None:
+    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
+
+
+@pytest.mark.statement("GU-12")
+def test_a_job_is_seen_held_and_deleted(web_cell: DemoCell, visits: Visits) -> None:
+    page = log_in(web_cell, visits)
+    page.get_by_role("link", name="Jobs", exact=True).click()
+    job = web_cell.must("qsub", "-terse", "-b", "y", "-N", "shown", "-l", "arch=nosuch", "sleep", "600").strip()
+    row = page.get_by_role("row", name=re.compile(f"{job}.*shown"))
+    expect(row).to_contain_text("waiting")  # without a reload
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Hold").click()
+    expect(row).to_contain_text("held")
+    expect(page.locator("#answers")).to_contain_text(job)
+    assert re.search(rf"^ *{job} .* hqw ", web_cell.must("qstat"), re.M)
+    web_cell.must("qrls", job)
+    expect(row).not_to_contain_text("held")
+    row.get_by_role("link", name=job).click()
+    expect(page.get_by_role("heading", name="Why it waits")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("qalter -l arch=")
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("main")).to_contain_text("It is over.")
+    assert web_cell.command("qstat", "-j", job).returncode == 1
+
+
+@pytest.mark.statement("GU-4")
+def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Visits) -> None:
+    page = log_in(web_cell, visits)
+    go(page, "/instances")
+    instance = f"all.q@{web_cell.host}"
+    row = page.get_by_role("row", name=re.compile(re.escape(instance)))
+    row.get_by_role("checkbox").check()
+    page.get_by_role("button", name="Disable").click()
+    expect(row).to_contain_text("disabled")
+    eventually("qstat shows it", lambda: re.search(r" d *$", web_cell.must("qstat", "-f"), re.M) is not None)
+    web_cell.must("qmod", "-e", instance)
+    expect(row).to_contain_text("ready")
+
+
+def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: DemoCell, visits: Visits) -> None:
+    job = web_cell.must("qsub", "-terse", "-b", "y", "-l", "arch=nosuch", "sleep", "600").strip()
+    wide, phone = log_in(web_cell, visits), log_in(web_cell, visits, size=PHONE, scheme="dark")
+    host = web_cell.host
+    for path in ("/", "/jobs", f"/jobs/{job}", "/instances", f"/instances/all.q@{host}", "/hosts", f"/hosts/{host}", "/me"):
+        for page in (wide, phone):
+            go(page, path)
+            assert overhang(page) == [], path
+        assert serious_findings(wide) == [], path
+    web_cell.must("qdel", job)
+    visits.close()
+
+
+def test_a_second_look_at_a_link_logs_nobody_in(web_cell: DemoCell, visits: Visits) -> None:
+    link = web_cell.must("gridengine", "web", "--login").strip()
+    visits.open(link).get_by_role("button", name="Log in").click()
+    page = visits.open(link)
+    expect(page.get_by_role("heading", name="This link has been used, or is too old.")).to_be_visible()
+    visits.forgive("403")

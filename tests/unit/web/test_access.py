@@ -1,0 +1,366 @@
+"""Who gets in, and what another page or another user can make of it. Each of these rules is a defence: docs/security.md."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import CookieJar
+from aiohttp.test_utils import TestClient, TestServer
+
+from daemons.web.access import guard as guards
+from daemons.web.access.guard import COOKIE, Attempts, Guard
+from daemons.web.access.links import Links
+from daemons.web.access.logins import IDLE_S, LONGEST_S, MOST, Logins
+from daemons.web.access.routes import Access
+from daemons.web.app import build_app
+from gridengine.web import LINK_MINUTES
+from tests.unit.web.followed import ALICE, BOB, Followed, web_of
+
+
+class Door:
+    """The server in front of which somebody stands. `now`: its clock; `users`: of this host."""
+
+    def __init__(self, directory: Path) -> None:
+        self.now = 1_800_000_000.0
+        self.users = {ALICE.user, BOB.user}
+        self.path = directory / "sessions.json"
+        self.open()
+
+    def open(self) -> None:
+        """Start the server, or start it again."""
+        self.sessions, self.links = Logins(self.path, lambda: self.now), Links(lambda: self.now)
+        self.attempts = Attempts(lambda: self.now)
+
+    def access(self, tls: bool = False) -> Access:
+        guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1")), tls)
+        return Access(self.links, self.sessions, guard, self.attempts)
+
+
+Client = TestClient[Any, Any]
+Play = Callable[[Client], Awaitable[Any]]
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Door:
+    made = Door(tmp_path)
+    monkeypatch.setattr(guards, "_is_user", lambda caller: caller.user in made.users)
+    monkeypatch.setattr(guards, "_KNOWN_S", 0.0)
+    return made
+
+
+@pytest.fixture
+def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
+    async def run(play: Play, tls: bool) -> Any:
+        app = build_app(web_of(followed, tmp_path)[0])
+        door.access(tls).add_to(app)
+        async with TestClient(TestServer(app), cookie_jar=CookieJar(unsafe=True)) as client:
+            return await play(client)
+
+    return lambda play, tls=False: asyncio.run(run(play, tls))
+
+
+async def log_in(client: Client, door: Door, caller: Any = ALICE) -> None:
+    async with client.post(f"/login/{door.links.make(caller)}", allow_redirects=False) as response:
+        assert response.status == 303, await response.text()
+
+
+async def status(client: Client, path: str, method: str = "GET", **more: Any) -> int:
+    async with client.request(method, path, allow_redirects=False, **more) as response:
+        return response.status
+
+
+def csrf(door: Door, caller: Any = ALICE) -> str:
+    return next(door.sessions.of(caller.user)).csrf
+
+
+# --- logging in -------------------------------------------------------------------------------------------------------
+
+
+def test_a_link_logs_its_user_in_and_leads_to_the_page_that_was_wanted(door: Door, at: Any) -> None:
+    async def play(client: Client) -> tuple[str, str, str]:
+        async with client.get("/jobs?owner=bob", allow_redirects=False) as sent_away:
+            assert (sent_away.status, sent_away.headers["Location"]) == (303, "/login")
+        async with client.get(link := f"/login/{door.links.make(ALICE)}") as offered:
+            page = await offered.text()
+        async with client.post(link, allow_redirects=False) as logged_in:
+            place = logged_in.headers["Location"]
+        async with client.get("/me") as me:
+            return page, place, await me.text()
+
+    offered, place, me = at(play)
+    assert "Log in as alice" in offered
+    assert place == "/jobs?owner=bob"
+    assert "<h1>alice</h1>" in me
+
+
+def test_looking_at_a_link_does_not_use_it_up_and_following_it_does(door: Door, at: Any) -> None:
+    link = f"/login/{door.links.make(ALICE)}"
+
+    async def play(client: Client) -> list[int]:
+        looks = [await status(client, link) for _ in range(3)]
+        return [*looks, await status(client, link, "POST"), await status(client, link, "POST"), await status(client, link)]
+
+    assert at(play) == [200, 200, 200, 303, 403, 403]
+
+
+def test_a_link_is_good_for_some_minutes(door: Door, at: Any) -> None:
+    late, early = (f"/login/{door.links.make(ALICE)}" for _ in range(2))
+
+    async def play(client: Client) -> list[int]:
+        door.now += LINK_MINUTES * 60 - 1
+        first = await status(client, early, "POST")
+        door.now += 1
+        return [first, await status(client, late, "POST")]
+
+    assert at(play) == [303, 403]
+
+
+def test_links_cannot_be_guessed_for_long(door: Door, at: Any) -> None:
+    async def play(client: Client) -> tuple[list[int], int, int]:
+        guesses = [await status(client, f"/login/guess{number}", "POST") for number in range(Attempts.MOST + 1)]
+        right = await status(client, f"/login/{door.links.make(ALICE)}", "POST")
+        door.now += Attempts.SPAN_S
+        return guesses, right, await status(client, f"/login/{door.links.make(ALICE)}", "POST")
+
+    guesses, right, later = at(play)
+    assert guesses == [403] * Attempts.MOST + [429]
+    assert (right, later) == (429, 303)
+
+
+@pytest.mark.parametrize("wanted", ["//evil.example/", "/\\evil.example", "https://evil.example/", "/%0d%0aSet-Cookie:x=1", "x"])
+def test_a_login_leads_nowhere_else(door: Door, at: Any, wanted: str) -> None:
+    async def play(client: Client) -> str:
+        headers = {"Cookie": f"ge_next={wanted}"}
+        async with client.post(f"/login/{door.links.make(ALICE)}", headers=headers, allow_redirects=False) as response:
+            assert "x" not in response.cookies
+            return str(response.headers["Location"])
+
+    assert at(play) == "/"
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_the_cookie_is_for_this_server_alone(door: Door, at: Any, tls: bool) -> None:
+    async def play(client: Client) -> Any:
+        async with client.post(f"/login/{door.links.make(ALICE)}", allow_redirects=False) as response:
+            return response.cookies[COOKIE]
+
+    cookie = at(play, tls)
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"], bool(cookie["secure"])) == (True, "Strict", "/", tls)
+
+
+# --- sessions and tokens ----------------------------------------------------------------------------------------------
+
+
+def test_no_page_is_read_without_a_login(at: Any) -> None:
+    async def play(client: Client) -> dict[str, int]:
+        paths = ("/", "/jobs", "/jobs/1", "/instances", "/hosts", "/me", "/live?page=/jobs", "/nothing", "/api/v1/jobs")
+        return {path: await status(client, path) for path in paths}
+
+    found = at(play)
+    assert found.pop("/api/v1/jobs") == 401
+    assert set(found.values()) == {303}
+
+
+def test_what_needs_no_login(at: Any) -> None:
+    async def play(client: Client) -> list[int]:
+        return [await status(client, path) for path in ("/healthz", "/readyz", "/static/style.css", "/login", "/metrics")]
+
+    assert at(play) == [200] * 5
+
+
+def test_a_session_ends_when_nobody_uses_it_and_after_a_week(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[int]:
+        await log_in(client, door)
+        found = []
+        for pause in (IDLE_S - 1, IDLE_S - 1, IDLE_S):
+            door.now += pause
+            found.append(await status(client, "/jobs"))
+        await log_in(client, door)
+        begin = door.now
+        while door.now < begin + LONGEST_S:
+            door.now += IDLE_S / 2
+            found.append(await status(client, "/jobs"))
+        return found
+
+    found = at(play)
+    assert found[:3] == [200, 200, 303]
+    assert found[3:] == [200] * (len(found) - 4) + [303]
+
+
+def test_a_restart_keeps_sessions_and_no_secret_is_on_disk(door: Door, at: Any) -> None:
+    secret, _ = door.sessions.begin(ALICE)
+    token, _ = door.sessions.grant(BOB, 3)
+    door.open()
+
+    async def play(client: Client) -> list[int]:
+        return [
+            await status(client, "/me", headers={"Cookie": f"{COOKIE}={secret}"}),
+            await status(client, "/me", headers={"Authorization": f"Bearer {token}"}),
+            await status(client, "/me", headers={"Authorization": f"Bearer {secret}"}),
+            await status(client, "/me", headers={"Cookie": f"{COOKIE}={token}"}),
+        ]
+
+    assert at(play) == [200, 200, 303, 303]
+    text = door.path.read_text()
+    assert secret not in text
+    assert token not in text
+    assert door.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_is_good_for_its_days_whatever_is_done_with_it(door: Door, at: Any) -> None:
+    token, _ = door.sessions.grant(ALICE, 2)
+
+    async def play(client: Client) -> list[int]:
+        found = []
+        for pause in (0, 2 * 86_400 - 1, 1):
+            door.now += pause
+            found.append(await status(client, "/jobs", headers={"Authorization": f"Bearer {token}"}))
+        return found
+
+    assert at(play) == [200, 200, 303]
+
+
+def test_one_who_logged_out_or_was_thrown_out_is_out(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[int]:
+        await log_in(client, door)
+        found = [await status(client, "/logout", "POST", data={"csrf": csrf(door)}), await status(client, "/jobs")]
+        await log_in(client, door)
+        fields = {"csrf": csrf(door), "digest": next(door.sessions.of("alice")).digest}
+        return [*found, await status(client, "/me", "POST", data=fields), await status(client, "/jobs")]
+
+    assert at(play) == [303, 303, 303, 303]
+    assert list(door.sessions.of("alice")) == []
+
+
+def test_nobody_ends_what_is_of_another(door: Door, at: Any) -> None:
+    _, bobs = door.sessions.begin(BOB)
+
+    async def play(client: Client) -> None:
+        await log_in(client, door)
+        await status(client, "/me", "POST", data={"csrf": csrf(door), "digest": bobs.digest})
+
+    at(play)
+    assert list(door.sessions.of("bob")) == [bobs]
+
+
+def test_a_user_who_is_no_more_is_out(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[int]:
+        await log_in(client, door)
+        before = await status(client, "/jobs")
+        door.users.remove("alice")
+        return [before, await status(client, "/jobs")]
+
+    assert at(play) == [200, 303]
+    assert list(door.sessions.of("alice")) == []
+
+
+def test_the_oldest_of_too_many_sessions_makes_way(door: Door) -> None:
+    first, _ = door.sessions.begin(ALICE)
+    for _ in range(MOST):
+        door.now += 1
+        door.sessions.begin(ALICE)
+    assert door.sessions.find("session", first) is None
+    assert len(list(door.sessions.of("alice"))) == MOST
+
+
+# --- other pages ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("headers", "field", "expected"),
+    [
+        ({}, "", 403),
+        ({}, "wrong", 403),
+        ({"X-CSRF-Token": "wrong"}, "right", 403),
+        ({}, "right", 200),
+        ({"X-CSRF-Token": "right"}, "", 200),
+        ({"Sec-Fetch-Site": "cross-site"}, "right", 403),
+        ({"Sec-Fetch-Site": "same-site"}, "right", 403),
+        ({"Sec-Fetch-Site": "same-origin"}, "right", 200),
+        ({"Origin": "http://evil.example"}, "right", 403),
+        ({"Origin": "null"}, "right", 403),
+    ],
+)
+def test_a_change_must_come_from_a_page_of_the_session(
+    followed: Followed, door: Door, at: Any, headers: dict[str, str], field: str, expected: int
+) -> None:
+    followed.cell.submit(hard=["arch=nosuch"])
+
+    async def play(client: Client) -> int:
+        await log_in(client, door)
+        right = csrf(door)
+        sent = {name: value.replace("right", right) for name, value in headers.items()}
+        data = {"action": "delete", "target": "1", "csrf": field.replace("right", right)}
+        return await status(client, "/jobs", "POST", data=data, headers=sent)
+
+    assert at(play) == expected
+    assert (1 in followed.cell.state.jobs) == (expected == 403)
+
+
+def test_the_token_of_another_session_is_none(followed: Followed, door: Door, at: Any) -> None:
+    _, bobs = door.sessions.begin(BOB)
+    followed.cell.submit(hard=["arch=nosuch"])
+
+    async def play(client: Client) -> int:
+        await log_in(client, door)
+        return await status(client, "/jobs", "POST", data={"action": "delete", "target": "1", "csrf": bobs.csrf})
+
+    assert at(play) == 403
+
+
+def test_a_program_with_a_token_needs_no_form(followed: Followed, door: Door, at: Any) -> None:
+    token, _ = door.sessions.grant(ALICE, 1)
+    followed.cell.submit(hard=["arch=nosuch"])
+
+    async def play(client: Client) -> int:
+        fields = {"action": "delete", "target": "1"}
+        return await status(client, "/jobs", "POST", data=fields, headers={"Authorization": f"Bearer {token}"})
+
+    assert at(play) == 200
+    assert 1 not in followed.cell.state.jobs
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_other_page_logs_somebody_in(door: Door, at: Any, site: str) -> None:
+    async def play(client: Client) -> int:
+        return await status(client, f"/login/{door.links.make(BOB)}", "POST", headers={"Sec-Fetch-Site": site})
+
+    assert at(play) == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *(("localhost:8646", 200), ("127.0.0.1", 200), ("LOCALHOST", 200)),
+        *(("evil.example", 421), ("localhost.evil.example", 421), ("", 421)),
+    ],
+)
+def test_a_browser_that_means_another_host_is_sent_away(door: Door, at: Any, host: str, expected: int) -> None:
+    async def play(client: Client) -> int:
+        await log_in(client, door)
+        return await status(client, "/jobs", headers={"Host": host})
+
+    assert at(play) == expected
+
+
+def test_no_page_is_shown_within_another_or_runs_what_is_not_of_this_server(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[Any]:
+        await log_in(client, door)
+        found = []
+        for path in ("/", "/login", "/jobs/99", "/healthz"):
+            async with client.get(path) as response:
+                found.append(response.headers)
+        return found
+
+    for headers in at(play):
+        policy = headers["Content-Security-Policy"]
+        assert re.search(r"default-src 'self'(;|$)", policy)
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Cache-Control"] == "no-store"
