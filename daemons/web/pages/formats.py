@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -18,7 +19,7 @@ from gridengine.quantities import clock_text, size_text
 
 #: what stands for a value that nobody knows, as in the listings of the commands
 NOTHING = "-"
-_BREAKS = re.compile(r"([@._/:-])(?=\w)")
+_BREAKS = re.compile(r"([@._/:-])(?=[^\W\d])")
 
 
 def moment(seconds: float | None) -> str:
@@ -69,9 +70,15 @@ def plain(value: Any) -> Any:
     return NOTHING if value is None or value == "" else printable(value)
 
 
-def breakable(text: object) -> Markup:
+def breakable(value: Any) -> Markup:
     """A name that may go on in a new line behind its dots and signs: `all.q@node7.example.org`."""
-    return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(plain(text)))))
+    text = plain(value)
+    return _broken(text) if isinstance(text, str) else escape(text)
+
+
+@lru_cache(4096)
+def _broken(text: str) -> Markup:
+    return Markup(_BREAKS.sub(r"\1<wbr>", str(escape(text))))
 
 
 def link(here: str, **changes: object) -> str:

@@ -6,13 +6,16 @@ What `base.html` wants besides the data of a page stands at its head.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from daemons.web import static_files
 from daemons.web.pages import formats, navigation, states
+
+_REMEMBERED = ("job_state", "instance_states", "reservation_state", "host_state", "time", "bar", "chip")
+"""Macros of which a list has many alike: what they gave once is given again."""
 
 
 @cache
@@ -38,5 +41,8 @@ def templates() -> Environment:
         static=static_files.url_of,
     )
     # not an import of each page: a block that is rendered alone does not see what its template has imported
-    environment.globals["ui"] = environment.get_template("macros.html").module
+    macros = environment.get_template("macros.html").module
+    for name in _REMEMBERED:
+        setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
+    environment.globals["ui"] = macros
     return environment

@@ -37,6 +37,7 @@
     if (Object.hasOwn(keys, event.key) && keys[event.key](event) !== false) event.preventDefault();
   });
 
+  document.querySelector("[data-keys]").addEventListener("click", () => keys["?"]());
   document.addEventListener("click", (event) => {
     if (event.target.closest("[aria-disabled=true]")) { event.preventDefault(); event.stopPropagation(); }
   }, true);

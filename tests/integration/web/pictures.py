@@ -22,8 +22,6 @@ from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, serious
 
 SIZES = {"wide": WIDE, "phone": PHONE}
 SCHEMES = ("light", "dark")
-#: colours of a picture: enough for flat ones, and a third of the bytes
-COLOURS = 96
 #: a list of hundreds of rows is told by its first ones
 LONGEST_PX = 2400
 
@@ -38,7 +36,7 @@ def take(page: Page, file: Path) -> None:
     page.screenshot(path=file, full_page=True)
     with Image.open(file) as taken:
         part = taken.convert("RGB").crop((0, 0, taken.width, min(taken.height, LONGEST_PX)))
-        part.quantize(COLOURS, dither=Image.Dither.NONE).save(file, optimize=True)
+        part.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def faults(page: Page, visits: Visits) -> list[str]:

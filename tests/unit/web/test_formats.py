@@ -49,6 +49,7 @@ def test_moments_have_their_zone(berlin: None) -> None:
         (formats.plain(""), "-"),
         (formats.plain(0), 0),
         (formats.breakable("all.q@node7"), "all.<wbr>q@<wbr>node7"),
+        (formats.breakable("10.1.2.3 0.25"), "10.1.2.3 0.25"),
         (formats.breakable("<b>-"), "&lt;b&gt;-"),
         (formats.part("@all/hosts?"), "@all%2Fhosts%3F"),
     ],
