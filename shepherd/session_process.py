@@ -57,7 +57,6 @@ class SessionProcess:
 
     def run(self) -> int:
         """Serve until the end; the exit status."""
-        os.set_blocking(self._control, True)
         while True:
             if self._exit_sent and self._outbox.settled:
                 return FINISHED
@@ -65,7 +64,7 @@ class SessionProcess:
             if self._connection is None:
                 timeout_ms = max(0.0, self._deadline - time.monotonic()) * 1000
             events = self._poll(timeout_ms)
-            if not events and self._connection is None and time.monotonic() >= self._deadline:
+            if not events:
                 return DESERTED
             if (status := self._handle(dict(events))) is not None:
                 return status
@@ -78,10 +77,10 @@ class SessionProcess:
         wanted: dict[int, int] = {}
         if self._outbox.room:
             wanted.update(dict.fromkeys(self._outputs, _READ))
-        if self._input and self._input_open:
+        if self._input:
             wanted[self._streams.input] = wanted.get(self._streams.input, 0) | _WRITE
         if self._connection is not None:
-            wanted[self._connection.fileno()] = _READ | (_WRITE if self._going_out else 0)
+            wanted[self._connection.fileno()] = _READ | _WRITE if self._going_out else _READ
         for descriptor, mask in wanted.items():
             poll.register(descriptor, mask)
         return poll.poll(timeout_ms)
@@ -89,9 +88,9 @@ class SessionProcess:
     def _handle(self, events: dict[int, int]) -> int | None:
         for descriptor in [each for each in self._outputs if events.get(each, 0) & ~_WRITE]:
             self._read_output(descriptor)
-        if self._input and events.get(self._streams.input, 0) & ~_READ:
+        if self._streams.input in events:
             self._write_input()
-        if self._control in events and self._outcome is None:
+        if self._control in events:
             data = os.read(self._control, session.LONGEST)
             if not data:
                 return DESERTED  # without a shepherd there is no task
@@ -99,7 +98,7 @@ class SessionProcess:
         if self._outcome is not None and not self._exit_sent:
             self._drain()
         connection = self._connection
-        if connection is not None and events.get(connection.fileno(), 0) & ~_WRITE and not self._receive(connection):
+        if connection is not None and connection.fileno() in events and not self._receive(connection):
             return ENDED
         if self._listener.fileno() in events:
             self._accept()
