@@ -14,6 +14,7 @@ from daemons.web import metrics, static_files
 from daemons.web.live import Live
 from daemons.web.pages import hosts, instances, jobs, overview
 from daemons.web.pages.page import Page, page_route
+from daemons.web.sending import compressing
 from daemons.web.shared import WEB, Web
 
 MAX_BODY = 2**24
@@ -25,7 +26,7 @@ PAGES: list[Page] = [*overview.PAGES, *jobs.PAGES, *instances.PAGES, *hosts.PAGE
 
 def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Application:
     """The application over what all handlers share. `middlewares`: outermost first; the guard is the first of them."""
-    app = web.Application(middlewares=tuple(middlewares), client_max_size=MAX_BODY)
+    app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
     for part in (metrics, static_files, jobs, instances):

@@ -19,6 +19,7 @@ from yarl import URL
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.pages.page import Missing, Page, Visit, find_page, render
+from daemons.web.sending import EventStream
 from daemons.web.shared import CSRF, WEB, caller_of
 
 PAUSE_S = 0.8
@@ -61,32 +62,32 @@ class Live:
             *(request.app[WEB], caller_of(request), request.get(CSRF, "")),
             *(str(address), parts, MultiDict(address.query)),
         )
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+        events = EventStream(request)
         stream = _Stream(page)
         self._mirror.followers.append(stream.note)
         try:
-            await response.prepare(request)
+            await events.begin()
             async with asyncio.timeout(LONGEST_S):
-                await self._follow(response, stream, page, visit)
+                await self._follow(events, stream, page, visit)
         except (ConnectionError, TimeoutError):
             pass
         finally:
             self._mirror.followers.remove(stream.note)
-        return response
+        return events.response
 
-    async def _follow(self, response: web.StreamResponse, stream: _Stream, page: Page, visit: Visit) -> None:
+    async def _follow(self, events: EventStream, stream: _Stream, page: Page, visit: Visit) -> None:
         """Raises ConnectionError when the page is closed."""
         sent, away = "", False
         while True:
             if away != (not self._mirror.connected):
                 away = not away
-                await _send(response, "age", f"{self._mirror.age_s:.0f}" if away else "")
+                await events.send("age", f"{self._mirror.age_s:.0f}" if away else "")
             if stream.dirty.is_set():
                 stream.dirty.clear()
                 main = await self._main(page, visit)
                 if main != sent:
                     sent = main
-                    await _send(response, "main", main)
+                    await events.send("main", main)
                 await asyncio.sleep(PAUSE_S)
             try:
                 async with asyncio.timeout(_LOOK_S):
@@ -109,8 +110,3 @@ class Live:
             self._rendered.clear()
         self._rendered[key] = (revision, begin, main)
         return main
-
-
-async def _send(response: web.StreamResponse, event: str, data: str) -> None:
-    lines = "".join(f"data: {line}\n" for line in data.splitlines() or [""])
-    await response.write(f"event: {event}\n{lines}\n".encode())

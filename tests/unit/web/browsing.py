@@ -63,7 +63,7 @@ class Visitor:
                     event = text[7:]
                 elif text.startswith("data:"):
                     lines.append(text[6:])
-                elif not text:
+                elif not text and lines:
                     yield event, "\n".join(lines)
                     lines = []
 

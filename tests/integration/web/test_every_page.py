@@ -1,0 +1,72 @@
+"""Every page in a browser, over a cell in this process with something in each state: nobody is shut out, nothing is too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from aiohttp import web
+
+from daemons.web.app import PAGES, build_app
+from daemons.web.pages.page import find_page
+from tests.harness import Cell
+from tests.integration.web.browser import PHONE, WIDE, Visits, overhang, serious_findings, wire_bytes
+from tests.integration.web.serving import Serving
+from tests.unit.web.browsing import guard
+from tests.unit.web.followed import ROOT, Followed, web_of
+
+#: addresses of pages whose path has parts, and of other sides of pages
+EXAMPLES = ["/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1"]
+ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
+
+
+@pytest.fixture(scope="module")
+def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
+    """A cell with long names, hosts and instances in many states, and jobs that run, wait, are held and are in error."""
+    hosts = ["h1", "h2", "h3", *(f"node{number:03d}.rack7.cluster.example.org" for number in range(60))]
+    cell = Cell(tmp_path_factory.mktemp("cell"), hosts)
+    cell.submit(name="simulate_the_weather_of_next_week_in_a_very_long_name", tasks="1-20")
+    cell.submit("bob", name="never", hard=["arch=nosuch"])
+    for number in range(150):
+        cell.submit(name=f"held{number}", holds="u")
+    cell.cycle()
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+    cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h2"])
+    cell.master.lose_host("h3")
+    cell.master.flush()
+    return Followed(cell)
+
+
+@pytest.fixture(scope="module")
+def address(followed: Followed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a web server that takes everybody for root."""
+
+    async def make() -> web.Application:
+        shared, _ = web_of(followed, tmp_path_factory.mktemp("common"))
+        return build_app(shared, [guard(ROOT)])
+
+    serving = Serving(make)
+    yield serving.start()
+    serving.stop()
+
+
+def test_every_page_is_looked_at() -> None:
+    meant = [find_page(PAGES, path.partition("?")[0]) for path in ADDRESSES]
+    assert [page.path for page in PAGES if page not in [found[0] for found in meant if found]] == []
+
+
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_everybody_can_use_every_page(visits: Visits, address: str, path: str) -> None:
+    page = visits.open(address + path, WIDE)
+    assert overhang(page) == []
+    assert serious_findings(page) == []  # in the dark, and on a phone: test_design.py, for what all pages are made of
+    assert overhang(visits.open(address + path, PHONE)) == []
+    visits.close()
+    visits.forgive("status of 404")
+
+
+@pytest.mark.parametrize("path", ["/jobs", "/instances", "/jobs/1"])
+def test_a_page_with_everything_is_light(visits: Visits, address: str, path: str) -> None:
+    page = visits.open("about:blank")
+    assert wire_bytes(page, address + path) < 100_000
+    visits.close()
