@@ -28,7 +28,7 @@ def test_everybody_can_use_it(visits: Visits, gallery: Gallery, size: tuple[int,
         places = cells.evaluate_all("all => all.map(one => Math.round(one.getBoundingClientRect().left))")
         assert len(places) == 6 and len(set(places)) == 1
         page.locator("summary").click()
-        expect(page.get_by_role("link", name="Reservations", exact=True)).to_be_visible()
+        expect(page.get_by_role("link", name="Hosts", exact=True)).to_be_visible()
         assert serious_findings(page) == []
 
 
