@@ -11,21 +11,14 @@ import time
 from clients import gdi
 from clients.path_aliases import add_path_aliases
 from clients.program import Failure, callers_environment, complain
-from gridengine.options.option import (
-    OptionError,
-    Setting,
-    options_of,
-    read_options,
-    split_words,
-)
+from gridengine.options.option import OptionError, Setting, options_of, read_options
+from gridengine.options.script_options import PREFIX, script_settings, words_of
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
 #: exit status when the script cannot be read, and when nothing comes from the standard input
 NO_SCRIPT = 14
 NO_INPUT = 4
-#: options that mean nothing inside a script (SO-5, SO-9), where reading a further file is not foreseen either
-_NOT_IN_SCRIPTS = ("-b", "-C", "-@")
 _ORIGIN = ("HOME", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ", "TERM")
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -73,9 +66,9 @@ def read_submission(command: str, arguments: list[str]) -> ReadSubmission:
     script = None
     if not binary and "-help" not in quick and (operands or command == "qsub"):
         script = _read_script(operands)
-        prefix = quick.get("-C", "#$")
+        prefix = quick.get("-C", PREFIX)
         if prefix:
-            sources.append(_script_settings(script, prefix, operands[0] if operands else "standard input", options))
+            sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
     _fold(target, [*sources, [command_line]])
     return ReadSubmission(target, operands, script)
 
@@ -158,18 +151,11 @@ def _file_settings(
         if line[:1] == "#" or not line.strip():
             continue
         place = f"{path}, line {number}"
-        settings, rest = read_options(_words(line, place), options, place, others)
+        settings, rest = read_options(words_of(line, place), options, place, others)
         if rest:
             raise OptionError(f'"{rest[0]}" is no option', place)
         found.append(settings)
     return found
-
-
-def _words(line: str, place: str) -> list[str]:
-    try:
-        return split_words(line)
-    except OptionError as error:
-        raise OptionError(error.text, place) from None
 
 
 def _read_script(operands: list[str]) -> bytes:
@@ -185,24 +171,6 @@ def _read_script(operands: list[str]) -> bytes:
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
         raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
-
-
-def _script_settings(script: bytes, prefix: str, name: str, options: "dict[str, Option]") -> Source:
-    """Settings of the lines of a script that begin with the prefix (SB-2). A comment behind the options ends them."""
-    mark = prefix.encode()
-    if mark not in script:
-        return []
-    found: Source = []
-    for number, line in enumerate(script.split(b"\n"), start=1):
-        if not line.startswith(mark):
-            continue
-        place = f"{name}, line {number}"
-        words = _words(line[len(mark) :].decode("utf-8", "surrogateescape"), place)
-        settings, rest = read_options(words, options, place)
-        if rest and rest[0][:1] != "#":
-            raise OptionError(f'"{rest[0]}" is no option', place)
-        found.append([setting for setting in settings if setting[0].name not in _NOT_IN_SCRIPTS])
-    return found
 
 
 def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]":

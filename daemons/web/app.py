@@ -12,7 +12,7 @@ from aiohttp.typedefs import Middleware
 
 from daemons.web import metrics, static_files
 from daemons.web.live import Live
-from daemons.web.pages import hosts, instances, jobs, overview
+from daemons.web.pages import hosts, instances, jobs, overview, submitting
 from daemons.web.pages.page import Page, page_route
 from daemons.web.sending import compressing
 from daemons.web.shared import WEB, Web
@@ -29,7 +29,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    for part in (metrics, static_files, jobs, instances):
+    for part in (metrics, static_files, jobs, instances, submitting):
         app.add_routes(part.ROUTES)
     app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

@@ -30,10 +30,11 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "unsuspend": ("change_states", {"action": "unsuspend", "what": "job"}),
     "reschedule": ("change_states", {"action": "reschedule", "what": "job"}),
     "clear": ("change_states", {"action": "clear", "what": "job"}),
+    "copy": ("resubmit_jobs", {}),
 }
 _LABELS = {
     **{"hold": "Hold", "release": "Release", "suspend": "Suspend", "unsuspend": "Resume"},
-    **{"reschedule": "Reschedule", "clear": "Clear error", "delete": "Delete"},
+    **{"reschedule": "Reschedule", "clear": "Clear error", "copy": "Submit again", "delete": "Delete"},
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: heading: (label, address) each
 NAVIGATION = {
-    "Work": (("Overview", "/"), ("Jobs", "/jobs")),
+    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit")),
     "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts")),
 }
 

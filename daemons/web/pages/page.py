@@ -105,7 +105,7 @@ def page_route(page: Page) -> web.RouteDef:
     async def read(request: web.Request) -> web.Response:
         visit = visit_of(request)
         try:
-            return web.Response(text=render(page, visit, await page.data(visit)), content_type="text/html")
+            return html(render(page, visit, await page.data(visit)))
         except Missing as missing:
             return problem(visit, 404, str(missing), "It may be over: the accounting has what has ended.")
         except NoQmaster as away:
@@ -126,7 +126,7 @@ def act_route(path: str, act: Act) -> web.RouteDef:
         lines = [line for answer in answers for line in answer.answers] or [("info", "done")]
         template = templates().get_template("answers.html")
         shown = template.render(lines=lines, alone="HX-Request" in request.headers, cell=visit.shared.cell.name)
-        return web.Response(text=shown, content_type="text/html")
+        return html(shown)
 
     return web.post(path, do)
 
@@ -136,7 +136,12 @@ def problem(visit: Visit, status: int, text: str, advice: str = "") -> web.Respo
     shown = templates().get_template("error.html").render(
         status=status, problem=text, advice=advice, here=visit.here, cell=visit.shared.cell.name
     )
-    return web.Response(text=shown, status=status, content_type="text/html")
+    return html(shown, status)
+
+
+def html(text: str, status: int = 200) -> web.Response:
+    """A page, or a part of one, as it is sent."""
+    return web.Response(text=text, status=status, content_type="text/html")
 
 
 def find_page(pages: Iterable[Page], path: str) -> tuple[Page, dict[str, str]] | None:

@@ -59,6 +59,25 @@ def test_a_job_is_seen_held_and_deleted(web_cell: DemoCell, visits: Visits) -> N
     assert web_cell.command("qstat", "-j", job).returncode == 1
 
 
+@pytest.mark.statement("GU-5")
+def test_a_job_is_submitted_once_its_fault_is_mended(web_cell: DemoCell, visits: Visits) -> None:
+    page = log_in(web_cell, visits)
+    go(page, "/submit?-N=fromform")
+    page.get_by_label("Script").fill("#$ -h\nsleep 60\n")
+    page.get_by_label("Priority").fill("5000")
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("#error-\\-p")).to_contain_text("from -1023 to 1024")
+    page.get_by_label("Priority").fill("-5")
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("main")).to_contain_text("verification: found suitable queue(s)")
+    expect(page.get_by_label("Script")).to_have_value("#$ -h\nsleep 60\n")
+    assert "fromform" not in web_cell.must("qstat")
+    page.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.locator("main")).to_contain_text("has been submitted")
+    assert re.search(r" fromform +\S+ +hqw ", web_cell.must("qstat"))
+    web_cell.must("qdel", "fromform")
+
+
 @pytest.mark.statement("GU-4")
 def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Visits) -> None:
     page = log_in(web_cell, visits)
@@ -76,8 +95,8 @@ def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Vis
 def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: DemoCell, visits: Visits) -> None:
     job = web_cell.must("qsub", "-terse", "-b", "y", "-l", "arch=nosuch", "sleep", "600").strip()
     wide, phone = log_in(web_cell, visits), log_in(web_cell, visits, size=PHONE, scheme="dark")
-    host = web_cell.host
-    for path in ("/", "/jobs", f"/jobs/{job}", "/instances", f"/instances/all.q@{host}", "/hosts", f"/hosts/{host}", "/me"):
+    places = [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}"]
+    for path in ("/", "/jobs", f"/jobs/{job}", "/submit", "/instances", "/hosts", "/me", *places):
         for page in (wide, phone):
             go(page, path)
             assert overhang(page) == [], path

@@ -52,6 +52,12 @@ class Visitor:
             tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
             return [words(note) for note in tree.iter("li")]
 
+    async def send(self, address: str, fields: dict[str, str]) -> Any:
+        """The page that comes of a form."""
+        async with self._client.post(address, data=fields) as response:
+            self.status = response.status
+            return lxml.html.document_fromstring(await response.text())
+
     async def events(self, address: str) -> AsyncIterator[tuple[str, str]]:
         """What the stream of a page sends: event, data."""
         async with self._client.get("/live", params={"page": address}) as response:

@@ -97,7 +97,7 @@ class _Response:
 def web_of(followed: Followed, directory: Path) -> tuple[Web, Link]:
     """What the handlers share, over a followed cell. To be called on a running event loop."""
     installed: Any = SimpleNamespace(
-        **{"unique_name": str, "master_host": lambda: MASTER, "admin_user": "root", "name": "default"},
+        **{"unique_name": str, "own_name": lambda: "h1", "master_host": lambda: MASTER, "admin_user": "root", "name": "default"},
         **{"common": directory, "run_dir": directory},
     )
     assert asyncio.get_running_loop()

@@ -1,0 +1,226 @@
+"""The page that submits a job: a form of the options of qsub, a check while it is filled in, and the command that does the same.
+
+Owns which options are in the form and how they are laid out. What an option means is the table of `gridengine.options`, as for
+qsub itself; whether the job may be, the qmaster says. Source: GU-5, GU-11; qsub(1).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import pwd
+import shlex
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from aiohttp import web
+
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
+from gridengine.gdi.requests import Answer
+from gridengine.options.option import Option, OptionError, options_of, read_options, split_words
+from gridengine.options.script_options import PREFIX, script_settings
+from gridengine.options.submission import Submission
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+OPTIONS = options_of("qsub", SUBMIT_OPTIONS)
+
+
+class FormField(NamedTuple):
+    """An option of the form. `name`: the option's own, with `soft` in front for a wish. `example`: of a value."""
+
+    name: str
+    label: str
+    example: str = ""
+
+    @property
+    def option(self) -> Option:
+        return OPTIONS[self.name.removeprefix("soft ")]
+
+    @property
+    def kind(self) -> str:
+        """`flag` without an argument, `switch` for yes or no, else `text`."""
+        arguments = self.option.arguments
+        return "flag" if not arguments else "switch" if arguments == ["y[es]|n[o]"] else "text"
+
+
+GROUPS: dict[str, tuple[FormField, ...]] = {
+    "Job": (
+        FormField("-N", "Name", "simulate"),
+        FormField("-t", "Tasks of an array", "1-100"),
+        FormField("-tc", "Tasks at a time", "10"),
+        FormField("-P", "Project"),
+        FormField("-p", "Priority", "0"),
+        FormField("-ar", "Reservation", "17"),
+        FormField("-comment", "Note"),
+    ),
+    "Where it runs": (
+        FormField("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
+        FormField("soft -l", "Resources it wishes for", "arch=lx-amd64"),
+        FormField("-q", "Queues", "all.q,*@@big"),
+        FormField("soft -q", "Queues it prefers", "fast.q"),
+        FormField("-masterq", "Queues for its master task", "all.q@node1"),
+        FormField("-pe", "Parallel environment and slots", "mpi 4-8"),
+        FormField("-binding", "Binding to cores", "linear:2"),
+        FormField("-R", "Reserve for it while it waits"),
+    ),
+    "When": (
+        FormField("-a", "Not before", "202612241800"),
+        FormField("-dl", "Deadline", "202612311200"),
+        FormField("-hold_jid", "After jobs", "12,build*"),
+        FormField("-hold_jid_ad", "After tasks of arrays", "12"),
+        FormField("-now", "At once or not at all"),
+        FormField("-h", "Hold it for now"),
+    ),
+    "Files and variables": (
+        FormField("-wd", "Directory", "/home/alice/project"),
+        FormField("-o", "Output", "/home/alice/logs"),
+        FormField("-e", "Errors", "/home/alice/logs"),
+        FormField("-j", "Errors with the output"),
+        FormField("-i", "Input"),
+        FormField("-S", "Shell", "/bin/bash"),
+        FormField("-v", "Variables", "CASE=3,MODE=fast"),
+    ),
+    "Life": (
+        FormField("-r", "May be run again"),
+        FormField("-notify", "Warn it before it is stopped"),
+        FormField("-ckpt", "Checkpointing environment"),
+        FormField("-c", "Checkpoint when", "sx"),
+        FormField("-m", "Mail when", "ae"),
+        FormField("-M", "Mail to"),
+        FormField("-A", "Account"),
+        FormField("-ac", "Context", "step=3"),
+    ),
+}
+FIELDS = {field.name: field for fields in GROUPS.values() for field in fields}
+
+
+class Filled(NamedTuple):
+    """The form as somebody filled it in. `faults`: what is wrong, by field; then `request` is of no use."""
+
+    words: list[str]
+    request: dict[str, Any]
+    faults: dict[str, str]
+
+    @property
+    def command(self) -> str:
+        """The command that does the same."""
+        return shlex.join(["qsub", *self.words])
+
+
+async def submit_form(visit: Visit) -> Data:
+    """The form, filled in with what the address says: options by their names, `script`, `command`."""
+    return {"groups": GROUPS, "values": visit.query, "faults": {}, "answers": [], "command": "", "job": None}
+
+
+async def submit_job(request: web.Request) -> web.Response:
+    """Check a form, or submit it: the form again with what is wrong at its fields, or what became of it."""
+    visit, fields = visit_of(request), await request.post()
+    values = {name: value for name, value in fields.items() if isinstance(value, str)}
+    filled = fill(values, time.time())
+    data: Data = {"groups": GROUPS, "values": values, "faults": filled.faults, "answers": [], "command": "", "job": None}
+    if not filled.faults:
+        data["command"] = filled.command
+        await _ask(visit, filled, "check" in values, data)
+    return html(render(SUBMIT, visit, data, alone="HX-Request" in request.headers))
+
+
+async def _ask(visit: Visit, filled: Filled, check: bool, data: Data) -> None:
+    """Have the qmaster look at a job, or take it."""
+    body = filled.request | await asyncio.to_thread(_origin, visit.caller.user, visit.shared.cell.own_name(), filled.request)
+    if check:
+        body["verify"] = "v"
+    try:
+        answer = await visit.shared.ask("submit", body, visit.caller)
+    except NoQmaster as away:
+        answer = Answer(1, [("error", str(away))])
+    data["answers"] = answer.answers
+    if isinstance(answer.data, dict) and not check:
+        tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
+        data["job"] = answer.data["job_id"]
+        data["answers"] = [*answer.answers, ("info", f"Your job {data['job']}{tasks} has been submitted")]
+
+
+def fill(values: Mapping[str, str], now: float) -> Filled:
+    """A form as qsub would read it. now: epoch s."""
+    target = Submission("qsub", {}, "", now)
+    script = values.get("script", "").replace("\r\n", "\n")
+    words, faults = [], {}
+    if script:
+        try:
+            for settings in script_settings(script.encode(), PREFIX, "script", OPTIONS):
+                _fold(target, settings)
+        except OptionError as error:
+            faults["script"] = error.text
+    target.level = 1
+    for field, given in _given(values):
+        try:
+            settings, rest = read_options(given, OPTIONS)
+            if rest:
+                raise OptionError(f'"{rest[0]}" is too much')
+            target.soft = field.name.startswith("soft ")
+            _fold(target, settings)
+        except OptionError as error:
+            faults[field.name] = error.text
+        words += [*(["-soft"] if field.name.startswith("soft ") else []), *given]
+        words += ["-hard"] if field.name.startswith("soft ") else []
+    operands = _operands(values, script, target.request, faults)
+    return Filled([*words, *operands], target.request, faults)
+
+
+def _given(values: Mapping[str, str]) -> Iterator[tuple[FormField, list[str]]]:
+    """The fields that were filled in, with the words that they are on a command line."""
+    for field in FIELDS.values():
+        value = values.get(field.name, "").strip()
+        if not value:
+            continue
+        if field.kind == "flag":
+            yield field, [field.option.name]
+        elif len(field.option.arguments) > 1:
+            try:
+                yield field, [field.option.name, *split_words(value)]
+            except OptionError:
+                yield field, [field.option.name, value]
+        else:
+            yield field, [field.option.name, value]
+
+
+def _operands(values: Mapping[str, str], script: str, request: dict[str, Any], faults: dict[str, str]) -> list[str]:
+    """The script or command with its arguments; they go into the request."""
+    try:
+        words = split_words(values.get("command", ""))
+    except OptionError as error:
+        faults["command"] = error.text
+        return []
+    if script.strip():
+        request |= {"script": script, "script_file": "STDIN", "args": words}
+        return ["script.sh", *words]
+    if not words:
+        faults["command"] = "a script or a command is needed"
+        return []
+    request |= {"binary": True, "script_file": words[0], "args": words[1:]}
+    return ["-b", "y", *words]
+
+
+def _fold(target: Submission, settings: list[tuple[Option, list[str], str]]) -> None:
+    """Raises OptionError."""
+    for option, given, place in settings:
+        option.apply(target, given, place)
+
+
+def _origin(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Where the job comes from, as qsub would say on this host: the user's home, unless he chose a directory."""
+    try:
+        known = pwd.getpwnam(user)
+        home, shell = known.pw_dir, known.pw_shell
+    except KeyError:
+        home, shell = "/", "/bin/sh"
+    cwd = str(request.get("cwd") or home)
+    origin = {"HOME": home, "LOGNAME": user, "SHELL": shell, "HOST": host, "WORKDIR": cwd}
+    variables = {f"SGE_O_{name}": value for name, value in origin.items()}
+    environment = {**variables, **request.get("environment", {})}
+    return {"environment": environment, "home": home, "login_shell": shell, "submit_cwd": cwd}
+
+
+SUBMIT = Page("/submit", "submit.html", submit_form)
+ROUTES = [page_route(SUBMIT), web.post("/submit", submit_job)]
