@@ -5,6 +5,7 @@ Source: GU-11, GU-12; qstat(1), qexplain. What a button does is a GDI request as
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from multidict import MultiDict, MultiMapping
@@ -12,10 +13,11 @@ from yarl import URL
 
 from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
-from daemons.web.job_rows import GROUPS, Wanted, chosen, concerns_jobs
+from daemons.web.job_rows import GROUPS, JobRow, Wanted, chosen, concerns_jobs
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
 from gridengine.gdi.requests import Answer
+from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
 
 ROWS = 100
@@ -90,8 +92,22 @@ async def one_job(visit: Visit) -> Data:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
         data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
-        data["rows"] = [row for row in shared.jobs.all if row.id == int(number)]
+        data["groups"] = _groups(row for row in shared.jobs.all if row.id == int(number))
     return data
+
+
+def _groups(rows: Iterable[JobRow]) -> list[tuple[str, str]]:
+    """The letters of a job's tasks, and which tasks have them; no tasks for a job that is no array."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        found.setdefault(row.state, []).append(row.tasks)
+    return [(letters, _together(tasks)) for letters, tasks in found.items()]
+
+
+def _together(tasks: list[str]) -> str:
+    """Tasks at hosts are rows of their own, those that wait are ranges already."""
+    single = str(Ranges.of(int(task) for task in tasks if task.isdigit()))
+    return ",".join(filter(None, (single, *(task for task in tasks if not task.isdigit()))))
 
 
 def _states(visit: Visit, number: int) -> dict[int, str]:

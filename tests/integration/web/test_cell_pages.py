@@ -47,6 +47,7 @@ def test_a_job_is_seen_held_and_deleted(web_cell: DemoCell, visits: Visits) -> N
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Hold").click()
     expect(row).to_contain_text("held")
+    expect(row.get_by_role("checkbox")).to_be_checked()  # it is the same job
     expect(page.locator("#answers")).to_contain_text(job)
     assert re.search(rf"^ *{job} .* hqw ", web_cell.must("qstat"), re.M)
     web_cell.must("qrls", job)
