@@ -5,7 +5,7 @@ from __future__ import annotations
 #: heading: (label, address) each
 NAVIGATION = {
     "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit")),
-    "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts")),
+    "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts"), ("Configuration", "/config")),
 }
 
 

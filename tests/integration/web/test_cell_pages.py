@@ -93,11 +93,33 @@ def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Vis
     expect(row).to_contain_text("ready")
 
 
+@pytest.mark.statement("GU-2")
+def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visits) -> None:
+    page = log_in(web_cell, visits)
+    go(page, "/config/cluster_queue/all.q")
+    page.get_by_role("link", name="Clone").click()
+    page.get_by_label("qname").fill("night.q")
+    page.get_by_label("slots", exact=True).fill("x")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator(".error")).to_contain_text("slots")
+    page.get_by_label("slots", exact=True).fill("3")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("main")).to_contain_text(f"night.q@{web_cell.host}")
+    assert "night.q" not in web_cell.must("qconf", "-sql")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("added")
+    assert re.search(r"^slots +3$", web_cell.must("qconf", "-sq", "night.q"), re.M)
+    page.get_by_role("link", name="Go on").click()
+    page.get_by_role("button", name="Remove").click()
+    expect(page.locator("main")).to_contain_text("removed")
+    assert "night.q" not in web_cell.must("qconf", "-sql")
+
+
 def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: DemoCell, visits: Visits) -> None:
     job = web_cell.must("qsub", "-terse", "-b", "y", "-l", "arch=nosuch", "sleep", "600").strip()
     wide, phone = log_in(web_cell, visits), log_in(web_cell, visits, size=PHONE, scheme="dark")
-    places = [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}"]
-    for path in ("/", "/jobs", f"/jobs/{job}", "/submit", "/instances", "/hosts", "/me", *places):
+    places = [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}", "/config/complex", "/config/cluster_queue/all.q"]
+    for path in ("/", "/jobs", f"/jobs/{job}", "/submit", "/instances", "/hosts", "/config", "/me", *places):
         for page in (wide, phone):
             go(page, path)
             assert overhang(page) == [], path

@@ -1,0 +1,221 @@
+"""Every object of the configuration in one form: what qconf shows, adds, changes and removes, and what would follow of a change.
+
+Owns the addresses and the form; which attributes there are say the models, what a change is worth the qmaster. A change bears
+what the form was made of, so two administrators cannot overwrite each other's work in silence: the later one is shown both.
+Source: GU-1, GU-2, GU-6, GU-7, GU-8; qconf(1).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from daemons.qmaster.permissions import no_right
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from gridengine.config import KINDS
+from gridengine.gdi.requests import Answer
+from gridengine.kinds import KIND
+
+Attributes = dict[str, str]
+ROWS = 200
+SINGLE, NEW = "-", "+"
+"""In addresses: the one object of a kind that has only one, and an object that is to be made."""
+_STALE = "has been changed since"
+_LONG = 60
+_EFFECTS = {
+    "appear": ("ok", "appear"),
+    "go": ("bad", "go"),
+    "orphaned": ("bad", "stay as orphans until their jobs have ended"),
+    "revived": ("ok", "are orphans no more"),
+    "ambiguous": ("bad", "become ambiguous"),
+    "settled": ("ok", "are ambiguous no more"),
+    "changed": ("warn", "have other values"),
+}
+
+
+class Subject(NamedTuple):
+    """The object that an address means. `stored`: its attributes, None while there is none."""
+
+    kind: str
+    name: str
+    stored: Attributes | None
+
+    @property
+    def key(self) -> str:
+        """The attribute that holds its name, "" if none does."""
+        return KIND[self.kind].key
+
+    @property
+    def title(self) -> str:
+        noun = KIND[self.kind].noun
+        return noun[:1].upper() + noun[1:] if KIND[self.kind].single else f"{noun[:1].upper()}{noun[1:]} {self.name}"
+
+
+async def kinds(visit: Visit) -> Data:
+    """All kinds, with how many objects there are."""
+    state = visit.shared.mirror.state
+    rows = [(kind, KIND[kind].noun, len(state.kind(kind)), address_of(kind, "") if KIND[kind].single else "") for kind in KINDS]
+    return {"kinds": rows}
+
+
+async def objects(visit: Visit) -> Data:
+    """The objects of a kind, by name."""
+    kind = _kind(visit)
+    state = visit.shared.mirror.state
+    find = visit.said("find")
+    names = [name for name in sorted(state.kind(kind)) if find.lower() in name.lower()]
+    number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
+    shown = [name for name in names if (kind, name) != ("exec_host", "template")][(number - 1) * ROWS : number * ROWS]
+    rows = [(name, address_of(kind, name), _summary(kind, state.kind(kind)[name])) for name in shown]
+    return {
+        **{"kind": kind, "noun": KIND[kind].noun, "rows": rows, "total": len(names), "page": number, "size": ROWS},
+        **{"find": find, "why_not": _why_not(visit), "bare": KIND[kind].bare},
+    }
+
+
+async def one_object(visit: Visit) -> Data:
+    """The form of an object, or of a new one, that of `from` for a beginning."""
+    subject = _subject(visit)
+    values = subject.stored
+    if values is None:
+        values = visit.shared.mirror.state.kind(subject.kind).get(visit.said("from"))
+        values = dict(values) if values is not None else KINDS[subject.kind].template().attributes()
+        if subject.key:
+            values[subject.key] = visit.said("name")
+    return _form(visit, subject, values)
+
+
+async def change_object(request: web.Request) -> web.Response:
+    """Preview, save or remove: the form again with what is wrong or would follow, or the way to what has become of it."""
+    visit, fields = visit_of(request), await request.post()
+    subject = _subject(visit)
+    before, after = _sent(subject, fields)
+    removing, preview = fields.get("do") == "remove", fields.get("do") == "preview"
+    name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())
+    change = {"kind": subject.kind, "name": name, "before": before, "after": None if removing else after}
+    data = _form(visit, subject, after) | {"before": json.dumps(before)}
+    try:
+        answer = await visit.shared.ask("config_change", {"changes": [change], "plan": preview}, visit.caller)
+    except NoQmaster as away:
+        answer = Answer(1, [("error", str(away))])
+    plan: Any = answer.data if preview and isinstance(answer.data, dict) else {}
+    texts = [text for level, text in answer.answers if level == "error"] + [*plan.get("refused", ())]
+    data["faults"] = _at_fields(texts, after)
+    data["answers"] = answer.answers or [("error", text) for text in texts]
+    data["answers"] += [("warning", text) for text in plan.get("warnings", ())]
+    if any(_STALE in text for text in texts):
+        data["versions"] = _versions(before, visit.shared.mirror.state.kind(subject.kind).get(name), after)
+    elif preview and not texts:
+        data["effects"] = _effects(plan.get("instances", {}))
+    elif not texts:
+        data |= {"done": True, "place": f"/config/{subject.kind}" if removing else address_of(subject.kind, name)}
+    return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
+
+
+def address_of(kind: str, name: str) -> str:
+    """Where an object is shown and changed."""
+    return f"/config/{kind}/{quote(name, safe='@') if name else SINGLE}"
+
+
+def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
+    return {
+        **{"subject": subject, "values": values, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
+        **{"effects": None, "versions": [], "done": False, "place": "", "why_not": _why_not(visit), "long": _LONG},
+        "noun": KIND[subject.kind].noun,
+    }
+
+
+def _kind(visit: Visit) -> str:
+    """Raises Missing."""
+    if visit.parts["kind"] not in KINDS:
+        raise Missing(f"There is no kind of object {visit.parts['kind']}")
+    return visit.parts["kind"]
+
+
+def _subject(visit: Visit) -> Subject:
+    """Raises Missing."""
+    kind, name = _kind(visit), visit.parts["name"]
+    if name == NEW and not KIND[kind].single:
+        return Subject(kind, "", None)
+    name = "" if name == SINGLE and KIND[kind].single else name
+    stored = visit.shared.mirror.state.kind(kind).get(name)
+    if stored is None and (name or not KIND[kind].single):
+        raise Missing(f"There is no {KIND[kind].noun} {name}")
+    return Subject(kind, name, stored)
+
+
+def _sent(subject: Subject, fields: MultiMapping[Any]) -> tuple[Attributes | None, Attributes]:
+    """What a form was made of, and what it says now."""
+    try:
+        before = json.loads(str(fields.get("before", "null")))
+    except ValueError:
+        before = None
+    known = {**KINDS[subject.kind].template().attributes(), **(subject.stored or {})}
+    after = {name: _text(fields, name, default) for name, default in known.items()}
+    return before, after
+
+
+def _text(fields: MultiMapping[Any], name: str, default: str) -> str:
+    value = fields.get(f"attr {name}")
+    return value.replace("\r\n", "\n").strip() if isinstance(value, str) else default
+
+
+def _why_not(visit: Visit) -> str:
+    """Why the visitor may change nothing here, "" if he may; the qmaster decides."""
+    shared = visit.shared
+    if not shared.mirror.connected:
+        return "The qmaster is away: nothing can be changed."
+    return no_right(shared.mirror.state, visit.caller, shared.source.world()).removeprefix("denied: ")
+
+
+def _summary(kind: str, attributes: Mapping[str, str]) -> str:
+    """The first attributes beside the name, for a list."""
+    shown = [(name, value) for name, value in attributes.items() if name != KIND[kind].key and value.lower() != "none"]
+    return ", ".join(f"{name} {value}" for name, value in shown[:4])
+
+
+def _at_fields(texts: list[str], values: Mapping[str, str]) -> dict[str, str]:
+    """Refusals by the attribute that they name first."""
+    found: dict[str, str] = {}
+    for text in texts:
+        named = [(match.start(), name) for name in values if (match := re.search(rf"\b{re.escape(name)}\b", text))]
+        if named:
+            found.setdefault(min(named)[1], text)
+    return found
+
+
+def _effects(instances: Mapping[str, list[Any]]) -> list[tuple[str, str, list[str]]]:
+    """What would become of queue instances: tone, words, names."""
+    found = []
+    for what, (tone, words) in _EFFECTS.items():
+        concerned = instances.get(what, ())
+        names = [each if isinstance(each, str) else f"{each[0]} ({each[1]}: {', '.join(each[2])})" for each in concerned]
+        if names:
+            found.append((tone, words, names))
+    return found
+
+
+def _versions(
+    before: Mapping[str, str] | None, now: Mapping[str, str] | None, after: Mapping[str, str]
+) -> list[tuple[str, str, str, str]]:
+    """Attribute, as the form was made, as it is now, as the form says: where these differ."""
+    before, now = before or {}, now or {}
+    rows = [(name, before.get(name, ""), now.get(name, ""), value) for name, value in after.items()]
+    return [row for row in rows if len(set(row[1:])) > 1]
+
+
+def _concerns(change: MirroredChange) -> bool:
+    return change.whole or bool(change.touched.kinds)
+
+
+OBJECT = Page("/config/{kind}/{name}", "object.html", one_object)
+PAGES = [Page("/config", "kinds.html", kinds, _concerns), Page("/config/{kind}", "objects.html", objects, _concerns)]
+ROUTES = [page_route(OBJECT), web.post("/config/{kind}/{name}", change_object)]

@@ -1,0 +1,178 @@
+"""Objects of the configuration in forms: what qconf does, previews, and two administrators at once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gridengine.config import KINDS
+from gridengine.gdi.requests import Caller
+from gridengine.kinds import KIND
+from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.followed import ALICE, ROOT, Followed
+
+
+@pytest.fixture
+def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
+    def run(play: Callable[[Visitor], Any], caller: Caller = ROOT) -> Any:
+        async def playing() -> Any:
+            async with visiting(followed, tmp_path, caller) as visitor:
+                return await play(visitor)
+
+        followed.take()
+        return asyncio.run(playing())
+
+    return run
+
+
+def form_of(page: Any) -> dict[str, str]:
+    """The fields of a form as they would be sent."""
+    found: dict[str, str] = {}
+    for field in page.xpath("//form[@class='form']//*[self::input or self::textarea][@name]"):
+        # a browser leaves out the line break behind <textarea>
+        text = (field.text_content() or "").removeprefix("\n") if field.tag == "textarea" else field.get("value", "")
+        found[field.get("name")] = text
+    return found
+
+
+async def change(visitor: Visitor, address: str, button: str = "save", **values: str) -> Any:
+    """Open a form, change some attributes, press a button; the page that comes of it."""
+    fields = form_of(await visitor.get(address))
+    fields |= {f"attr {name}": value for name, value in values.items()}
+    return await visitor.send(address.partition("?")[0], {**fields, "do": button})
+
+
+def stored(followed: Followed, kind: str, name: str) -> dict[str, str] | None:
+    found: dict[str, str] | None = followed.cell.state.kind(kind).get(name)
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_a_list_and_each_object_a_form(followed: Followed, browse: Any, kind: str) -> None:
+    names = sorted(followed.cell.state.kind(kind))
+    addresses = [f"/config/{kind}/{name or '-'}" for name in names[:3]]
+
+    async def look(visitor: Visitor) -> list[int]:
+        found = []
+        for address in ("/config", f"/config/{kind}", *addresses, f"/config/{kind}/{'-' if KIND[kind].single else '+'}"):
+            await visitor.get(address)
+            found.append(visitor.status)
+        return found
+
+    assert set(browse(look)) == {200}
+
+
+@pytest.mark.statement("GU-2", "GU-6", "GU-8")
+@pytest.mark.parametrize(("kind", "name"), [("cluster_queue", "all.q"), ("exec_host", "global"), ("scheduler", "-")])
+def test_a_form_has_every_attribute_and_saving_it_unchanged_changes_nothing(
+    followed: Followed, browse: Any, kind: str, name: str
+) -> None:
+    before = stored(followed, kind, name.replace("-", ""))
+    page = browse(lambda visitor: visitor.get(f"/config/{kind}/{name}"))
+    fields = {field.removeprefix("attr "): value for field, value in form_of(page).items() if field.startswith("attr ")}
+    assert fields == before
+    assert "complex_list" not in fields
+    assert kind == "cluster_queue" or "pe_list" not in fields
+    browse(lambda visitor: change(visitor, f"/config/{kind}/{name}"))
+    assert stored(followed, kind, name.replace("-", "")) == before
+
+
+@pytest.mark.statement("GU-2", "GU-12")
+def test_a_queue_is_changed_for_one_host_with_a_preview(followed: Followed, browse: Any) -> None:
+    async def play(visitor: Visitor) -> tuple[str, str, str]:
+        preview = await change(visitor, "/config/cluster_queue/all.q", "preview", slots="4,[h1=8]", hostlist="h1 h2")
+        before = stored(followed, "cluster_queue", "all.q")
+        done = await change(visitor, "/config/cluster_queue/all.q", slots="4,[h1=8]", hostlist="h1 h2")
+        assert before is not None
+        return words(preview), before["slots"], words(done)
+
+    preview, unchanged, done = browse(play)
+    assert "queue instances go" in preview
+    assert "all.q@h3" in preview
+    assert "queue instances have other values" in preview
+    assert unchanged == "4"
+    assert "modified" in done
+    assert followed.cell.state.configs["all.q@h1"].slots == 8
+
+
+@pytest.mark.statement("GU-1", "GU-2")
+def test_objects_are_cloned_and_removed(followed: Followed, browse: Any) -> None:
+    async def play(visitor: Visitor) -> None:
+        await change(visitor, "/config/cluster_queue/+?from=all.q", qname="copy.q", slots="2")
+        await change(visitor, "/config/host_group/+", group_name="@new", hostlist="h1 @allhosts")
+
+    browse(play)
+    copy = stored(followed, "cluster_queue", "copy.q")
+    assert copy is not None
+    assert copy == {**followed.cell.state.kind("cluster_queue")["all.q"], "qname": "copy.q", "slots": "2"}
+    assert stored(followed, "host_group", "@new") == {"group_name": "@new", "hostlist": "h1 @allhosts"}
+    browse(lambda visitor: change(visitor, "/config/cluster_queue/copy.q", "remove"))
+    assert stored(followed, "cluster_queue", "copy.q") is None
+
+
+@pytest.mark.statement("GU-1")
+def test_a_cycle_of_host_groups_is_refused_with_its_path(followed: Followed, browse: Any) -> None:
+    followed.cell.add("host_group", "@a", hostlist="@allhosts")
+    page = browse(lambda visitor: change(visitor, "/config/host_group/@allhosts", hostlist="h1 @a"))
+    assert "@a" in words(page.find(".//ul[@class='notes']"))
+    assert "@a" not in followed.cell.state.kind("host_group")["@allhosts"]["hostlist"]
+
+
+@pytest.mark.statement("GU-7")
+@pytest.mark.parametrize(
+    "values", [{"type": "STRING", "relop": "<="}, {"type": "STRING", "relop": "==", "consumable": "YES"}, {"type": "NOTHING"}]
+)
+def test_a_combination_that_cannot_be_is_refused_at_its_field(followed: Followed, browse: Any, values: dict[str, str]) -> None:
+    page = browse(lambda visitor: change(visitor, "/config/complex/+", name="x", shortcut="x", **values))
+    faults = page.xpath("//span[@class='error']")
+    assert [fault.get("id") for fault in faults][0].removeprefix("error-attr ") in {"type", "relop", "consumable"}
+    assert stored(followed, "complex", "x") is None
+
+
+def test_of_two_administrators_the_later_one_is_shown_both_versions(followed: Followed, browse: Any) -> None:
+    async def play(visitor: Visitor) -> Any:
+        fields = form_of(await visitor.get("/config/cluster_queue/all.q"))
+        followed.cell.configure("cluster_queue", "all.q", seq_no="7")
+        followed.take()
+        return await visitor.send("/config/cluster_queue/all.q", {**fields, "attr seq_no": "3", "do": "save"})
+
+    page = browse(play)
+    assert ["seq_no", "0", "7", "3"] in rows(page)
+    assert followed.cell.state.kind("cluster_queue")["all.q"]["seq_no"] == "7"
+
+
+@pytest.mark.statement("GU-12")
+def test_a_user_sees_all_and_changes_nothing(followed: Followed, browse: Any) -> None:
+    async def play(visitor: Visitor) -> tuple[str, str]:
+        page = await visitor.get("/config/cluster_queue/all.q")
+        done = await change(visitor, "/config/cluster_queue/all.q", slots="99")
+        return words(page), words(done)
+
+    page, done = browse(play, ALICE)
+    assert '"alice" must be manager for this operation' in page
+    assert '"alice" must be manager for this operation' in done
+    assert followed.cell.state.kind("cluster_queue")["all.q"]["slots"] == "4"
+
+
+@pytest.mark.parametrize("address", ["/config/nothing", "/config/nothing/x", "/config/cluster_queue/no.q", "/config/scheduler/x"])
+def test_what_is_not_there_is_not_found(browse: Any, address: str) -> None:
+    async def look(visitor: Visitor) -> int:
+        await visitor.get(address)
+        return visitor.status
+
+    assert browse(look) == 404
+
+
+@pytest.mark.parametrize("before", ["", "{", "[]", '"x"', '{"qname": 3}'])
+def test_a_form_that_was_tampered_with_changes_nothing(followed: Followed, browse: Any, before: str) -> None:
+    async def play(visitor: Visitor) -> int:
+        fields = form_of(await visitor.get("/config/cluster_queue/all.q"))
+        await visitor.send("/config/cluster_queue/all.q", {**fields, "before": before, "attr slots": "9", "do": "save"})
+        return visitor.status
+
+    assert browse(play) in (200, 404)
+    assert followed.cell.state.kind("cluster_queue")["all.q"]["slots"] == "4"
