@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -20,7 +20,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.pages.page import Missing, Page, Visit, find_page, render
 from daemons.web.sending import EventStream
-from daemons.web.shared import CSRF, WEB, caller_of
+from daemons.web.shared import CSRF, STILL_IN, WEB, caller_of
 
 PAUSE_S = 0.8
 """Seconds between two sendings of a page; a change is visible within a second."""
@@ -31,10 +31,10 @@ MOST_KEPT = 200
 
 
 class _Stream:
-    """An open page that is to be looked at again once `dirty` is set."""
+    """An open page that is to be looked at again once `dirty` is set, as long as whoever opened it is let in."""
 
-    def __init__(self, page: Page) -> None:
-        self._page = page
+    def __init__(self, page: Page, still_in: Callable[[], bool]) -> None:
+        self._page, self.still_in = page, still_in
         self.dirty = asyncio.Event()
         self.dirty.set()
 
@@ -53,7 +53,10 @@ class Live:
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Send a page again and again, until it is closed."""
-        address = URL(urlsplit(request.query.get("page", ""))._replace(scheme="", netloc="", fragment="").geturl())
+        try:
+            address = URL(urlsplit(request.query.get("page", ""))._replace(scheme="", netloc="", fragment="").geturl())
+        except ValueError:
+            address = URL()  # what is no address leads to no page
         meant = find_page(self._pages, address.path)
         if meant is None or meant[0].concerns is None:
             raise web.HTTPNotFound(text="There is no such page.\n")
@@ -63,7 +66,7 @@ class Live:
             *(str(address), parts, MultiDict(address.query)),
         )
         events = EventStream(request)
-        stream = _Stream(page)
+        stream = _Stream(page, request[STILL_IN])
         self._mirror.followers.append(stream.note)
         try:
             await events.begin()
@@ -76,9 +79,9 @@ class Live:
         return events.response
 
     async def _follow(self, events: EventStream, stream: _Stream, page: Page, visit: Visit) -> None:
-        """Raises ConnectionError when the page is closed."""
+        """Until its visitor is logged out. Raises ConnectionError when the page is closed."""
         sent, away = "", False
-        while True:
+        while stream.still_in():
             if away != (not self._mirror.connected):
                 away = not away
                 await events.send("age", f"{self._mirror.age_s:.0f}" if away else "")

@@ -6,7 +6,7 @@ qmaster, as the user. No right is decided here. Source: adr/0133.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import tzinfo
 from typing import Any
 
@@ -92,6 +92,8 @@ class Web:
 WEB = web.AppKey("web", Web)
 CALLER = web.RequestKey("caller", Caller)
 """Who is logged in: the guard puts him there."""
+STILL_IN: web.RequestKey[Callable[[], bool]] = web.RequestKey("still_in")
+"""Whether he is, while a request lasts. The guard puts it there."""
 CSRF = web.RequestKey("csrf", str)
 """What a change must bear that comes with the cookie of his session; "" with a token. The guard puts it there, too."""
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 import pwd
 import time
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
-from urllib.parse import quote, unquote, urlsplit
+from functools import partial
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from daemons.runtime.cell import LOOPBACK
 from daemons.web.access.logins import Login, Logins
-from daemons.web.shared import CALLER, CSRF
+from daemons.web.shared import CALLER, CSRF, STILL_IN
 from gridengine.gdi.requests import Caller
 
 COOKIE, NEXT = "ge_session", "ge_next"
@@ -67,11 +69,11 @@ class Guard:
                 login = None
             if login is not None:
                 request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
-                if login.kind == "session" and (fault := await _not_meant(request, login)):
-                    return _refusal(request, 403, fault)
+                still_in: Callable[[], bool] = partial(self._logins.has, login)
+                request[STILL_IN] = still_in
             elif not _is_open(request):
-                return _not_logged_in(request)
-            elif request.method not in _READING and (fault := _foreign(request)):
+                return self._not_logged_in(request)
+            if request.method not in _READING and (fault := await _not_meant(request, login)):
                 return _refusal(request, 403, fault)
             return await handler(request)
 
@@ -79,7 +81,7 @@ class Guard:
 
     def _is_for_us(self, request: web.Request) -> bool:
         """Whether the browser meant this host: another name for its address is somebody else's page (DNS rebinding)."""
-        name = urlsplit(f"//{request.host}").hostname
+        name = _parts(f"//{request.headers.get(hdrs.HOST, '')}").hostname
         return name is not None and name.lower() in self._names
 
     def _login(self, request: web.Request) -> Login | None:
@@ -88,6 +90,15 @@ class Guard:
             return self._logins.find("token", token.strip())
         cookie = request.cookies.get(COOKIE, "")
         return self._logins.find("session", cookie) if cookie else None
+
+    def _not_logged_in(self, request: web.Request) -> web.Response:
+        if request.path.startswith("/api/") or request.method not in _READING:
+            return _refusal(request, 401, "log in first: gridengine web --login prints a link, --token a token for programs")
+        response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
+        response.set_cookie(
+            *(NEXT, quote(request.path_qs)), httponly=True, samesite="Lax", path="/login", secure=self.tls, max_age=_NEXT_S
+        )
+        return response
 
     async def _lives(self, caller: Caller) -> bool:
         """Whether there still is this user on this host; asked once a minute."""
@@ -130,16 +141,25 @@ class Attempts:
 def wanted_page(request: web.Request) -> str:
     """Where to go after a login: what was asked for before it, on this server; the overview for anything else."""
     text = unquote(request.cookies.get(NEXT, ""))
-    parts = urlsplit(text)
-    fine = text.startswith("/") and not text.startswith(("//", "/\\")) and not parts.netloc and text.isprintable()
+    fine = text.startswith("/") and not text.startswith(("//", "/\\")) and not _parts(text).netloc and text.isprintable()
     return text if fine else "/"
 
 
-def _is_user(caller: Caller) -> bool:
+def _parts(address: str) -> SplitResult:
+    """The parts of an address that a stranger wrote; none of what is no address."""
     try:
-        return pwd.getpwnam(caller.user).pw_uid == caller.uid
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
+
+
+def _is_user(caller: Caller) -> bool:
+    """Whether there is this user, and he still is of the group with which he logged in."""
+    try:
+        user = pwd.getpwnam(caller.user)
     except KeyError:
         return False
+    return user.pw_uid == caller.uid and caller.gid in os.getgrouplist(caller.user, user.pw_gid)
 
 
 def _is_open(request: web.Request) -> bool:
@@ -150,12 +170,17 @@ def _is_open(request: web.Request) -> bool:
     return any(path == each or (path.startswith(each) and each.endswith("/")) for each in _OPEN) or path.startswith("/login/")
 
 
-async def _not_meant(request: web.Request, login: Login) -> str:
-    """Why a change is refused that came with a cookie, which a browser sends whoever asked it to; "" if it is not."""
-    if request.method in _READING:
+async def _not_meant(request: web.Request, login: Login | None) -> str:
+    """Why a change is refused that a browser may have sent without its user, with the cookie of his session; "" if it is not.
+
+    A program with a token means what it asks. A link needs no more than its secret, whoever is logged in already.
+    """
+    if login is not None and login.kind == "token":
         return ""
     if fault := _foreign(request):
         return fault
+    if login is None or request.path.startswith("/login/"):
+        return ""
     given = request.headers.get("X-CSRF-Token", "")
     if not given and request.content_type in _FORMS:
         field = (await request.post()).get("csrf", "")
@@ -170,17 +195,9 @@ def _foreign(request: web.Request) -> str:
     origin = request.headers.get(hdrs.ORIGIN)
     if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
         return "a page of another site has asked for this"
-    if origin is not None and urlsplit(origin).netloc.lower() != request.host.lower():
+    if origin is not None and _parts(origin).netloc.lower() != request.host.lower():
         return "a page of another site has asked for this"
     return ""
-
-
-def _not_logged_in(request: web.Request) -> web.Response:
-    if request.path.startswith("/api/") or request.method not in _READING:
-        return _refusal(request, 401, "log in first: gridengine web --login prints a link, --token makes a token for programs")
-    response = web.Response(status=303, headers={hdrs.LOCATION: "/login"})
-    response.set_cookie(NEXT, quote(request.path_qs), httponly=True, samesite="Lax", path="/login", max_age=_NEXT_S)
-    return response
 
 
 def _refusal(request: web.Request, status: int, text: str) -> web.Response:

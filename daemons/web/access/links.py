@@ -21,8 +21,8 @@ from daemons.web.access.logins import Logins, digest_of
 from gridengine import web as agreed
 from gridengine.gdi.requests import Caller
 
-MOST = 1000
-"""Links that wait to be followed; the oldest makes way."""
+MOST = 10
+"""Links of one user that wait to be followed; the oldest makes way."""
 _SHARE = 16
 _LARGEST = 4096
 
@@ -36,10 +36,12 @@ class Links:
 
     def make(self, caller: Caller) -> str:
         """The secret of a link for somebody."""
-        secret = secrets.token_urlsafe(32)
-        while len(self._waiting) >= MOST:
-            del self._waiting[next(iter(self._waiting))]
-        self._waiting[digest_of(secret)] = (caller, self._clock() + agreed.LINK_MINUTES * 60)
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        self._waiting = {digest: link for digest, link in self._waiting.items() if now < link[1]}
+        own = [digest for digest, (whose, _) in self._waiting.items() if whose.uid == caller.uid]
+        for digest in own[: 1 - MOST]:
+            del self._waiting[digest]
+        self._waiting[digest_of(secret)] = (caller, now + agreed.LINK_MINUTES * 60)
         return secret
 
     def meant(self, secret: str) -> Caller | None:
@@ -86,6 +88,9 @@ class LinkServer:
             days = fields.get("days", 90)
             if type(days) is not int or not 1 <= days <= agreed.MOST_DAYS:
                 return {"error": f"a token is good for 1 to {agreed.MOST_DAYS} days"}
-            secret, login = self._logins.grant(caller, days)
+            try:
+                secret, login = self._logins.grant(caller, days)
+            except OSError as error:
+                return {"error": f"the web server cannot keep it: {error.strerror}"}
             return {"token": secret, "until": login.until}
         return {"error": f"there is no request {name}"}

@@ -7,6 +7,7 @@ Source: adr/0134.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import secrets
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from gridengine.gdi.requests import Caller
+
+_log = logging.getLogger(__name__)
 
 IDLE_S, LONGEST_S = 12 * 3600.0, 7 * 86_400.0
 """Seconds after which a session ends that nobody used, and after which every session does."""
@@ -53,11 +56,11 @@ class Logins:
         self._logins = {each.digest: each for each in kept}
 
     def begin(self, caller: Caller) -> tuple[str, Login]:
-        """Log somebody in with a browser; the secret for its cookie, and the session."""
+        """Log somebody in with a browser; the secret for its cookie, and the session. Raises OSError."""
         return self._add("session", caller, LONGEST_S)
 
     def grant(self, caller: Caller, days: int) -> tuple[str, Login]:
-        """A token for programs of somebody, good for so many days; the secret, and what is kept of it."""
+        """A token for programs of somebody, good for so many days; the secret, and what is kept of it. Raises OSError."""
         return self._add("token", caller, days * _DAY_S)
 
     def find(self, kind: Literal["session", "token"], secret: str) -> Login | None:
@@ -71,8 +74,15 @@ class Logins:
             return None
         login.used = now
         if now - self._written > _NOTED_S:
-            self._write()
+            try:
+                self._write()
+            except OSError as error:  # pages can be read while the disk is full
+                _log.warning("cannot note in %s who was here: %s", self._path, error.strerror)
         return login
+
+    def has(self, login: Login) -> bool:
+        """Whether it is good still; it does not count as used."""
+        return login.digest in self._logins and not self._over(login, self._clock())
 
     def of(self, user: str) -> Iterator[Login]:
         """All that a user has, the newest first."""
@@ -95,7 +105,12 @@ class Logins:
         for old in list(self.of(caller.user))[MOST - 1 :]:
             del self._logins[old.digest]
         self._logins[login.digest] = login
-        self._write()
+        try:
+            self._write()
+        except OSError:
+            del self._logins[login.digest]
+            raise
+        _log.info("%s has a new %s", caller.user, kind)
         return secret, login
 
     def _write(self) -> None:

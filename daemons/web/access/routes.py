@@ -6,6 +6,8 @@ so that a program which looks at all links of a mail does not use it up.
 
 from __future__ import annotations
 
+from math import ceil
+
 from aiohttp import hdrs, web
 from multidict import MultiMapping
 
@@ -44,24 +46,38 @@ class Access:
 
     async def _offer(self, request: web.Request) -> web.Response:
         """Say whom a link would log in."""
+        if (busy := self._too_many(request)) is not None:
+            return busy
         caller = self._links.meant(request.match_info["secret"])
         return _login_page(request, user=caller.user) if caller is not None else self._wrong(request)
 
     async def _log_in(self, request: web.Request) -> web.Response:
-        """Follow a link."""
-        if (wait_s := self._attempts.wait_s(request.remote or "")) > 0:
-            text = "too many wrong links: wait a minute\n"
-            return web.Response(text=text, status=429, headers={"Retry-After": f"{wait_s:.0f}"})
+        """Follow a link. Whoever was logged in with this browser is not any more."""
+        if (busy := self._too_many(request)) is not None:
+            return busy
         caller = self._links.follow(request.match_info["secret"])
         if caller is None:
             return self._wrong(request)
-        secret, _ = self._logins.begin(caller)
+        try:
+            secret, _ = self._logins.begin(caller)
+        except OSError as error:
+            return _login_page(request, status=503, fault=f"The web server cannot log you in: {error.strerror}.")
+        if LOGIN in request and request[LOGIN].kind == "session":
+            self._logins.end(request[LOGIN].digest)
         response = web.Response(status=303, headers={hdrs.LOCATION: wanted_page(request)})
         response.del_cookie(NEXT, path="/login")
         response.set_cookie(
             *(COOKIE, secret), httponly=True, samesite="Strict", path="/", secure=self._guard.tls, max_age=int(LONGEST_S)
         )
         return response
+
+    def _too_many(self, request: web.Request) -> web.Response | None:
+        """The answer to an address that has guessed too often, to look at a link or to follow it."""
+        wait_s = self._attempts.wait_s(request.remote or "")
+        if wait_s <= 0:
+            return None
+        text = "too many wrong links: wait a minute\n"
+        return web.Response(text=text, status=429, headers={"Retry-After": f"{ceil(wait_s)}"})
 
     def _wrong(self, request: web.Request) -> web.Response:
         self._attempts.note_wrong(request.remote or "")

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import CookieJar
+from aiohttp.test_utils import TestClient, TestServer
 
+from daemons.web.access import guard as guards
+from daemons.web.app import build_app
 from tests.harness import Cell
-from tests.unit.web.followed import Followed
+from tests.unit.web.door import Door, Play
+from tests.unit.web.followed import Followed, web_of
 
 
 @pytest.fixture
@@ -18,3 +26,22 @@ def cell(tmp_path: Path) -> Cell:
 @pytest.fixture
 def followed(cell: Cell) -> Followed:
     return Followed(cell)
+
+
+@pytest.fixture
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Door:
+    made = Door(tmp_path)
+    monkeypatch.setattr(guards, "_is_user", lambda caller: caller.user in made.users)
+    monkeypatch.setattr(guards, "_KNOWN_S", 0.0)
+    return made
+
+
+@pytest.fixture
+def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
+    async def run(play: Play, tls: bool) -> Any:
+        app = build_app(web_of(followed, tmp_path)[0])
+        door.access(tls).add_to(app)
+        async with TestClient(TestServer(app), cookie_jar=CookieJar(unsafe=True)) as client:
+            return await play(client)
+
+    return lambda play, tls=False: asyncio.run(run(play, tls))

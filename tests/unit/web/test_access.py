@@ -2,81 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from aiohttp import CookieJar
-from aiohttp.test_utils import TestClient, TestServer
 
-from daemons.web.access import guard as guards
-from daemons.web.access.guard import COOKIE, Attempts, Guard
-from daemons.web.access.links import Links
-from daemons.web.access.logins import IDLE_S, LONGEST_S, MOST, Logins
-from daemons.web.access.routes import Access
-from daemons.web.app import build_app
+from daemons.web.access.guard import COOKIE, Attempts
+from daemons.web.access.logins import IDLE_S, LONGEST_S, MOST
 from gridengine.web import LINK_MINUTES
-from tests.unit.web.followed import ALICE, BOB, Followed, web_of
-
-
-class Door:
-    """The server in front of which somebody stands. `now`: its clock; `users`: of this host."""
-
-    def __init__(self, directory: Path) -> None:
-        self.now = 1_800_000_000.0
-        self.users = {ALICE.user, BOB.user}
-        self.path = directory / "sessions.json"
-        self.open()
-
-    def open(self) -> None:
-        """Start the server, or start it again."""
-        self.sessions, self.links = Logins(self.path, lambda: self.now), Links(lambda: self.now)
-        self.attempts = Attempts(lambda: self.now)
-
-    def access(self, tls: bool = False) -> Access:
-        guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1")), tls)
-        return Access(self.links, self.sessions, guard, self.attempts)
-
-
-Client = TestClient[Any, Any]
-Play = Callable[[Client], Awaitable[Any]]
-
-
-@pytest.fixture
-def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Door:
-    made = Door(tmp_path)
-    monkeypatch.setattr(guards, "_is_user", lambda caller: caller.user in made.users)
-    monkeypatch.setattr(guards, "_KNOWN_S", 0.0)
-    return made
-
-
-@pytest.fixture
-def at(door: Door, followed: Followed, tmp_path: Path) -> Callable[[Play], Any]:
-    async def run(play: Play, tls: bool) -> Any:
-        app = build_app(web_of(followed, tmp_path)[0])
-        door.access(tls).add_to(app)
-        async with TestClient(TestServer(app), cookie_jar=CookieJar(unsafe=True)) as client:
-            return await play(client)
-
-    return lambda play, tls=False: asyncio.run(run(play, tls))
-
-
-async def log_in(client: Client, door: Door, caller: Any = ALICE) -> None:
-    async with client.post(f"/login/{door.links.make(caller)}", allow_redirects=False) as response:
-        assert response.status == 303, await response.text()
-
-
-async def status(client: Client, path: str, method: str = "GET", **more: Any) -> int:
-    async with client.request(method, path, allow_redirects=False, **more) as response:
-        return response.status
-
-
-def csrf(door: Door, caller: Any = ALICE) -> str:
-    return next(door.sessions.of(caller.user)).csrf
-
+from tests.unit.web.door import Client, Door, csrf, log_in, status
+from tests.unit.web.followed import ALICE, BOB, Followed
 
 # --- logging in -------------------------------------------------------------------------------------------------------
 

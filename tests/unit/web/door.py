@@ -1,0 +1,53 @@
+"""The server in front of which a stranger stands, and what he does there."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from aiohttp.test_utils import TestClient
+
+from daemons.web.access.guard import Attempts, Guard
+from daemons.web.access.links import Links
+from daemons.web.access.logins import Logins
+from daemons.web.access.routes import Access
+from tests.unit.web.followed import ALICE, BOB
+
+
+class Door:
+    """The server in front of which somebody stands. `now`: its clock; `users`: of this host."""
+
+    def __init__(self, directory: Path) -> None:
+        self.now = 1_800_000_000.0
+        self.users = {ALICE.user, BOB.user}
+        self.path = directory / "sessions.json"
+        self.open()
+
+    def open(self) -> None:
+        """Start the server, or start it again."""
+        self.sessions, self.links = Logins(self.path, lambda: self.now), Links(lambda: self.now)
+        self.attempts = Attempts(lambda: self.now)
+
+    def access(self, tls: bool = False) -> Access:
+        guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1")), tls)
+        return Access(self.links, self.sessions, guard, self.attempts)
+
+
+Client = TestClient[Any, Any]
+Play = Callable[[Client], Awaitable[Any]]
+
+
+
+async def log_in(client: Client, door: Door, caller: Any = ALICE) -> None:
+    async with client.post(f"/login/{door.links.make(caller)}", allow_redirects=False) as response:
+        assert response.status == 303, await response.text()
+
+
+async def status(client: Client, path: str, method: str = "GET", **more: Any) -> int:
+    async with client.request(method, path, allow_redirects=False, **more) as response:
+        return response.status
+
+
+def csrf(door: Door, caller: Any = ALICE) -> str:
+    return next(door.sessions.of(caller.user)).csrf

@@ -1,0 +1,133 @@
+"""Logging in, beyond the usual: again, as another, with a full disk, and while a page is open. docs/security.md."""
+
+from __future__ import annotations
+
+import os
+import pwd
+from typing import Any
+
+import pytest
+
+from daemons.web.access import guard as guards
+from daemons.web.access.guard import Attempts
+from daemons.web.access.links import MOST
+from gridengine.gdi.requests import Caller
+from tests.unit.web.door import Client, Door, csrf, log_in, status
+from tests.unit.web.followed import ALICE, BOB, Followed
+
+
+def test_a_new_link_ends_the_session_that_this_browser_had(door: Door, at: Any) -> None:
+    async def play(client: Client) -> str:
+        await log_in(client, door)
+        await log_in(client, door, BOB)
+        async with client.get("/me") as me:
+            return await me.text()
+
+    assert "<h1>bob</h1>" in at(play)
+    assert list(door.sessions.of("alice")) == []
+
+
+def test_a_new_link_leaves_tokens_alone(door: Door, at: Any) -> None:
+    token, _ = door.sessions.grant(ALICE, 1)
+
+    async def play(client: Client) -> int:
+        headers = {"Authorization": f"Bearer {token}"}
+        await status(client, f"/login/{door.links.make(ALICE)}", "POST", headers=headers)
+        return await status(client, "/jobs", headers=headers)
+
+    assert at(play) == 200
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_other_page_makes_somebody_another(door: Door, at: Any, site: str) -> None:
+    async def play(client: Client) -> int:
+        await log_in(client, door)
+        return await status(client, f"/login/{door.links.make(BOB)}", "POST", headers={"Sec-Fetch-Site": site})
+
+    assert at(play) == 403
+    assert len(list(door.sessions.of("alice"))) == 1
+
+
+def test_links_cannot_be_guessed_by_looking_either(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[int]:
+        guesses = [await status(client, f"/login/guess{number}") for number in range(Attempts.MOST + 1)]
+        async with client.get(f"/login/{door.links.make(ALICE)}") as response:
+            return [*guesses, response.status, int(response.headers["Retry-After"])]
+
+    assert at(play) == [403] * Attempts.MOST + [429, 429, Attempts.SPAN_S]
+
+
+def test_a_user_with_many_links_takes_none_from_others(door: Door) -> None:
+    alices, first = door.links.make(ALICE), door.links.make(BOB)
+    bobs = [door.links.make(BOB) for _ in range(MOST)]
+    assert door.links.meant(alices) == ALICE
+    assert door.links.meant(first) is None
+    assert [door.links.meant(secret) for secret in bobs] == [BOB] * MOST
+
+
+@pytest.mark.parametrize("address", ["//[", "http://[", "/x", "//a]"])
+def test_what_is_no_address_is_refused_and_breaks_nothing(door: Door, at: Any, address: str) -> None:
+    async def play(client: Client) -> list[int]:
+        found = [await status(client, "/jobs", headers={"Host": address})]
+        found.append(await status(client, f"/login/{door.links.make(ALICE)}", "POST", headers={"Cookie": f"ge_next={address}"}))
+        found.append(await status(client, "/jobs", "POST", headers={"Origin": address}, data={"csrf": csrf(door)}))
+        found.append(await status(client, "/live", params={"page": address}))
+        return found
+
+    assert at(play) == [421, 303, 403, 404]
+
+
+@pytest.mark.parametrize(
+    ("caller", "expected"),
+    [
+        (Caller("ann", 900, "staff", 50, "h1"), True),
+        (Caller("ann", 900, "project", 60, "h1"), True),
+        (Caller("ann", 900, "secret", 70, "h1"), False),  # she was of this group once
+        (Caller("ann", 901, "staff", 50, "h1"), False),  # another of the same name
+        (Caller("joe", 902, "staff", 50, "h1"), False),
+    ],
+)
+def test_a_login_is_of_a_user_with_his_group(monkeypatch: pytest.MonkeyPatch, caller: Caller, expected: bool) -> None:
+    known = {"ann": pwd.struct_passwd(("ann", "x", 900, 50, "", "/", "/bin/sh"))}
+    monkeypatch.setattr(pwd, "getpwnam", known.__getitem__)
+    monkeypatch.setattr(os, "getgrouplist", lambda user, group: [group, 60])
+    assert guards._is_user(caller) is expected
+
+
+def test_whoever_is_thrown_out_sees_no_more_of_an_open_page(
+    door: Door, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daemons.web.live.PAUSE_S", 0.0)
+
+    async def play(client: Client) -> bytes:
+        await log_in(client, door)
+        async with client.get("/live", params={"page": "/jobs"}) as stream:
+            await stream.content.readuntil(b"event: main")
+            await stream.content.readuntil(b"\n\n")
+            door.sessions.end(next(door.sessions.of("alice")).digest)
+            followed.cell.submit(name="later", hard=["arch=nosuch"])
+            followed.cell.master.flush()
+            followed.take()
+            return await stream.content.read()
+
+    assert at(play) == b""
+
+
+def test_a_full_disk_keeps_nobody_from_reading(door: Door, at: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    token, _ = door.sessions.grant(ALICE, 7)
+
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    async def play(client: Client) -> tuple[list[int], str]:
+        await log_in(client, door)
+        monkeypatch.setattr("daemons.web.access.logins.os.open", full)
+        door.now += 3600
+        found = [await status(client, "/jobs"), await status(client, "/me", headers={"Authorization": f"Bearer {token}"})]
+        async with client.post(f"/login/{door.links.make(BOB)}") as response:
+            return [*found, response.status], await response.text()
+
+    found, text = at(play)
+    assert found == [200, 200, 503]
+    assert "No space left on device" in text
+    assert list(door.sessions.of("bob")) == []  # what could not be kept is not good
