@@ -13,7 +13,10 @@
   // answers that are good news go away by themselves, others when somebody closes them
   const answers = document.getElementById("answers");
   let leaving;
-  document.addEventListener("htmx:after:swap", () => {
+  document.addEventListener("htmx:after:swap", (event) => {
+    // the form again, with what is wrong in it
+    const { sourceElement, target } = event.detail.ctx;
+    if (sourceElement !== main && target !== answers) main.querySelector("[aria-invalid=true]")?.focus();
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });

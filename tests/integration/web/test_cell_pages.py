@@ -68,6 +68,7 @@ def test_a_job_is_submitted_once_its_fault_is_mended(web_cell: DemoCell, visits:
     page.get_by_label("Priority").fill("5000")
     page.get_by_role("button", name="Check").click()
     expect(page.locator("#error-\\-p")).to_contain_text("from -1023 to 1024")
+    expect(page.get_by_label("Priority")).to_be_focused()
     page.get_by_label("Priority").fill("-5")
     page.get_by_role("button", name="Check").click()
     expect(page.locator("main")).to_contain_text("verification: found suitable queue(s)")
