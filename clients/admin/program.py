@@ -39,7 +39,7 @@ from clients.admin.local_daemons import (
     stop,
 )
 from clients.admin.progress import Progress
-from clients.admin.web import print_link, print_token, serve_pages, stop_pages
+from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
 
 app = typer.Typer(
     name="gridengine",
@@ -192,6 +192,7 @@ def web_command(
     login: Annotated[bool, typer.Option("--login", help="Only print a link that logs you in, once.")] = False,
     token: Annotated[bool, typer.Option("--token", help="Print a token of yours for programs.")] = False,
     days: Annotated[int, typer.Option(help="How long the token is good for.")] = 90,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Be the server: do not detach, print no link.")] = False,
     end: Annotated[bool, typer.Option("--stop", help="End the web server of this host.")] = False,
 ) -> None:
     """Show the cell in a browser: start the web server of this host, and print a link that logs you in."""
@@ -199,6 +200,8 @@ def web_command(
     if end:
         stop_pages(here)
         return
+    if foreground:
+        serve_here(here)
     if not (login or token):
         serve_pages(here)
     if token:

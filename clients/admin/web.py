@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 
 from clients.admin.cell import InstalledCell
 from clients.admin.installation import find_installation
-from clients.admin.local_daemons import process_of, start, stop, web_of
+from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import Silence, ask
@@ -27,10 +26,16 @@ def serve_pages(cell: InstalledCell) -> None:
     daemon = web_of(cell)
     if process_of(daemon) is not None or _answers(cell):
         return
-    if os.geteuid() != Path(cell.files.common).stat().st_uid:
-        raise Refusal(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
+    _may_start(cell)
     with Progress(Console(soft_wrap=True)).step(f"starting {daemon}"):
         start(daemon, cell, find_installation())
+
+
+def serve_here(cell: InstalledCell) -> NoReturn:
+    """Become the web server of this host. Refusal: the caller may not start it."""
+    _may_start(cell)
+    program = find_installation().program(WEB)
+    os.execve(program, [program, "--foreground"], {**os.environ, **cell.environment()})
 
 
 def stop_pages(cell: InstalledCell) -> None:
@@ -70,6 +75,12 @@ def _answers(cell: InstalledCell) -> bool:
     except Silence:
         return False
     return True
+
+
+def _may_start(cell: InstalledCell) -> None:
+    """Refusal: the caller is neither root nor the owner of the cell's files."""
+    if os.geteuid() not in (0, cell.files.common.stat().st_uid):
+        raise Refusal(f"no web server runs on this host: {_owner(cell)} starts it with gridengine web")
 
 
 def _owner(cell: InstalledCell) -> str:

@@ -36,7 +36,7 @@ def serve(
         host = cell.own_name()
         settings = read_settings(cell, host)
         directory = cell.web_spool
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        directory.mkdir(mode=0o755, parents=True, exist_ok=True)  # everybody may see whether it runs
     except CellFault as fault:
         _refuse(str(fault))
     except OSError as error:

@@ -1,0 +1,49 @@
+"""Who may start the web server of a host, and what others are told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from clients.admin import web
+from clients.admin.refusal import Refusal
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Any:
+    """A cell of the user 1500 on whose host no web server runs."""
+    files = SimpleNamespace(common=SimpleNamespace(stat=lambda: SimpleNamespace(st_uid=1500)))
+    variables = {"SGE_CELL": "c"}
+    return SimpleNamespace(files=files, settings={"admin_user": "sge"}, run_dir=tmp_path, environment=lambda: variables)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How it was started."""
+    found: list[str] = []
+    monkeypatch.setattr(web, "web_of", lambda cell: "sge_web")
+    monkeypatch.setattr(web, "process_of", lambda daemon: None)
+    monkeypatch.setattr(web, "find_installation", lambda: SimpleNamespace(program=lambda name: f"/bin/{name}"))
+    monkeypatch.setattr(web, "start", lambda daemon, *_: found.append(daemon))
+    monkeypatch.setattr(os, "execve", lambda path, words, variables: found.append(" ".join([*words, variables["SGE_CELL"]])))
+    return found
+
+
+@pytest.mark.parametrize("user", [0, 1500])
+def test_root_and_the_owner_start_it(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch, user: int) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    web.serve_pages(cell)
+    web.serve_here(cell)
+    assert started == ["sge_web", "/bin/sge_web --foreground c"]
+
+
+def test_others_are_told_who_does(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1501)
+    for ask in (web.serve_pages, web.serve_here, web.print_link, lambda cell: web.print_token(cell, 1)):
+        with pytest.raises(Refusal, match="no web server .*: sge starts it with gridengine web"):
+            ask(cell)
+    assert started == []
