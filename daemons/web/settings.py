@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import LOOPBACK, Cell, CellFault
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
 from gridengine.web import ADDRESS, PORT, SETTINGS_FILE
@@ -63,12 +63,13 @@ def read_settings(cell: Cell, host: str) -> WebSettings:
         local = ip_address(address).is_loopback
     except ValueError:
         raise CellFault(f'{path}: address "{address}" is no IP address') from None
-    if not (port.isascii() and port.isdigit() and 1 <= int(port) <= 65535):
+    if not (port.isascii() and port.isdigit() and len(port) < 6 and 1 <= int(port) <= 65535):
         raise CellFault(f'{path}: port "{port}" is not a port from 1 to 65535')
     said = texts.get("names", "").lower().replace(",", " ").split()
     for name in said:
         if not _NAME.fullmatch(name):
             raise CellFault(f'{path}: "{name}" is no name of a host')
-    names = (*said, *(("localhost", address, host.lower()) if local else (host.lower(), address)))
+    own = ("localhost", LOOPBACK, host.lower())  # of these the one in links is the one that reaches it
+    names = (*said, *(own if local else reversed(own)), address)
     certificate, key = (Path(texts[name]) if name in texts else None for name in ("certificate", "key"))
     return WebSettings(address, int(port), tuple(dict.fromkeys(names)), certificate, key)

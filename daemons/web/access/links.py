@@ -76,10 +76,11 @@ class LinkServer:
         caller = await self._users.caller(*credentials(request.transport.get_extra_info("socket")), self._host)
         try:
             fields = json.loads(await request.content.read(_LARGEST) or b"{}")
-            answer = self._answer(name, fields if isinstance(fields, dict) else {}, caller)
         except (ValueError, RecursionError):
-            answer = {"error": "a request is a JSON object"}
-        return web.json_response(answer)
+            fields = None
+        if isinstance(fields, dict):
+            return web.json_response(self._answer(name, fields, caller))
+        return web.json_response({"error": "a request is a JSON object"})
 
     def _answer(self, name: str, fields: dict[str, Any], caller: Caller) -> dict[str, Any]:
         if name == agreed.LOGIN:

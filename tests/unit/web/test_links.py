@@ -1,0 +1,97 @@
+"""The socket at which users of this host get links and tokens: they are of whoever the kernel says, whatever is stated."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from daemons.runtime.connections import Room
+from daemons.runtime.door import unix_listener
+from daemons.web.access.links import LinkServer
+from gridengine.web import LINK_MINUTES
+from tests.unit.web.door import Door
+
+Ask = Callable[..., Awaitable[dict[str, Any]]]
+_STATED = {"user": "root", "uid": 0, "gid": 0, "caller": {"user": "root", "uid": 0}}
+_HEADERS = {"X-GE-User": "root", "X-GE-Uid": "0", "X-GE-Group": "root", "X-GE-Gid": "0", "Authorization": "Bearer root"}
+
+
+@pytest.fixture
+def asked(door: Door, tmp_path: Path) -> Callable[[Callable[[Ask], Awaitable[Any]]], Any]:
+    """Asks a server at a socket."""
+    path = tmp_path / "web.sock"
+
+    async def run(play: Callable[[Ask], Awaitable[Any]]) -> Any:
+        server = LinkServer("h1", door.links, door.sessions, "http://localhost:8646", Room())
+        server.open(unix_listener(path))
+
+        async def ask(name: str, body: str = "{}", **headers: str) -> dict[str, Any]:
+            async with session.post(f"http://localhost/v1/{name}", data=body, headers=headers) as response:
+                return dict(await response.json())
+
+        try:
+            async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path))) as session:
+                return await play(ask)
+        finally:
+            await server.close()
+
+    return lambda play: asyncio.run(run(play))
+
+
+@pytest.fixture
+def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
+    """The kernel says that the user `nobody` is at the other end."""
+    known = pwd.getpwnam("nobody")
+    monkeypatch.setattr("daemons.web.access.links.credentials", lambda socket: (known.pw_uid, known.pw_gid))
+    return "nobody"
+
+
+def test_a_link_and_a_token_are_of_the_caller(door: Door, asked: Any) -> None:
+    async def play(ask: Ask) -> Any:
+        return await ask("login"), await ask("token", '{"days": 3}')
+
+    login, token = asked(play)
+    base, _, secret = login["link"].rpartition("/login/")
+    assert (base, login["minutes"]) == ("http://localhost:8646", LINK_MINUTES)
+    assert door.links.meant(secret).uid == os.getuid()
+    assert door.sessions.find("token", token["token"]).caller.uid == os.getuid()
+    assert token["until"] == door.now + 3 * 86_400
+
+
+def test_nobody_is_who_he_says_he_is(door: Door, asked: Any, stranger: str) -> None:
+    async def play(ask: Ask) -> Any:
+        stated = str(_STATED).replace("'", '"')
+        return await ask("login", stated, **_HEADERS), await ask("token", stated, **_HEADERS)
+
+    login, token = asked(play)
+    assert door.links.meant(login["link"].rpartition("/")[2]).user == stranger
+    assert door.sessions.find("token", token["token"]).caller.user == stranger
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "error"),
+    [
+        ("token", '{"days": 0}', "a token is good for 1 to 366 days"),
+        ("token", '{"days": 367}', "a token is good for 1 to 366 days"),
+        ("token", '{"days": true}', "a token is good for 1 to 366 days"),
+        ("token", '{"days": "9"}', "a token is good for 1 to 366 days"),
+        ("login", "{", "a request is a JSON object"),
+        ("login", "[" * 4000, "a request is a JSON object"),
+        ("login", "[]", "a request is a JSON object"),
+        ("login", "\udcff", "a request is a JSON object"),
+        ("become", "{}", "there is no request become"),
+    ],
+)
+def test_what_is_wrong_is_told(door: Door, asked: Any, name: str, body: str, error: str) -> None:
+    async def play(ask: Ask) -> Any:
+        return await ask(name, body.encode("utf-8", "surrogateescape"))
+
+    assert asked(play) == {"error": error}
+    assert not any(door.sessions.of(pwd.getpwuid(os.getuid()).pw_name))
