@@ -12,7 +12,7 @@ from aiohttp.typedefs import Middleware
 
 from daemons.web import metrics, static_files
 from daemons.web.live import Live
-from daemons.web.pages import configuration, hosts, instances, jobs, overview, submitting
+from daemons.web.pages import configuration, hosts, instances, jobs, overview, reservations, submitting
 from daemons.web.pages.page import Page, page_route
 from daemons.web.sending import compressing
 from daemons.web.shared import WEB, Web
@@ -20,7 +20,7 @@ from daemons.web.shared import WEB, Web
 MAX_BODY = 2**24
 """Bytes of a body: those of a submission with its script."""
 
-PAGES: list[Page] = [*overview.PAGES, *jobs.PAGES, *instances.PAGES, *hosts.PAGES, *configuration.PAGES]
+PAGES: list[Page] = [*overview.PAGES, *jobs.PAGES, *instances.PAGES, *hosts.PAGES, *reservations.PAGES, *configuration.PAGES]
 """All pages; the order is that in which an address is looked up."""
 
 
@@ -29,7 +29,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    for part in (metrics, static_files, jobs, instances, submitting, configuration):
+    for part in (metrics, static_files, jobs, instances, submitting, reservations, configuration):
         app.add_routes(part.ROUTES)
     app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

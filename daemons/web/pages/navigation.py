@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: heading: (label, address) each
 NAVIGATION = {
-    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit")),
+    "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
     "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts"), ("Configuration", "/config")),
 }
 

@@ -59,7 +59,7 @@ def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str
 def _reservations(reservations: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:
     ill = [each for each in reservations if each["state"] in ("W", "E")]
     return [
-        ("bad" if each["state"] == "E" else "warn", f"Reservation {each['id']}", each["errors"][0], "")
+        ("bad" if each["state"] == "E" else "warn", f"Reservation {each['id']}", each["errors"][0], f"/reservations/{each['id']}")
         for each in ill[:_MOST_NAMED]
     ]
 

@@ -10,89 +10,72 @@ import asyncio
 import pwd
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from aiohttp import web
 
 from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.pages.option_form import OptionForm, fold
 from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
 from gridengine.gdi.requests import Answer
-from gridengine.options.option import Option, OptionError, options_of, read_options, split_words
+from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
-OPTIONS = options_of("qsub", SUBMIT_OPTIONS)
-
-
-class FormField(NamedTuple):
-    """An option of the form. `name`: the option's own, with `soft` in front for a wish. `example`: of a value."""
-
-    name: str
-    label: str
-    example: str = ""
-
-    @property
-    def option(self) -> Option:
-        return OPTIONS[self.name.removeprefix("soft ")]
-
-    @property
-    def kind(self) -> str:
-        """`flag` without an argument, `switch` for yes or no, else `text`."""
-        arguments = self.option.arguments
-        return "flag" if not arguments else "switch" if arguments == ["y[es]|n[o]"] else "text"
-
-
-GROUPS: dict[str, tuple[FormField, ...]] = {
-    "Job": (
-        FormField("-N", "Name", "simulate"),
-        FormField("-t", "Tasks of an array", "1-100"),
-        FormField("-tc", "Tasks at a time", "10"),
-        FormField("-P", "Project"),
-        FormField("-p", "Priority", "0"),
-        FormField("-ar", "Reservation", "17"),
-        FormField("-comment", "Note"),
-    ),
-    "Where it runs": (
-        FormField("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
-        FormField("soft -l", "Resources it wishes for", "arch=lx-amd64"),
-        FormField("-q", "Queues", "all.q,*@@big"),
-        FormField("soft -q", "Queues it prefers", "fast.q"),
-        FormField("-masterq", "Queues for its master task", "all.q@node1"),
-        FormField("-pe", "Parallel environment and slots", "mpi 4-8"),
-        FormField("-binding", "Binding to cores", "linear:2"),
-        FormField("-R", "Reserve for it while it waits"),
-    ),
-    "When": (
-        FormField("-a", "Not before", "202612241800"),
-        FormField("-dl", "Deadline", "202612311200"),
-        FormField("-hold_jid", "After jobs", "12,build*"),
-        FormField("-hold_jid_ad", "After tasks of arrays", "12"),
-        FormField("-now", "At once or not at all"),
-        FormField("-h", "Hold it for now"),
-    ),
-    "Files and variables": (
-        FormField("-wd", "Directory", "/home/alice/project"),
-        FormField("-o", "Output", "/home/alice/logs"),
-        FormField("-e", "Errors", "/home/alice/logs"),
-        FormField("-j", "Errors with the output"),
-        FormField("-i", "Input"),
-        FormField("-S", "Shell", "/bin/bash"),
-        FormField("-v", "Variables", "CASE=3,MODE=fast"),
-    ),
-    "Life": (
-        FormField("-r", "May be run again"),
-        FormField("-notify", "Warn it before it is stopped"),
-        FormField("-ckpt", "Checkpointing environment"),
-        FormField("-c", "Checkpoint when", "sx"),
-        FormField("-m", "Mail when", "ae"),
-        FormField("-M", "Mail to"),
-        FormField("-A", "Account"),
-        FormField("-ac", "Context", "step=3"),
-    ),
-}
-FIELDS = {field.name: field for fields in GROUPS.values() for field in fields}
+FORM = OptionForm(
+    "qsub",
+    SUBMIT_OPTIONS,
+    {
+        "Job": (
+            ("-N", "Name", "simulate"),
+            ("-t", "Tasks of an array", "1-100"),
+            ("-tc", "Tasks at a time", "10"),
+            ("-P", "Project", ""),
+            ("-p", "Priority", "0"),
+            ("-ar", "Reservation", "17"),
+            ("-comment", "Note", ""),
+        ),
+        "Where it runs": (
+            ("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
+            ("soft -l", "Resources it wishes for", "arch=lx-amd64"),
+            ("-q", "Queues", "all.q,*@@big"),
+            ("soft -q", "Queues it prefers", "fast.q"),
+            ("-masterq", "Queues for its master task", "all.q@node1"),
+            ("-pe", "Parallel environment and slots", "mpi 4-8"),
+            ("-binding", "Binding to cores", "linear:2"),
+            ("-R", "Reserve for it while it waits", ""),
+        ),
+        "When": (
+            ("-a", "Not before", "202612241800"),
+            ("-dl", "Deadline", "202612311200"),
+            ("-hold_jid", "After jobs", "12,build*"),
+            ("-hold_jid_ad", "After tasks of arrays", "12"),
+            ("-now", "At once or not at all", ""),
+            ("-h", "Hold it for now", ""),
+        ),
+        "Files and variables": (
+            ("-wd", "Directory", "/home/alice/project"),
+            ("-o", "Output", "/home/alice/logs"),
+            ("-e", "Errors", "/home/alice/logs"),
+            ("-j", "Errors with the output", ""),
+            ("-i", "Input", ""),
+            ("-S", "Shell", "/bin/bash"),
+            ("-v", "Variables", "CASE=3,MODE=fast"),
+        ),
+        "Life": (
+            ("-r", "May be run again", ""),
+            ("-notify", "Warn it before it is stopped", ""),
+            ("-ckpt", "Checkpointing environment", ""),
+            ("-c", "Checkpoint when", "sx"),
+            ("-m", "Mail when", "ae"),
+            ("-M", "Mail to", ""),
+            ("-A", "Account", ""),
+            ("-ac", "Context", "step=3"),
+        ),
+    },
+)
 
 
 class Filled(NamedTuple):
@@ -110,7 +93,7 @@ class Filled(NamedTuple):
 
 async def submit_form(visit: Visit) -> Data:
     """The form, filled in with what the address says: options by their names, `script`, `command`."""
-    return {"groups": GROUPS, "values": visit.query, "faults": {}, "answers": [], "command": "", "job": None}
+    return {"groups": FORM.groups, "values": visit.query, "faults": {}, "answers": [], "command": "", "job": None}
 
 
 async def submit_job(request: web.Request) -> web.Response:
@@ -118,7 +101,7 @@ async def submit_job(request: web.Request) -> web.Response:
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
     filled = fill(values, time.time())
-    data: Data = {"groups": GROUPS, "values": values, "faults": filled.faults, "answers": [], "command": "", "job": None}
+    data: Data = {"groups": FORM.groups, "values": values, "faults": filled.faults, "answers": [], "command": "", "job": None}
     if not filled.faults:
         data["command"] = filled.command
         await _ask(visit, filled, "check" in values, data)
@@ -145,44 +128,18 @@ def fill(values: Mapping[str, str], now: float) -> Filled:
     """A form as qsub would read it. now: epoch s."""
     target = Submission("qsub", {}, "", now)
     script = values.get("script", "").replace("\r\n", "\n")
-    words, faults = [], {}
+    faults: dict[str, str] = {}
     if script:
         try:
-            for settings in script_settings(script.encode(), PREFIX, "script", OPTIONS):
-                _fold(target, settings)
+            for settings in script_settings(script.encode(), PREFIX, "script", FORM.options):
+                fold(target, settings)
         except OptionError as error:
             faults["script"] = error.text
     target.level = 1
-    for field, given in _given(values):
-        try:
-            settings, rest = read_options(given, OPTIONS)
-            if rest:
-                raise OptionError(f'"{rest[0]}" is too much')
-            target.soft = field.name.startswith("soft ")
-            _fold(target, settings)
-        except OptionError as error:
-            faults[field.name] = error.text
-        words += [*(["-soft"] if field.name.startswith("soft ") else []), *given]
-        words += ["-hard"] if field.name.startswith("soft ") else []
+    given = FORM.read(values, target)
+    faults |= given.faults
     operands = _operands(values, script, target.request, faults)
-    return Filled([*words, *operands], target.request, faults)
-
-
-def _given(values: Mapping[str, str]) -> Iterator[tuple[FormField, list[str]]]:
-    """The fields that were filled in, with the words that they are on a command line."""
-    for field in FIELDS.values():
-        value = values.get(field.name, "").strip()
-        if not value:
-            continue
-        if field.kind == "flag":
-            yield field, [field.option.name]
-        elif len(field.option.arguments) > 1:
-            try:
-                yield field, [field.option.name, *split_words(value)]
-            except OptionError:
-                yield field, [field.option.name, value]
-        else:
-            yield field, [field.option.name, value]
+    return Filled([*given.words, *operands], target.request, faults)
 
 
 def _operands(values: Mapping[str, str], script: str, request: dict[str, Any], faults: dict[str, str]) -> list[str]:
@@ -200,12 +157,6 @@ def _operands(values: Mapping[str, str], script: str, request: dict[str, Any], f
         return []
     request |= {"binary": True, "script_file": words[0], "args": words[1:]}
     return ["-b", "y", *words]
-
-
-def _fold(target: Submission, settings: list[tuple[Option, list[str], str]]) -> None:
-    """Raises OptionError."""
-    for option, given, place in settings:
-        option.apply(target, given, place)
 
 
 def _origin(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:

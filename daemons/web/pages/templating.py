@@ -45,4 +45,5 @@ def templates() -> Environment:
     for name in _REMEMBERED:
         setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
     environment.globals["ui"] = macros
+    environment.globals["options"] = environment.get_template("options.html").module
     return environment

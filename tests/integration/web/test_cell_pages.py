@@ -94,6 +94,29 @@ def test_an_instance_is_put_aside_and_taken_back(web_cell: DemoCell, visits: Vis
     expect(row).to_contain_text("ready")
 
 
+@pytest.mark.statement("GU-9", "GU-10")
+def test_slots_are_reserved_for_a_job_and_given_back(web_cell: DemoCell, visits: Visits) -> None:
+    page = log_in(web_cell, visits)
+    page.get_by_role("link", name="Reservations").click()
+    page.get_by_role("link", name="Reserve", exact=True).click()
+    page.get_by_label("Duration").fill("0:10:00")
+    page.get_by_label("Name", exact=True).fill("browser")
+    page.get_by_role("button", name="Check").click()
+    expect(page.locator("main")).to_contain_text("qrsub -d 0:10:00 -N browser")
+    assert "browser" not in web_cell.must("qrstat", "-u", "*")
+    page.get_by_role("button", name="Reserve", exact=True).click()
+    expect(page.locator("main")).to_contain_text("granted")
+    page.get_by_role("link", name="All reservations").click()
+    row = page.get_by_role("row", name=re.compile("browser"))
+    expect(row).to_contain_text("running")
+    number = re.search(r"^ *(\d+) +browser", web_cell.must("qrstat", "-u", "*"), re.M)[1]  # type: ignore[index]
+    job = web_cell.must("qsub", "-terse", "-b", "y", "-ar", number, "-o", "/dev/null", "-j", "y", "sleep", "600").strip()
+    row.get_by_role("link", name=number, exact=True).click()
+    expect(page.get_by_role("row", name=re.compile(f"^{job} "))).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    eventually("it is gone", lambda: "browser" not in web_cell.must("qrstat", "-u", "*"))
+
+
 @pytest.mark.statement("GU-2")
 def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visits) -> None:
     page = log_in(web_cell, visits)
@@ -119,8 +142,9 @@ def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visit
 def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: DemoCell, visits: Visits) -> None:
     job = web_cell.must("qsub", "-terse", "-b", "y", "-l", "arch=nosuch", "sleep", "600").strip()
     wide, phone = log_in(web_cell, visits), log_in(web_cell, visits, size=PHONE, scheme="dark")
-    places = [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}", "/config/complex", "/config/cluster_queue/all.q"]
-    for path in ("/", "/jobs", f"/jobs/{job}", "/submit", "/instances", "/hosts", "/config", "/me", *places):
+    places = ["/", "/jobs", f"/jobs/{job}", "/submit", "/reservations", "/reservations/new", "/instances", "/hosts", "/me"]
+    places += [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}"]
+    for path in (*places, "/config", "/config/complex", "/config/cluster_queue/all.q"):
         for page in (wide, phone):
             go(page, path)
             assert overhang(page) == [], path

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from clients.submission import submit_request
-from daemons.web.pages.submitting import FIELDS, OPTIONS, fill
+from daemons.web.pages.submitting import fill
 from tests.unit.web.browsing import visiting, words
 from tests.unit.web.followed import Followed
 
@@ -61,10 +61,6 @@ def test_a_form_means_what_its_command_means(monkeypatch: pytest.MonkeyPatch, tm
     assert filled.request["environment"].items() <= theirs["environment"].items()
     for name in ("hard", "soft", "hard_queues", "soft_queues", "master_queues", "ar"):
         assert filled.request[name], name
-
-
-def test_every_field_is_an_option_of_qsub() -> None:
-    assert {name.removeprefix("soft ") for name in FIELDS} <= OPTIONS.keys()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,167 @@
+"""Advance reservations: those that there are, one with all about it, and the form that asks for another.
+
+Source: GU-9, GU-10; qrsub(1), qrstat(1), qrdel(1).
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from fnmatch import fnmatchcase
+from typing import Any
+
+from aiohttp import web
+from multidict import MultiMapping
+
+from daemons.qmaster.permissions import is_operator
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.formats import link
+from daemons.web.pages.option_form import OptionForm
+from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, html, page_route, render, visit_of
+from gridengine.gdi.requests import Answer
+from gridengine.options.reservation import RESERVATION_OPTIONS
+from gridengine.options.submission import Submission
+
+ROWS = 100
+_STATES = {"w": "Waiting", "r": "Running", "W": "Warned", "E": "In error"}
+FORM = OptionForm(
+    "qrsub",
+    RESERVATION_OPTIONS,
+    {
+        "When": (
+            ("-a", "Start", "202612241800"),
+            ("-e", "End", "202612242000"),
+            ("-d", "Duration", "2:00:00"),
+            ("-latest", "Latest start", "202612250600"),
+            ("-recur", "Again and again", "FREQ=DAILY;COUNT=5"),
+        ),
+        "What": (
+            ("-l", "Resources", "h_vmem=4G"),
+            ("-q", "Queues", "all.q,*@@big"),
+            ("-pe", "Parallel environment and slots", "mpi 8"),
+            ("-alloc", "Slots by a rule", "$fill_up 8"),
+            ("-masterq", "Queues for the master task", ""),
+            ("-ckpt", "Checkpointing environment", ""),
+            ("-now", "Interactive queues only", ""),
+        ),
+        "Who, and how": (
+            ("-N", "Name", "maintenance"),
+            ("-u", "Users who may use it", "alice,@students,!bob"),
+            ("-A", "Account", ""),
+            ("-he", "Start no jobs while anything is wrong", ""),
+            ("-heal", "Move what is lost with a host", ""),
+            ("-idle", "Give it back when idle for", "0:30:00"),
+            ("-m", "Mail when", "bea"),
+            ("-M", "Mail to", ""),
+        ),
+    },
+)
+
+
+async def reservation_list(visit: Visit) -> Data:
+    """The reservations that the filters mean, as qrstat lists them."""
+    state, owner, name = (visit.said(each) for each in ("state", "owner", "name"))
+    rows = [
+        row
+        for row in await _rows(visit, None)
+        if (not owner or fnmatchcase(row["owner"], owner)) and (not name or fnmatchcase(row["name"], name))
+    ]
+    counts = Counter(row["state"] for row in rows)
+    tabs = [("All", link(visit.here, state=None), len(rows))]
+    tabs += [(words, link(visit.here, state=letter), counts[letter]) for letter, words in _STATES.items()]
+    shown = [row for row in rows if state in ("", row["state"])]
+    sort = visit.said("sort")
+    if (column := sort.lstrip("-")) in ("id", "name", "owner", "state", "start_time", "end_time"):
+        shown.sort(key=lambda row: row[column], reverse=sort.startswith("-"))
+    number = min(visit.number("page"), max(1, -(-len(shown) // ROWS)))
+    return {
+        **{"rows": shown[(number - 1) * ROWS : number * ROWS], "total": len(shown), "page": number, "size": ROWS},
+        **{"tabs": tabs, "tab": link(visit.here, state=state or None)},
+        **{"state": state, "owner": owner, "name": name, "sort": sort},
+    }
+
+
+async def one_reservation(visit: Visit) -> Data:
+    """All about a reservation, and its jobs."""
+    number = visit.parts["number"]
+    rows = await _rows(visit, [number]) if number.isascii() and number.isdigit() and len(number) < 9 else []
+    if not rows:
+        raise Missing(f"There is no reservation {number}")
+    jobs = visit.shared.mirror.state.jobs
+    inside = [row for row in visit.shared.jobs.all if row.id in jobs and jobs[row.id].ar == rows[0]["id"]]
+    return {"one": rows[0], "jobs": inside, "why_not": _why_not(visit, rows[0]["owner"])}
+
+
+async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """What the buttons do with the reservations that are selected."""
+    targets = fields.getall("target", [])
+    if not targets:
+        return [Answer(1, [("warning", "no reservations are selected")])]
+    body = {"targets": targets, "users": ["*"], "series": fields.get("action") == "series"}
+    return [await visit.shared.ask("delete_reservations", body, visit.caller)]
+
+
+async def reserve_form(visit: Visit) -> Data:
+    """The form, filled in with what the address says."""
+    empty: Data = {"faults": {}, "answers": [], "command": "", "made": False, "windows": []}
+    return {"groups": FORM.groups, "values": visit.query, **empty}
+
+
+async def reserve(request: web.Request) -> web.Response:
+    """Check a form, look for free windows, or reserve."""
+    visit, fields = visit_of(request), await request.post()
+    values = {name: value for name, value in fields.items() if isinstance(value, str)}
+    data = await reserve_form(visit) | {"values": values}
+    target = Submission("qrsub", {}, "", time.time())
+    given = FORM.read(values, target)
+    data["faults"] = given.faults
+    if not given.faults:
+        data["command"] = shlex.join(["qrsub", *given.words])
+        await _ask(visit, target.request, values.get("do", ""), data)
+    return html(render(RESERVE, visit, data, alone="HX-Request" in request.headers))
+
+
+async def _ask(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None:
+    if do == "check":
+        body["verify"] = "v"
+    elif do == "find":
+        body["find"] = 5
+    try:
+        answer = await visit.shared.ask("reserve", body, visit.caller)
+    except NoQmaster as away:
+        answer = Answer(1, [("error", str(away))])
+    data["answers"] = answer.answers
+    data["windows"] = answer.data.get("windows", []) if isinstance(answer.data, dict) else []
+    data["made"] = not answer.status and do not in ("check", "find")
+
+
+async def _rows(visit: Visit, targets: list[str] | None) -> list[dict[str, Any]]:
+    body = {"reservations": {"targets": targets, "users": ["*"]}}
+    status: Any = (await visit.shared.read("status", body, visit.caller)).data
+    rows: list[dict[str, Any]] = status["reservations"]["reservations"]
+    return rows
+
+
+def _why_not(visit: Visit, owner: str) -> str:
+    """Why the visitor cannot delete a reservation of this owner, "" if he can; the qmaster decides."""
+    shared, caller = visit.shared, visit.caller
+    if not shared.mirror.connected:
+        return "The qmaster is away: nothing can be changed."
+    if caller.user == owner or is_operator(shared.mirror.state, caller, shared.cell.admin_user):
+        return ""
+    return f"{caller.user} is neither the owner of the reservation ({owner}) nor an operator."
+
+
+def _concerns(change: MirroredChange) -> bool:
+    """Whatever is in the journal may alter a reservation: its host, its queue, its jobs."""
+    return change.whole or change.touched.durable or bool(change.touched.lost or change.touched.returned)
+
+
+RESERVE = Page("/reservations/new", "reserve.html", reserve_form)
+PAGES = [
+    Page("/reservations", "reservations.html", reservation_list, _concerns),
+    Page("/reservations/{number}", "reservation.html", one_reservation, _concerns),
+]
+ROUTES = [page_route(RESERVE), web.post("/reservations/new", reserve), act_route("/reservations", delete)]
