@@ -32,11 +32,13 @@ def name_of(path: str) -> str:
 
 
 def take(page: Page, file: Path) -> None:
-    """Write a picture of the whole page."""
-    page.screenshot(path=file, full_page=True)
+    """Write a picture of the whole page, in a window as long as it is: what sticks to an edge is where it belongs."""
+    width, least = page.evaluate("[innerWidth, innerHeight]")
+    height = max(least, min(page.evaluate("document.documentElement.scrollHeight"), LONGEST_PX))
+    page.set_viewport_size({"width": width, "height": height})
+    page.screenshot(path=file)
     with Image.open(file) as taken:
-        part = taken.convert("RGB").crop((0, 0, taken.width, min(taken.height, LONGEST_PX)))
-        part.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
+        taken.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, optimize=True)
 
 
 def faults(page: Page, visits: Visits) -> list[str]:
