@@ -24,7 +24,7 @@ from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
-from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class ExecdSupervisor:
     def __init__(self, cell: Cell, host: str, binary_path: str = "") -> None:
         self._cell, self._host, self._binary_path = cell, host, binary_path
         self._spool = cell.execd_spool(host)
-        self._link = QmasterLink(cell, host)
+        self._link = QmasterLink(cell, host, read_proof(cell, host))
         room = Room()
         self._gateway = Gateway(cell, self._link, room)
         self._sessions = SessionServer(cell, host, room)

@@ -7,6 +7,7 @@ the supervisor of an exec host, and by the web server. Source: docs/architecture
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from dataclasses import dataclass
 
@@ -40,17 +41,26 @@ class LocalCaller:
     daemon: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class HostProof:
+    """With what a host proves to the qmaster which one it is. `key`: its word for its users; `tls`: shows its certificate."""
+
+    key: str
+    tls: ssl.SSLContext
+
+
+def read_proof(cell: Cell, host: str) -> HostProof:
+    """That of this host, read by whoever owns its keys: once, so that he may give up his rights. Raises CellFault."""
+    keys = own_keys(cell, host)
+    return HostProof(keys.gdi_key(), keys.client_context())
+
+
 class QmasterLink:
-    """TLS connections to whoever is the master now, for one event loop; `close` at the end.
+    """TLS connections to whoever is the master now, for one event loop; `close` at the end."""
 
-    Raises CellFault when keys are missing.
-    """
-
-    def __init__(self, cell: Cell, host: str) -> None:
-        self._cell, self._host = cell, host
-        keys = own_keys(cell, host)
-        self._key = keys.gdi_key()
-        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEPT_S)
+    def __init__(self, cell: Cell, host: str, proof: HostProof) -> None:
+        self._cell, self._host, self._key = cell, host, proof.key
+        connector = aiohttp.TCPConnector(ssl=proof.tls, limit=0, keepalive_timeout=_KEPT_S)
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
         self._address = ("", "", 0.0)

@@ -18,6 +18,7 @@ from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.door import unix_listener
 from daemons.runtime.messages import open_messages
+from daemons.runtime.qmaster_link import read_proof
 from daemons.web.server import WebServer, tls_of
 from daemons.web.settings import read_settings
 from gridengine import web
@@ -45,13 +46,13 @@ def serve(
     try:
         pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
         cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
-        tls = tls_of(cell, host, settings)
+        tls, proof = tls_of(cell, host, settings), read_proof(cell, host)
         links = unix_listener(cell.run_dir / web.SOCKET)  # while there is the right to, and no other server
         become_user(cell.admin_user, directory, pid_file.path)
         open_messages(directory / "messages", "main", host, "log_info")
 
         async def serving(stop: asyncio.Event) -> None:
-            server = WebServer(cell, host, settings, tls, directory)
+            server = WebServer(cell, host, settings, tls, proof, directory)
             await _serve(server, links, stop, startup, settings.base())
 
         run_until_stopped(serving, pid_file)

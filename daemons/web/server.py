@@ -20,7 +20,7 @@ from dateutil.tz import tzlocal
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
 from daemons.runtime.keys import own_keys
-from daemons.runtime.qmaster_link import LocalCaller, QmasterLink
+from daemons.runtime.qmaster_link import HostProof, LocalCaller, QmasterLink
 from daemons.web.access.guard import Attempts, Guard
 from daemons.web.access.links import Links, LinkServer
 from daemons.web.access.logins import Logins
@@ -36,12 +36,20 @@ _END_S = 1.0
 class WebServer:
     """Of one cell, on the running event loop. `host`: the unique name of this one, which vouches for its users.
 
-    `tls`: None for HTTP; `directory`: where it keeps who is logged in. Raises CellFault: keys are missing.
+    `tls`: None for HTTP; `directory`: where it keeps who is logged in.
     """
 
-    def __init__(self, cell: Cell, host: str, settings: WebSettings, tls: ssl.SSLContext | None, directory: Path) -> None:
+    def __init__(
+        self,
+        cell: Cell,
+        host: str,
+        settings: WebSettings,
+        tls: ssl.SSLContext | None,
+        proof: HostProof,
+        directory: Path,
+    ) -> None:
         self._settings, self._tls = settings, tls
-        self._link = QmasterLink(cell, host)
+        self._link = QmasterLink(cell, host, proof)
         self._mirror = StateMirror()
         app = build_app(Web(cell, self._mirror, self._link, tzlocal()))
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)

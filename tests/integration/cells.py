@@ -79,7 +79,7 @@ class DemoCell:
 
     host = "node1"
 
-    def __init__(self, slots: int = 8) -> None:
+    def __init__(self, slots: int = 8, admin_user: str = "") -> None:
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
         self.place.chmod(0o755)
         self.work = self.place / "work"
@@ -93,7 +93,7 @@ class DemoCell:
         qmaster_port, ray_port, ray_ports = free_cell_ports(32)
         self.must(
             *("gridengine", "init", "--master-host", "node0", "--exec-host", self.host, "--slots", str(slots)),
-            *("--load-thresholds", "NONE", "--no-arco"),
+            *("--load-thresholds", "NONE", "--no-arco", *(("--admin-user", admin_user) if admin_user else ())),
             *("--alias", "node0=127.0.0.20", "--alias", f"node0={socket.gethostname()}"),
             *("--alias", f"{self.host}=127.0.0.21"),
             *("--qmaster-port", str(qmaster_port), "--ray-port", str(ray_port), "--ray-ports", ray_ports),

@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import pwd
 import re
 import socket
 import ssl
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -144,3 +146,19 @@ def test_a_plain_user_sees_that_it_runs_and_cannot_end_it(server: Server) -> Non
     assert refused.returncode == 1
     assert "you may not stop it" in refused.stderr
     assert server.ask("GET", "/healthz").status == 200
+
+
+def test_root_starts_it_and_it_runs_as_the_owner_of_the_cell(launchers: Path) -> None:
+    cell = DemoCell(admin_user=USER)
+    try:
+        port, _, _ = free_cell_ports(1)
+        (cell.common / "web").write_text(f"port {port}\n")
+        key = cell.place / "spool" / "qmaster" / "keys" / "gdi_key"
+        key.write_text("0" * 64)
+        key.chmod(0o600)  # as a qmaster of root makes it
+        cell.must("gridengine", "web")
+        process = (cell.place / "spool" / "web" / "web.pid").read_text().split()[0]
+        uid = pwd.getpwnam(USER).pw_uid
+        assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in Path(f"/proc/{process}/status").read_text()
+    finally:
+        cell.remove()
