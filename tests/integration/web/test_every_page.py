@@ -18,7 +18,7 @@ from tests.unit.web.followed import ROOT, Followed, web_of
 #: addresses of pages whose path has parts, and of other sides of pages
 EXAMPLES = [
     *("/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit"),
-    *("/config/cluster_queue", "/config/cluster_queue/all.q"),
+    *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new"),
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
 
@@ -33,6 +33,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     for number in range(150):
         cell.submit(name=f"held{number}", holds="u")
     cell.cycle()
+    cell.admin("reserve", name="weather", start_time=cell.now + 7200, duration=600.0)
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h2"])
     cell.master.lose_host("h3")
