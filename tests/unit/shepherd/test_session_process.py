@@ -58,6 +58,9 @@ class Client:
 class Played:
     """A session process, run by a thread: `job` has the job's ends, `gate` says where the first client is."""
 
+    running: list[Played] = []
+    """Those of the test: none may outlive it, since other tests play with the clock by which it waits."""
+
     def __init__(self, directory: Path, streams: Streams, **changes: Any) -> None:
         self.job = streams.job
         self._path = str(directory / "session")
@@ -69,6 +72,15 @@ class Played:
         process = SessionProcess(listener, streams, opener, listening, config(**{"attempt": 1, "session": "pipes", **changes}))
         self._thread = Thread(target=lambda: self.status.append(process.run()), daemon=True)
         self._thread.start()
+        self.running.append(self)
+
+    def stop(self) -> None:
+        """Have a client end the task, if the process still waits for something."""
+        with suppress(OSError):
+            if self._thread.is_alive():
+                self.greet().send(session.END)
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
 
     def greet(self, **greeting: Any) -> Client:
         connection = socket.socket(socket.AF_UNIX)
@@ -77,7 +89,10 @@ class Played:
         connection.sendall(json.dumps({"attempt": 1, "client": None, "received": None, **greeting}).encode() + b"\n")
         line = b""
         while not line.endswith(b"\n"):
-            line += connection.recv(1)
+            letter = connection.recv(1)
+            if not letter:
+                raise ConnectionError("the session is over")
+            line += letter
         return Client(connection, json.loads(line))
 
     def finish(self, linger: bool = True, **outcome: Any) -> None:
@@ -90,6 +105,14 @@ class Played:
         """Wait for the end, and how it ended."""
         self._thread.join(PATIENCE_S)
         return self.status[0]
+
+
+@pytest.fixture(autouse=True)
+def all_end() -> Iterator[None]:
+    """Nothing runs on behind a test."""
+    yield
+    while Played.running:
+        Played.running.pop().stop()
 
 
 @pytest.fixture
