@@ -12,7 +12,7 @@ from aiohttp.typedefs import Middleware
 
 from daemons.web import metrics, static_files
 from daemons.web.live import Live
-from daemons.web.pages import configuration, hosts, instances, jobs, overview, reservations, submitting
+from daemons.web.pages import configuration, hosts, instances, jobs, overview, queues, reservations, submitting
 from daemons.web.pages.page import Page, page_route
 from daemons.web.sending import compressing
 from daemons.web.shared import WEB, Web
@@ -20,7 +20,10 @@ from daemons.web.shared import WEB, Web
 MAX_BODY = 2**24
 """Bytes of a body: those of a submission with its script."""
 
-PAGES: list[Page] = [*overview.PAGES, *jobs.PAGES, *instances.PAGES, *hosts.PAGES, *reservations.PAGES, *configuration.PAGES]
+PAGES: list[Page] = [
+    *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
+    *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *configuration.PAGES),
+]
 """All pages; the order is that in which an address is looked up."""
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 #: heading: (label, address) each
 NAVIGATION = {
     "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
-    "Cluster": (("Queue instances", "/instances"), ("Hosts", "/hosts"), ("Configuration", "/config")),
+    "Cluster": (
+        *(("Queue instances", "/instances"), ("Cluster queues", "/queues")),
+        *(("Hosts", "/hosts"), ("Configuration", "/config")),
+    ),
 }
 
 

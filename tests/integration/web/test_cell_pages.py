@@ -142,7 +142,8 @@ def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visit
 def test_no_page_has_serious_findings_or_is_wider_than_its_window(web_cell: DemoCell, visits: Visits) -> None:
     job = web_cell.must("qsub", "-terse", "-b", "y", "-l", "arch=nosuch", "sleep", "600").strip()
     wide, phone = log_in(web_cell, visits), log_in(web_cell, visits, size=PHONE, scheme="dark")
-    places = ["/", "/jobs", f"/jobs/{job}", "/submit", "/reservations", "/reservations/new", "/instances", "/hosts", "/me"]
+    places = ["/", "/jobs", f"/jobs/{job}", "/submit", "/reservations", "/reservations/new", "/queues", "/queues/all.q"]
+    places += ["/instances", "/hosts", "/me"]
     places += [f"/instances/all.q@{web_cell.host}", f"/hosts/{web_cell.host}"]
     for path in (*places, "/config", "/config/complex", "/config/cluster_queue/all.q"):
         for page in (wide, phone):

@@ -18,7 +18,7 @@ from tests.unit.web.followed import ROOT, Followed, web_of
 #: addresses of pages whose path has parts, and of other sides of pages
 EXAMPLES = [
     *("/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit"),
-    *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new"),
+    *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new", "/queues/all.q"),
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
 

@@ -197,6 +197,31 @@ def test_an_instance_shows_each_resource_with_its_origin(browse: Any) -> None:
     assert "4" in words(shown.findall(".//section")[-1])
 
 
+@pytest.mark.statement("GU-3")
+def test_a_queue_shows_what_each_host_gets_and_from_where(followed: Followed, browse: Any) -> None:
+    cell = followed.cell
+    cell.add("host_group", "@a", hostlist="h1 h2")
+    cell.add("host_group", "@b", hostlist="h2 h9")
+    cell.configure("cluster_queue", "all.q", seq_no="0,[@a=1],[@b=2],[h8=7]", slots="4,[h3=9]")
+    shown = browse(page("/queues/all.q"))
+    found = {row[0]: row[1:] for row in rows(shown)}
+    assert found["h1"] == ["1 @a", "4 default"]
+    assert found["h2"] == ["0 c ambiguous: @a, @b", "4 default"]
+    assert found["h3"] == ["0 default", "9 h3"]
+    assert rows(shown, 1) == [["seq_no", "@b", "in part"], ["seq_no", "h8", "not in use"]]
+    assert shown.xpath("//td[span[contains(@class, 'bad')]]")
+    for host, values in found.items():
+        assert cell.state.configs[f"all.q@{host}"].text["seq_no"] == values[0].split()[0]
+
+
+@pytest.mark.statement("GU-4")
+def test_cluster_queues_are_those_of_qstat(followed: Followed, browse: Any) -> None:
+    followed.cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+    (row,) = rows(browse(page("/queues")))
+    assert (row[0], row[2].split()[-1], row[3], row[4]) == ("all.q", "12", "8", "d disabled 4")
+    assert "no cluster queue x.q" in words(browse(page("/queues/x.q")))
+
+
 @pytest.mark.statement("GU-8")
 def test_hosts_show_what_they_report(followed: Followed, browse: Any) -> None:
     followed.cell.master.lose_host("h3")

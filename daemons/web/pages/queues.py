@@ -1,0 +1,68 @@
+"""Cluster queues: as qstat -g c has them, and what each host gets of one, and from where. Source: GU-2, GU-3, GU-4."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.page import Data, Missing, Page, Visit
+from gridengine.syntax.overrides import Overrides
+
+ROWS = 100
+#: words for the states that `qstat -g c -ext` counts slots of, the gravest first
+_STATES = ("E", "u", "c", "o", "d", "s", "a", "A", "D", "C", "S")
+
+
+class Setting(NamedTuple):
+    """What a host gets of an attribute. `origin`: the host, a host group, or "" for the default; `between`: the groups that set
+    different values, so that the default counts."""
+
+    value: str
+    origin: str
+    between: tuple[str, ...]
+
+    @property
+    def tone(self) -> str:
+        return "bad" if self.between else "mark" if self.origin.startswith("@") else "busy" if self.origin else ""
+
+
+async def queue_list(visit: Visit) -> Data:
+    """All cluster queues with their slots."""
+    status: Any = (await visit.shared.read("status", {"cluster_queues": {}}, visit.caller)).data
+    return {"rows": status["cluster_queues"], "letters": _STATES}
+
+
+async def one_queue(visit: Visit) -> Data:
+    """A cluster queue: its slots, what is set for some hosts alone, and what is detached."""
+    name = visit.parts["name"]
+    state = visit.shared.mirror.state
+    attributes = state.kind("cluster_queue").get(name)
+    if attributes is None:
+        raise Missing(f"There is no cluster queue {name}")
+    status: Any = (await visit.shared.read("status", {"cluster_queues": {"select": {"queues": [name]}}}, visit.caller)).data
+    detached: Any = (await visit.shared.read("config_detached", {}, visit.caller)).data
+    overrides = {attribute: Overrides.parse(text) for attribute, text in attributes.items() if "[" in text}
+    varied = {attribute: each for attribute, each in overrides.items() if each.tuples}
+    hosts = sorted(state.instances[instance].host for instance in state.instances_of.get(name, ()))
+    number = min(visit.number("page"), max(1, -(-len(hosts) // ROWS)))
+    shown = hosts[(number - 1) * ROWS : number * ROWS]
+    rows = [(host, [_setting(each, host, state.groups.groups_of(host)) for each in varied.values()]) for host in shown]
+    return {
+        **{"name": name, "summary": next(iter(status["cluster_queues"]), None), "attributes": attributes, "varied": varied},
+        **{"rows": rows, "total": len(hosts), "page": number, "size": ROWS},
+        "detached": [(attribute, identifier, partly) for queue, attribute, identifier, partly in detached if queue == name],
+    }
+
+
+def _setting(overrides: Overrides, host: str, groups: frozenset[str]) -> Setting:
+    value, between = overrides.value_for(host, groups)
+    origins = [host] if host in overrides.tuples else [each for each in overrides.tuples if each in groups]
+    return Setting(value, "" if between or not origins else origins[0], between)
+
+
+def _concerns(change: MirroredChange) -> bool:
+    touched = change.touched
+    return change.whole or bool(touched.instances or touched.kinds or touched.lost or touched.returned or touched.members)
+
+
+PAGES = [Page("/queues", "queues.html", queue_list, _concerns), Page("/queues/{name}", "queue.html", one_queue, _concerns)]
