@@ -70,6 +70,14 @@ def test_what_is_wrong_is_refused(tmp_path: Path, fields: dict[str, object], rea
 
 
 @pytest.mark.statement("AR-126")
+@pytest.mark.parametrize(("rule", "slots"), [("$any", "2")])
+def test_what_is_wrong_with_either_part_of_a_rule_is_said_of_the_rule(tmp_path: Path, rule: str, slots: str) -> None:
+    fields = {"allocation_rule": rule, "pe_range": slots}
+    answer = Cell(tmp_path).ask("submit", "alice", binary=True, script_file="/bin/true", **fields)
+    assert answer.answers[0][1].startswith("job rejected: the allocation rule (-alloc) is wrong: ")
+
+
+@pytest.mark.statement("AR-126")
 def test_why_it_waits(tmp_path: Path) -> None:
     here = Cell(tmp_path)
     job = here.submit(allocation_rule="$pe_slots", pe_range="5")

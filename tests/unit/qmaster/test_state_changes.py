@@ -39,6 +39,14 @@ def test_what_qmod_says_of_tasks(cell: Cell, target: str, action: str, user: str
     assert answer.answers == [(level, text.format(**names)) for level, text in said]
 
 
+@pytest.mark.statement("QM-10")
+@pytest.mark.parametrize(("tasks", "named"), [("3-3", "job-array task 1.3"), ("3-5", "job 1")])
+def test_an_array_of_which_nothing_runs_is_named_by_its_one_task_or_as_a_job(cell: Cell, tasks: str, named: str) -> None:
+    assert cell.submit(tasks=tasks, holds="u") == 1
+    answer = cell.ask("change_states", targets=["1"], action="suspend", what="job")
+    assert answer.answers == [("info", f"Modify operation can not be applied on {named} in pending/hold state")]
+
+
 @pytest.mark.statement("QM-10", "QM-7")
 def test_only_tasks_that_are_named_or_run_are_suspended(cell: Cell) -> None:
     job = cell.submit(tasks="1-4", task_concurrency=3)
