@@ -114,11 +114,19 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     """Return the daemons that have ever run on this machine, exec hosts first."""
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
-    if web_of(cell).pid_file.exists():
+    if was_left_running(web_of(cell)):
         found.append(web_of(cell))
     if not is_master_here(cell):
         return found
     return [*found, *([dbwriter_of(cell)] if has_database(cell) else []), qmaster_of(cell)]
+
+
+def was_left_running(daemon: LocalDaemon) -> bool:
+    """Say whether a daemon runs or has died: one that was ended has emptied its pid file."""
+    try:
+        return daemon.pid_file.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def is_ending(daemon: LocalDaemon) -> bool:

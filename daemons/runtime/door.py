@@ -153,6 +153,7 @@ def unix_listener(path: Path) -> socket.socket:
 
 def tcp_listener(address: str, port: int) -> socket.socket:
     """A socket for a port of one interface. Raises OSError."""
-    listener = socket.create_server((address, port), backlog=_BACKLOG)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.create_server((address, port), family=family, backlog=_BACKLOG)
     listener.setblocking(False)
     return listener

@@ -1,7 +1,7 @@
 """HTTP behind doors: requests on counted connections, and answers that are taken or dropped.
 
 Owns the transport and its limits in time. What a request means, and who may ask, is the server's who calls this: the GDI
-endpoint of the qmaster and the gateway of an exec host. Source: docs/architecture.md section 4.
+endpoint of the qmaster, the gateway of an exec host, the web server. Source: docs/architecture.md section 4.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import socket
 from collections.abc import Awaitable, Callable
 from ssl import SSLContext
+from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -69,6 +70,21 @@ class HttpDoors:
             return response
         finally:
             _forget(request.content)
+
+
+def open_app(room: Room, listener: socket.socket, server: web.Server, share: int, tls: SSLContext | None = None) -> Door:
+    """Serve an aiohttp application (`AppRunner.server`) at a listening socket, with the limits of a door.
+
+    `share`: connections of one address.
+    """
+    make = server.request_factory
+
+    def asked(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        protocol.connection.asked()
+        return make(message, payload, protocol, writer, task)
+
+    server.request_factory = asked
+    return Door(room, listener, lambda connection: _CountedHandler(connection, room, server), share, tls)
 
 
 def _forget(content: aiohttp.StreamReader) -> None:

@@ -16,7 +16,7 @@ import typer
 
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
-from daemons.runtime.door import unix_listener
+from daemons.runtime.door import tcp_listener, unix_listener
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_link import read_proof
 from daemons.web.server import WebServer, tls_of
@@ -47,13 +47,14 @@ def serve(
         pid_file = PidFile(directory / web.PID_FILE, PROGRAM)
         cell.run_dir.mkdir(mode=0o755, parents=True, exist_ok=True)
         tls, proof = tls_of(cell, host, settings), read_proof(cell, host)
-        links = unix_listener(cell.run_dir / web.SOCKET)  # while there is the right to, and no other server
+        # while there is the right to, and no other server
+        pages, links = tcp_listener(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET)
         become_user(cell.admin_user, directory, pid_file.path)
         open_messages(directory / "messages", "main", host, "log_info")
 
         async def serving(stop: asyncio.Event) -> None:
             server = WebServer(cell, host, settings, tls, proof, directory)
-            await _serve(server, links, stop, startup, settings.base())
+            await _serve(server, pages, links, stop, startup, settings.base())
 
         run_until_stopped(serving, pid_file)
         pid_file.release()
@@ -65,9 +66,11 @@ def serve(
         raise SystemExit(1) from None
 
 
-async def _serve(server: WebServer, links: socket.socket, stop: asyncio.Event, startup: Startup, base: str) -> None:
+async def _serve(
+    server: WebServer, pages: socket.socket, links: socket.socket, stop: asyncio.Event, startup: Startup, base: str
+) -> None:
     try:
-        await server.start(links)
+        await server.start(pages, links)
         _log.info("%s serves at %s", PROGRAM, base)
         startup.ready()
         await stop.wait()

@@ -19,6 +19,8 @@ from dateutil.tz import tzlocal
 
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
+from daemons.runtime.door import Door
+from daemons.runtime.http_door import open_app
 from daemons.runtime.keys import own_keys
 from daemons.runtime.qmaster_link import HostProof, LocalCaller, QmasterLink
 from daemons.web.access.guard import Attempts, Guard
@@ -31,6 +33,8 @@ from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
 
 _END_S = 1.0
+PAGES_SHARE = 512
+"""Connections of one address: behind a tunnel or a proxy there are many users, each open page holds one."""
 
 
 class WebServer:
@@ -48,30 +52,34 @@ class WebServer:
         proof: HostProof,
         directory: Path,
     ) -> None:
-        self._settings, self._tls = settings, tls
+        self._tls = tls
         self._link = QmasterLink(cell, host, proof)
         self._mirror = StateMirror()
         app = build_app(Web(cell, self._mirror, self._link, tzlocal()))
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
         Access(links, logins, guard, Attempts(time.time)).add_to(app)
-        self._links = LinkServer(host, links, logins, settings.base(), Room())
-        self._runner = web.AppRunner(app, access_log=None, handle_signals=False)
+        self._room = Room()
+        self._links = LinkServer(host, links, logins, settings.base(), self._room)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_END_S)
+        self._door: Door | None = None
         self._following: asyncio.Task[None] | None = None
 
-    async def start(self, links: socket.socket) -> None:
-        """Follow the qmaster, and serve; `links`: listens for users who want a link. Raises OSError."""
-        user, settings = pwd.getpwuid(os.geteuid()).pw_name, self._settings
+    async def start(self, pages: socket.socket, links: socket.socket) -> None:
+        """Follow the qmaster, and serve browsers at one listening socket, users who want a link at the other."""
+        user = pwd.getpwuid(os.geteuid()).pw_name
         own = LocalCaller(user, os.geteuid(), user, os.getegid(), daemon=True)
         self._following = asyncio.get_running_loop().create_task(follow(self._mirror, self._link, own))
         await self._runner.setup()
-        site = web.TCPSite(self._runner, settings.address, settings.port, ssl_context=self._tls, shutdown_timeout=_END_S)
-        await site.start()
+        assert self._runner.server is not None
+        self._door = open_app(self._room, pages, self._runner.server, PAGES_SHARE, self._tls)
         self._links.open(links)
 
     async def stop(self) -> None:
         """End all connections."""
         await self._links.close()
+        if self._door is not None:
+            self._door.close()
         await self._runner.cleanup()
         if self._following is not None:
             self._following.cancel()
