@@ -16,7 +16,7 @@ from typing import Protocol
 from daemons.runtime.cell import Limits
 
 #: requests that carry a job's script
-LARGE = frozenset(("submit",))
+LARGE = frozenset(("submit", "dry_run"))
 #: a body of so many bytes needs no part of the budget: there are no more of them than connections
 SMALL_BYTES = 2**16
 #: all bodies together, and those of one user, in bodies of the largest size

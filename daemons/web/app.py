@@ -11,6 +11,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from daemons.web import metrics, static_files
+from daemons.web.api import events, handlers
 from daemons.web.live import Live
 from daemons.web.pages import configuration, hosts, instances, jobs, overview, queues, reservations, submitting
 from daemons.web.pages.page import Page, page_route
@@ -34,5 +35,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app.add_routes([page_route(page) for page in PAGES])
     for part in (metrics, static_files, jobs, instances, submitting, reservations, configuration):
         app.add_routes(part.ROUTES)
+    app[events.LOG] = events.EventLog(shared.mirror)
+    app.router.add_get(f"{handlers.ROOT}/events", events.stream)
+    app.add_routes(handlers.ROUTES)
     app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

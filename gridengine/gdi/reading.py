@@ -16,6 +16,7 @@ from gridengine.gdi.bounds import (
     MB,
     Count,
     FewTargets,
+    FieldsOf,
     Items,
     JobNumber,
     Lines,
@@ -30,6 +31,7 @@ from gridengine.gdi.bounds import (
     Users,
     check,
 )
+from gridengine.gdi.requests import REQUESTS
 
 JobList = Annotated[str, Text(64 * KB)]
 """Numbers of jobs, or a name or pattern."""
@@ -182,6 +184,11 @@ class Events(TypedDict, total=False):
     types: Names
 
 
+DryRun = TypedDict(  # type: ignore[misc]
+    "DryRun", {name: Annotated[dict[str, Any], FieldsOf(kind)] for name, kind in REQUESTS.items()}, total=False
+)
+"""Changing requests by their names."""
+
 BODIES: dict[str, Any] = {
     "status": Status,
     "job_list": Status,
@@ -204,6 +211,7 @@ BODIES: dict[str, Any] = {
     "events": Events,
     "wait": Wait,
     "mirror": Nothing,
+    "dry_run": DryRun,
 }
 
 

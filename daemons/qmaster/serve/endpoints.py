@@ -139,9 +139,8 @@ class Requests:
     async def in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
         """Act on jobs, on many of them in slices between which others are served (SO-47)."""
         answer = Answer()
-        operator = is_operator(self.master.state, caller, self.master.world().admin_user)
         looked_up = await self._looked_up(request)
-        async for part in self._rounds.of(slices(self.master.state, request, caller, operator)):
+        async for part in self._rounds.of(self._parts(request, caller)):
             decision = await self._decide(name, part, caller, looked_up)
             _log_answer(decision.answer)
             await self._outside.durable()
@@ -166,10 +165,22 @@ class Requests:
     async def _decide(
         self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
     ) -> Decision:
-        decide = partial(self.master.decide, name, request, caller, looked_up)
-        decision = await self._outside.settled(decide, (caller.host, caller.uid))
+        decision = await self._undone(name, request, caller, looked_up)
         self.master.record(decision, caller)
         return decision
+
+    async def _undone(
+        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
+    ) -> Decision:
+        """A decision that is not recorded."""
+        decide = partial(self.master.decide, name, request, caller, looked_up)
+        return await self._outside.settled(decide, (caller.host, caller.uid))
+
+    def _parts(self, request: RequestBody, caller: Caller) -> Iterator[RequestBody | None]:
+        """The slices of a request that may mean many jobs; any other as it is."""
+        if not isinstance(request, Divided):
+            return iter((request,))
+        return slices(self.master.state, request, caller, is_operator(self.master.state, caller, self.master.world().admin_user))
 
     # --- what changes nothing -----------------------------------------------------------------------------
 
@@ -188,6 +199,30 @@ class Requests:
         """Read accounting records; of many a process reads them."""
         await self._outside.durable()
         return await self._accounting.answer(self.master, body, caller)
+
+    async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """What changing requests would be answered now, each by itself; nothing is recorded."""
+        return Answer(data={each: await self._dry(each, fields, caller) for each, fields in body.items()})
+
+    async def _dry(self, name: str, fields: dict[str, Any], caller: Caller) -> Answer:
+        """Raises SyntaxFault."""
+        if ENDPOINTS[name].kind != "decides":
+            return Answer(1, [("error", f"denied: there is no dry run of {name}")])
+        request = msgspec.convert(fields, REQUESTS[name])
+        if isinstance(request, Submit) and self.verifier.configured:
+            verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
+            if isinstance(verified, Answer):
+                return verified
+            request = verified
+        looked_up, answer = await self._looked_up(request), Answer()
+        async for part in self._rounds.of(self._parts(request, caller)):
+            decision = await self._undone(name, part, caller, looked_up)
+            answer.answers += decision.answer.answers
+            answer.status = answer.status or decision.answer.status
+            answer.data = decision.answer.data
+            if decision.refused:
+                break
+        return answer
 
     async def stream_jobs(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """`status` in lines, so that a client can print a long list of jobs while it comes."""
@@ -313,6 +348,7 @@ def _rows() -> Iterator[Endpoint]:
     for name, reader in READERS.items():
         yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
+    yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)
     yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, lasts=True)

@@ -1,0 +1,141 @@
+"""`GET /api/v1/events`: what changes in the cell, as server-sent events that can be gone on with.
+
+Owns the types of events and the memory of the last ones. An event says what has changed, not how: whoever wants to know reads it.
+Each has an id, the revision and its number within that; a client that comes back with Last-Event-ID gets what it missed, or
+`reset` where that is not known any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from aiohttp import web
+
+from daemons.web.api.problem import problem
+from daemons.web.mirror import MirroredChange, StateMirror
+from daemons.web.shared import STILL_IN
+
+KEPT = 10_000
+"""Events that are kept for clients that come back."""
+TYPES = ("jobs", "instances", "hosts", "loads", "reservations", "configuration")
+_BEHIND = 10_000
+_LOOK_S = 5.0
+_ID = re.compile(r"(\d{1,18})\.(\d{1,6})")
+Position = tuple[int, int]
+"""Revision, and number of an event within it."""
+
+
+class ChangeEvent(NamedTuple):
+    """`name`: its type, or `reset`, `here`; `data`: JSON."""
+
+    position: Position
+    name: str
+    data: str = "{}"
+
+
+class EventLog:
+    """The last events of a mirror. `followers`: queues of those who listen."""
+
+    def __init__(self, mirror: StateMirror) -> None:
+        self._mirror = mirror
+        self._kept: deque[ChangeEvent] = deque(maxlen=KEPT)
+        self._since = self.position
+        self.followers: set[asyncio.Queue[ChangeEvent | None]] = set()
+        mirror.followers.append(self._note)
+
+    @property
+    def position(self) -> Position:
+        """Behind all that has happened until now."""
+        return self._mirror.state.revision, len(TYPES)
+
+    def _note(self, change: MirroredChange) -> None:
+        if change.whole:
+            self._kept.clear()
+            self._since = (change.revision, 0)
+        for event in _events(change):
+            if len(self._kept) == KEPT:
+                self._since = self._kept[0].position
+            self._kept.append(event)
+            for follower in list(self.followers):
+                if follower.qsize() >= _BEHIND:
+                    self.followers.discard(follower)
+                follower.put_nowait(event if follower in self.followers else None)
+
+    def after(self, position: Position) -> list[ChangeEvent] | None:
+        """The events behind a position; None where they are not known any more, or the position never was."""
+        if not self._since <= position <= self.position:
+            return None
+        return [event for event in self._kept if event.position > position]
+
+
+def _events(change: MirroredChange) -> Iterator[ChangeEvent]:
+    if change.whole:
+        yield ChangeEvent((change.revision, 1), "reset")
+        return
+    touched = change.touched
+    reservations = {event.ar_id for event in change.events if hasattr(event, "ar_id")}
+    concerned: dict[str, Sequence[object]] = {
+        "jobs": sorted(touched.jobs),
+        "instances": sorted(touched.instances),
+        "hosts": sorted(touched.lost | touched.returned),
+        "loads": sorted(touched.heard),
+        "reservations": sorted(touched.reservations | reservations),
+        "configuration": sorted(f"{kind}/{name or '-'}" for kind, name in touched.objects),
+    }
+    for number, (name, ids) in enumerate(concerned.items(), start=1):
+        if ids:
+            data = {"time": change.time, "user": change.user, "host": change.host, "ids": ids}
+            yield ChangeEvent((change.revision, number), name, json.dumps(data))
+
+
+LOG = web.AppKey("event_log", EventLog)
+
+
+async def stream(request: web.Request) -> web.StreamResponse:
+    """Send events until either side ends it. `types`: those wanted, all but `loads` if left out."""
+    wanted = {word for word in request.query.get("types", ",".join(each for each in TYPES if each != "loads")).split(",") if word}
+    if unknown := sorted(wanted - set(TYPES)):
+        return problem(400, f'there are no events of type "{unknown[0]}", only of {", ".join(TYPES)}')
+    log, last = request.app[LOG], _ID.fullmatch(request.headers.get("Last-Event-ID", ""))
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    queue: asyncio.Queue[ChangeEvent | None] = asyncio.Queue()
+    log.followers.add(queue)
+    missed = log.after((int(last[1]), int(last[2]))) if last is not None else []
+    here = ChangeEvent(log.position, "reset" if missed is None else "here")
+    try:
+        await response.prepare(request)
+        for event in (*(missed or ()), here):
+            await _send(response, event, wanted)
+        await _follow(response, queue, wanted, request[STILL_IN])
+    except ConnectionError:
+        pass
+    finally:
+        log.followers.discard(queue)
+    return response
+
+
+async def _follow(
+    response: web.StreamResponse, queue: asyncio.Queue[ChangeEvent | None], wanted: set[str], still_in: Callable[[], bool]
+) -> None:
+    """Until the client does not keep up, or is logged out. Raises ConnectionError."""
+    while still_in():
+        try:
+            async with asyncio.timeout(_LOOK_S):
+                event = await queue.get()
+        except TimeoutError:
+            await response.write(b": here\n\n")
+            continue
+        if event is None:
+            return
+        await _send(response, event, wanted)
+
+
+async def _send(response: web.StreamResponse, event: ChangeEvent, wanted: set[str]) -> None:
+    if event.name in wanted or event.name not in TYPES:
+        revision, number = event.position
+        await response.write(f"id: {revision}.{number}\nevent: {event.name}\ndata: {event.data}\n\n".encode())

@@ -1,0 +1,267 @@
+"""What answers the API: the rows of the table, objects of the configuration with their ETags, and any request as it is.
+
+Owns HTTP: methods, JSON, paging, ETag and If-Match. Reads come from the mirror, changes are asked of the qmaster as the user.
+Source: adr/0137.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+from aiohttp import hdrs, web
+
+from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.api.openapi import document
+from daemons.web.api.problem import problem, refused
+from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
+from daemons.web.job_rows import Wanted, chosen
+from daemons.web.shared import WEB, Web, caller_of
+from gridengine.config import KINDS
+from gridengine.gdi.reading import BODIES
+from gridengine.gdi.requests import Answer
+from gridengine.kinds import KIND
+
+ROOT = "/api/v1"
+MOST, USUAL = 1000, 100
+"""Items of one answer at most, and where nobody says."""
+_RETRY_S = 5
+_STALE = 412
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class _Unfit(Exception):
+    """A request that is none; the text says why."""
+
+
+def _guarded(handler: Handler) -> Handler:
+    """Faults as problems."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except _Unfit as unfit:
+            return problem(400, str(unfit))
+        except (UnicodeError, OverflowError, RecursionError) as error:
+            return problem(400, f"this cannot be said to the qmaster: {error}")
+        except NoQmaster as away:
+            response = problem(503, str(away))
+            response.headers["Retry-After"] = str(_RETRY_S)
+            return response
+
+    return handle
+
+
+async def _call(request: web.Request) -> Call:
+    """What was asked. Raises _Unfit."""
+    body: Any = {}
+    if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD) and request.body_exists:
+        try:
+            body = msgspec.json.decode(await request.read())
+        except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+            raise _Unfit(f"the body is no JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise _Unfit("the body is not a JSON object")
+    return Call(request.match_info, request.query, body)
+
+
+def _is_dry_run(call: Call) -> bool:
+    """Raises _Unfit."""
+    said = call.query.get("dry_run", "false")
+    if said not in ("true", "false"):
+        raise _Unfit(f'dry_run is true or false, not "{said}"')
+    return said == "true"
+
+
+async def _resource(resource: Resource, request: web.Request) -> web.StreamResponse:
+    """A row of the table."""
+    shared, call = request.app[WEB], await _call(request)
+    body, of_one = resource.body(call), bool(call.parts)
+    if not resource.reads:
+        return await _changed(request, resource.request, body, _is_dry_run(call), of_one)
+    answer = await shared.read(resource.request, body, caller_of(request))
+    if answer.status:
+        return refused(answer, of_one)
+    try:
+        data = resource.pick(answer.data, call)
+    except (KeyError, TypeError):
+        data = None
+    if data is None and resource.path.endswith("}"):
+        return problem(404, f"there is nothing at {request.path}")
+    return _listed(request, shared, data) if resource.listed else _dated(shared, _json(data))
+
+
+async def _changed(request: web.Request, name: str, body: Body, dry_run: bool, of_one: bool) -> web.Response:
+    """The answer to a change, or to what it would be."""
+    shared, caller = request.app[WEB], caller_of(request)
+    if dry_run:
+        answer = await shared.ask("dry_run", {name: body}, caller)
+        if not answer.status:
+            answer = msgspec.convert(answer.data, dict[str, Answer])[name]
+    else:
+        answer = await shared.ask(name, body, caller)
+    return _answered(answer, of_one)
+
+
+def _answered(answer: Answer, of_one: bool) -> web.Response:
+    return refused(answer, of_one) if answer.status else _json({"answers": answer.answers, "data": answer.data})
+
+
+async def _jobs(request: web.Request) -> web.StreamResponse:
+    """`GET /jobs`: running tasks and what waits, by the filters of the page of jobs."""
+    shared = request.app[WEB]
+    rows = chosen(shared.jobs.all, Wanted.of(request.query)).rows
+    return _listed(request, shared, rows, lambda row: row._asdict())
+
+
+def _listed(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
+    """A part of a list, and in the header where the next one is. Raises _Unfit."""
+    limit, begin = request.query.get("limit", str(USUAL)), 0
+    if not (limit.isascii() and limit.isdigit() and len(limit) < 5 and 1 <= int(limit) <= MOST):
+        raise _Unfit(f"limit is a number from 1 to {MOST}")
+    if cursor := request.query.get("cursor", ""):
+        try:
+            begin = int(urlsafe_b64decode(cursor.encode()))
+        except ValueError:
+            raise _Unfit("cursor is what the link to the next part says") from None
+    if not 0 <= begin <= len(items):
+        raise _Unfit("there is no such part any more: begin again without a cursor")
+    end = begin + int(limit)
+    response = _json({"items": [form(item) for item in items[begin:end]], "total": len(items)})
+    if end < len(items):
+        after = urlsafe_b64encode(str(end).encode()).decode()
+        response.headers[hdrs.LINK] = f'<{request.rel_url.update_query(cursor=after)}>; rel="next"'
+    return _dated(shared, response)
+
+
+def _dated(shared: Web, response: web.Response) -> web.Response:
+    """With its age, while the qmaster is away."""
+    if not shared.mirror.connected:
+        response.headers[hdrs.AGE] = f"{shared.mirror.age_s:.0f}"
+    return response
+
+
+def _json(data: Any, status: int = 200) -> web.Response:
+    return web.Response(body=msgspec.json.encode(data), status=status, content_type="application/json")
+
+
+# --- objects of the configuration ----------------------------------------------------------------------------------------
+
+
+def etag_of(attributes: Mapping[str, str]) -> str:
+    """What tells this version of an object from all others."""
+    return hashlib.sha256(json.dumps(attributes, sort_keys=True).encode()).hexdigest()[:32]
+
+
+async def _show(request: web.Request) -> web.StreamResponse:
+    """`GET /config/KIND/NAME`, with its ETag; 304 for whoever has it."""
+    kind, name, stored = _stored(request, await _call(request))
+    if stored is None:
+        return problem(404, f"there is no {KIND[kind].noun} {name}" if kind in KIND else f"there is no kind of object {kind}")
+    tag = etag_of(stored)
+    known = request.if_none_match or ()
+    response = web.Response(status=304) if any(each.value in (tag, "*") for each in known) else _json(stored)
+    response.headers[hdrs.ETAG] = f'"{tag}"'
+    return _dated(request.app[WEB], response)
+
+
+async def _change(request: web.Request) -> web.StreamResponse:
+    """`PUT` and `DELETE /config/KIND/NAME`: only of the version that If-Match names, or of an object that is not there yet."""
+    shared, call = request.app[WEB], await _call(request)
+    kind, name, stored = _stored(request, call)
+    if kind not in KINDS:
+        return problem(404, f"there is no kind of object {kind}")
+    removing = request.method == hdrs.METH_DELETE
+    if removing and stored is None:
+        return problem(404, f"there is no {KIND[kind].noun} {name}")
+    if stored is not None and request.if_match is None:
+        return problem(428, "say with If-Match which version is to be changed: the ETag of a GET")
+    tags = request.if_match or ()
+    if any(each.value != "*" for each in tags) and (stored is None or etag_of(stored) not in {each.value for each in tags}):
+        return _stale(f"{KIND[kind].noun} {name} has been changed since", stored, call.body)
+    change = {"kind": kind, "name": name, "before": stored, "after": None if removing else _attributes(call)}
+    body = {"changes": [change], "plan": _is_dry_run(call)}
+    answer = await shared.ask("config_change", body, caller_of(request))
+    if answer.status:
+        response = refused(answer, True)
+        if response.status != _STALE:
+            return response
+        return _stale(answer.answers[0][1], shared.mirror.state.kind(kind).get(name), call.body)
+    if refusals := _planned(answer):
+        return refused(Answer(1, [("error", text) for text in refusals]), True)
+    return _json({"answers": answer.answers, "data": answer.data})
+
+
+def _stored(request: web.Request, call: Call) -> tuple[str, str, dict[str, str] | None]:
+    kind, name = call.parts["kind"], object_name(call)
+    return kind, name, request.app[WEB].mirror.state.kind(kind).get(name) if kind in KINDS else None
+
+
+def _attributes(call: Call) -> dict[str, str]:
+    """Raises _Unfit."""
+    for name, value in call.body.items():
+        if not isinstance(value, str):
+            raise _Unfit(f"{name}: attributes are texts, as in a file of qconf")
+    return call.body
+
+
+def _stale(detail: str, current: Mapping[str, str] | None, yours: Mapping[str, Any]) -> web.Response:
+    return problem(_STALE, detail, current=current, yours=yours)
+
+
+def _planned(answer: Answer) -> list[str]:
+    """What a plan says would be refused."""
+    return list(answer.data.get("refused", ())) if isinstance(answer.data, dict) else []
+
+
+# --- all the rest ----------------------------------------------------------------------------------------------------------
+
+
+async def _any(request: web.Request) -> web.StreamResponse:
+    """`POST /requests/NAME`: a request of the GDI as it is."""
+    shared, call = request.app[WEB], await _call(request)
+    name = call.parts["name"]
+    if name not in ANY:
+        return problem(404, f'there is no request "{name}" for programs')
+    if name not in BODIES:
+        return await _changed(request, name, call.body, _is_dry_run(call), of_one=False)
+    return _answered(await shared.read(name, call.body, caller_of(request)), of_one=False)
+
+
+async def _document(request: web.Request) -> web.StreamResponse:
+    """`GET /openapi.json`."""
+    return _json(document())
+
+
+async def _nothing(request: web.Request) -> web.StreamResponse:
+    return problem(404, f"there is nothing at {request.path}")
+
+
+def routes() -> list[web.RouteDef]:
+    """All routes below `/api`."""
+    own = {("GET", "/config/{kind}/{name}")}
+    table = [
+        web.route(row.method, ROOT + row.path, _guarded(partial(_resource, row)))
+        for row in RESOURCES
+        if (row.method, row.path) not in own
+    ]
+    objects = f"{ROOT}/config/{{kind}}/{{name}}"
+    return [
+        web.get(f"{ROOT}/openapi.json", _document),
+        web.get(f"{ROOT}/jobs", _guarded(_jobs)),
+        web.get(objects, _guarded(_show)),
+        web.put(objects, _guarded(_change)),
+        web.delete(objects, _guarded(_change)),
+        web.post(f"{ROOT}/requests/{{name}}", _guarded(_any)),
+        *table,
+        web.route("*", "/api/{tail:.*}", _nothing),
+    ]
+
+
+ROUTES = routes()

@@ -1,0 +1,226 @@
+"""The table of resources: which request of the GDI a method and a path are, and how path, query and body become its body.
+
+Owns that table, out of which the routes and the OpenAPI document are made. What a request means, and who may ask, is the
+qmaster's. The shapes of bodies and answers are those of docs/gdi.md. Source: adr/0137.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gridengine.gdi.reading import BODIES
+from gridengine.gdi.requests import REQUESTS
+
+Body = dict[str, Any]
+
+
+class Call(NamedTuple):
+    """A request to the API. `parts`: of the path; `query`: of the address; `body`: the JSON object that was sent, {} for none."""
+
+    parts: Mapping[str, str]
+    query: Mapping[str, str]
+    body: Body
+
+    def words(self, name: str) -> list[str]:
+        """A query parameter that is a list between commas."""
+        return [word for word in self.query.get(name, "").split(",") if word]
+
+
+class Resource(NamedTuple):
+    """`request`: of the GDI; `body(call)`: what it is asked; `pick(data, call)`: what of its answer is sent, None: not found.
+
+    `takes`: the request whose fields the JSON body has, "" for none; `query`: names of query parameters, with what they say.
+    `listed`: the answer is a list, which comes in parts.
+    """
+
+    method: str
+    path: str
+    request: str
+    summary: str
+    body: Callable[[Call], Body] = lambda call: {}
+    pick: Callable[[Any, Call], Any] = lambda data, call: data
+    takes: str = ""
+    query: Mapping[str, str] = {}
+    listed: bool = False
+
+    @property
+    def reads(self) -> bool:
+        """Whether it changes nothing."""
+        return self.request in BODIES
+
+
+def _given(call: Call) -> Body:
+    return dict(call.body)
+
+
+def _target(call: Call) -> list[str]:
+    return [call.parts["id"]]
+
+
+def _status(part: str, **fields: Callable[[Call], Any]) -> Callable[[Call], Body]:
+    """A body of `status` with one part."""
+    return lambda call: {part: {name: value(call) for name, value in fields.items()}}
+
+
+def _part(part: str, key: str = "") -> Callable[[Any, Call], Any]:
+    """The data of a part, or what it has under a key."""
+    return lambda data, call: data[part][key] if key else data[part]
+
+
+def _first(pick: Callable[[Any, Call], Any]) -> Callable[[Any, Call], Any]:
+    def first(data: Any, call: Call) -> Any:
+        found = pick(data, call)
+        return found[0] if found else None
+
+    return first
+
+
+def _object(data: Any, call: Call) -> Any:
+    return data[0] if data else None
+
+
+def _instances(call: Call) -> Body:
+    return {name: call.words(name) for name in ("queues", "requests", "pe", "access")} | {"states": call.query.get("states", "")}
+
+
+def _job_action(action: str, summary: str, request: str, body: Body, key: str = "targets") -> Resource:
+    return Resource("POST", f"/jobs/{{id}}/{action}", request, summary, lambda call: {**body, key: _target(call)})
+
+
+def _instance_action(action: str, summary: str) -> Resource:
+    body = {"action": action, "what": "queue"}
+    return Resource(
+        "POST", f"/instances/{{id}}/{action}", "change_states", summary, lambda call: {**body, "targets": _target(call)}
+    )
+
+
+_SELECT = {
+    **{"queues": "queue expressions", "requests": "name=value of -l", "pe": "parallel environments", "access": "users"},
+    "states": "letters of states",
+}
+_STATE = {"action": "", "what": "job"}
+
+RESOURCES: tuple[Resource, ...] = (
+    Resource("POST", "/jobs", "submit", "Submit a job.", _given, takes="submit"),
+    Resource(
+        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j."),
+        *(_status("job_detail", jobs=_target), _first(_part("job_detail", "jobs"))),
+    ),
+    Resource(
+        *("PATCH", "/jobs/{id}", "alter_jobs", "Change a job, as qalter: the fields of a submission that are to be others."),
+        *(lambda call: {"targets": _target(call), "changes": _given(call)},),
+        takes="submit",
+    ),
+    Resource(
+        *("DELETE", "/jobs/{id}", "delete_jobs", "Delete a job, or tasks of it (ID.TASKS), as qdel."),
+        *(lambda call: {"targets": _target(call), "force": call.query.get("force") == "true"},),
+        query={"force": "true: also if its host does not answer"},
+    ),
+    Resource(
+        *("GET", "/jobs/{id}/explanation", "explain_job", "Why a job waits, and the smallest change that helps, as qexplain."),
+        *(lambda call: {"jobs": _target(call)}, _first(lambda data, call: data["jobs"])),
+    ),
+    Resource(
+        *("GET", "/jobs/{id}/story", "job_story", "What happened to a job, also to one that is gone."),
+        *(lambda call: {"jobs": [_number(call)]}, _first(lambda data, call: data["jobs"])),
+    ),
+    _job_action("hold", "Put a user hold on a job.", "hold_jobs", {"holds": "u"}),
+    _job_action("release", "Take the user hold off a job.", "hold_jobs", {"holds": "u", "release": True}),
+    _job_action("suspend", "Suspend a job.", "change_states", {**_STATE, "action": "suspend"}),
+    _job_action("resume", "Let a suspended job go on.", "change_states", {**_STATE, "action": "unsuspend"}),
+    _job_action("reschedule", "Have a job begin anew elsewhere.", "change_states", {**_STATE, "action": "reschedule"}),
+    _job_action("clear", "Take the error state off a job.", "change_states", {**_STATE, "action": "clear"}),
+    _job_action("copy", "Submit a copy of a job, as qresub.", "resubmit_jobs", {}),
+    Resource(
+        *("GET", "/instances", "status", "Queue instances with slots, load and states, as qstat -f."),
+        *(lambda call: {"queues": {"select": _instances(call), "explain": "aAcE"}}, _part("queues")),
+        query=_SELECT,
+        listed=True,
+    ),
+    Resource(
+        *("GET", "/instances/{id}", "status", "One queue instance with its resources, as qstat -F."),
+        *(lambda call: {"queues": {"select": {"queues": _target(call)}, "resources": [], "explain": "aAcE"}},),
+        *(_first(_part("queues")),),
+    ),
+    *(
+        _instance_action(action, f"{action.capitalize()} a queue instance, as qmod.")
+        for action in ("enable", "disable", "suspend", "unsuspend", "clear", "reschedule")
+    ),
+    Resource(
+        *("GET", "/queues", "status", "Cluster queues, as qstat -g c."),
+        *(lambda call: {"cluster_queues": {"select": _instances(call)}}, _part("cluster_queues")),
+        query=_SELECT,
+        listed=True,
+    ),
+    Resource(
+        *("GET", "/hosts", "status", "Execution hosts with what they report, as qhost."),
+        *(lambda call: {"hosts": {"hosts": call.words("hosts"), "requests": call.words("requests"), "load_values": True}},),
+        *(_part("hosts"),),
+        query={"hosts": "names", "requests": "name=value of -l"},
+        listed=True,
+    ),
+    Resource(
+        *("GET", "/reservations", "status", "Advance reservations, as qrstat."),
+        *(_status("reservations", users=lambda call: call.words("users") or ["*"]), _part("reservations", "reservations")),
+        query={"users": "owners, everybody if left out"},
+        listed=True,
+    ),
+    Resource("POST", "/reservations", "reserve", "Reserve slots, as qrsub.", _given, takes="reserve"),
+    Resource(
+        *("GET", "/reservations/{id}", "status", "One advance reservation, as qrstat -ar."),
+        *(_status("reservations", targets=_target), _first(_part("reservations", "reservations"))),
+    ),
+    Resource(
+        *("PATCH", "/reservations/{id}", "alter_reservations", "Change a reservation, as qralter."),
+        *(lambda call: {"targets": _target(call), "changes": _given(call)},),
+        takes="reserve",
+    ),
+    Resource(
+        *("DELETE", "/reservations/{id}", "delete_reservations", "Delete a reservation, as qrdel."),
+        *(lambda call: {"targets": _target(call), "users": ["*"], "series": call.query.get("series") == "true"},),
+        query={"series": "true: with all that are left of its series"},
+    ),
+    Resource(
+        *("GET", "/quotas", "status", "Resource quotas with what is used of them, as qquota."),
+        *(_status("quotas", users=lambda call: call.words("users") or ["*"]), _part("quotas")),
+        query={"users": "patterns of users, everybody if left out"},
+        listed=True,
+    ),
+    Resource("GET", "/share-tree", "status", "The share tree with targets and use.", _status("share_tree"), _part("share_tree")),
+    Resource(
+        *("GET", "/config/{kind}", "config_list", "Names of the objects of a kind."),
+        *(lambda call: {"kind": call.parts["kind"]},),
+        listed=True,
+    ),
+    Resource(
+        *("GET", "/config/{kind}/{name}", "config_show", "An object of the configuration, as qconf shows it."),
+        *(lambda call: {"kind": call.parts["kind"], "names": [object_name(call)]}, _object),
+    ),
+    Resource(
+        *("GET", "/history", "config_history", "Changes of the configuration, the newest first."),
+        *(lambda call: {name: call.query[name] for name in ("kind", "name") if name in call.query} | {"limit": 1000},),
+        query={"kind": "of objects", "name": "of an object"},
+        listed=True,
+    ),
+)
+
+
+def object_name(call: Call) -> str:
+    """The object that a path means: `-` for the only one of its kind."""
+    return "" if call.parts["name"] == "-" else call.parts["name"]
+
+
+def _number(call: Call) -> int:
+    text = call.parts["id"]
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else 0
+
+
+UNLISTED = {
+    **dict.fromkeys(("execd_hello", "mirror"), "for daemons of the cell"),
+    **dict.fromkeys(("session", "start_slave"), "for clients of interactive jobs, which need the host they run on"),
+    **dict.fromkeys(("events", "wait", "job_list"), "streams of the GDI: /events is that of the API"),
+}
+"""Requests that no program asks for here, and why."""
+ANY: tuple[str, ...] = tuple(sorted((REQUESTS.keys() | BODIES.keys()) - UNLISTED.keys()))
+"""Requests that may be posted as they are, to `/requests/NAME`."""
