@@ -37,6 +37,7 @@ JobList = Annotated[str, Text(64 * KB)]
 """Numbers of jobs, or a name or pattern."""
 Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
 RecordFields = Annotated[list[Literal[FIELDS]], Items(len(FIELDS), 1 * KB)]  # type: ignore[valid-type]
+Revision = Annotated[int, Number(0, 2**62)]
 Objects = Annotated[list[Name], Items(2000, 64 * KB)]
 
 
@@ -170,9 +171,11 @@ class ConfigShareTree(TypedDict, total=False):
 
 class ConfigHistory(TypedDict, total=False):
     limit: Count
-    revision: Annotated[int, Number(0, 2**62)]
+    revision: Revision
     kind: Name
     name: Name
+    user: Name
+    before: Revision
 
 
 class Wait(TypedDict):

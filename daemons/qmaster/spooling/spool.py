@@ -230,17 +230,20 @@ class Spool:
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
-    def history(self, limit: int, revision: int = 0, kind: str = "", name: str = "") -> list[tuple[Any, ...]]:
+    def history(
+        self, limit: int, revision: int = 0, kind: str = "", name: str = "", user: str = "", before: int = 0
+    ) -> list[tuple[Any, ...]]:
         """Changes of configuration objects, the newest first: (revision, time, user, host, kind, name, before, after).
 
         `before`, `after`: attributes, None where there was no object. At most `limit` transactions; with a revision only
-        that one; with kind or name only changes of such objects.
+        that one; with kind or name only changes of such objects; with a user only his; with `before` only older revisions.
         """
         where = "(?1 = 0 or revision = ?1) and (?2 = '' or kind = ?2) and (?3 = '' or name = ?3)"
+        where += " and (?5 = '' or user = ?5) and (?6 = 0 or revision < ?6)"
         newest = f"select distinct revision from history where {where} order by revision desc limit ?4"
         columns = "revision, time, user, host, kind, name, before, after"
         query = f"select {columns} from history where revision in ({newest}) and {where} order by id desc"
-        rows = self._db.execute(query, (revision, kind, name, limit))
+        rows = self._db.execute(query, (revision, kind, name, limit, user, before))
         return [(*row[:6], *(msgspec.json.decode(text) if text else None for text in row[6:])) for row in rows]
 
     def recall(self, key: str) -> str:

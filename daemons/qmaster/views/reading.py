@@ -49,11 +49,10 @@ def job_story(master: Master, body: Body, caller: Caller) -> Answer:
 def config_history(master: Master, body: Body, caller: Caller) -> Answer:
     """Changes of the configuration, the newest first: revision, time, user, host, and what changed.
 
-    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects.
+    `revision`: only this one; `limit`: how many (default 50); `kind`, `name`: only changes of such objects; `user`: only his;
+    `before`: only those before this revision.
     """
-    rows = master.spool.history(
-        int(body.get("limit", 50)), int(body.get("revision", 0)), str(body.get("kind", "")), str(body.get("name", ""))
-    )
+    rows = master.spool.history(**{"limit": 50, **body})
     return Answer(data=list(_changes(rows)))
 
 
