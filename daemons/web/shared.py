@@ -18,6 +18,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.views import VIEWS
 from daemons.runtime.cell import Cell
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from daemons.web.drained import Drains
 from daemons.web.job_rows import JobRows
 from daemons.web.mirror import StateMirror
 from gridengine.errors import SyntaxFault
@@ -58,13 +59,14 @@ class MirrorSource:
 class Web:
     """`link` is the road to the qmaster. `zone`: the one that people and calendars mean.
 
-    `jobs`: the rows of all jobs, kept for all who look.
+    `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside.
     """
 
     def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
+        self.drains = Drains(mirror)
         self._link = link
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:

@@ -42,6 +42,7 @@ async def instance_list(visit: Visit) -> Data:
         **{"rows": shown, "total": len(found), "all": len(rows), "page": number, "size": ROWS, "sort": sort},
         **{"queue": queue, "host": host, "state": letters, "free": bool(visit.said("free"))},
         **{"actions": _ACTIONS, "why_not": _why_not(visit, [row["name"] for row in shown])},
+        "aside": visit.shared.drains.of,
     }
 
 
@@ -69,7 +70,7 @@ async def one_instance(visit: Visit) -> Data:
     configured = {each["name"]: each["attributes"] for each in status["queue_configurations"]["found"]}
     return {
         **{"row": rows[0], "jobs": jobs, "attributes": configured.get(name, {}), "actions": _ACTIONS},
-        **{"origins": _ORIGINS, "why_not": _why_not(visit, [name])},
+        **{"origins": _ORIGINS, "why_not": _why_not(visit, [name]), "aside": visit.shared.drains.of},
     }
 
 
