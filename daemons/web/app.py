@@ -13,7 +13,20 @@ from aiohttp.typedefs import Middleware
 from daemons.web import metrics, static_files
 from daemons.web.api import events, handlers
 from daemons.web.live import Live
-from daemons.web.pages import configuration, hosts, instances, jobs, overview, queues, reservations, submitting
+from daemons.web.pages import (
+    configuration,
+    history,
+    hosts,
+    instances,
+    jobs,
+    messages,
+    overview,
+    policies,
+    queues,
+    quotas,
+    reservations,
+    submitting,
+)
 from daemons.web.pages.page import Page, page_route
 from daemons.web.sending import compressing
 from daemons.web.shared import WEB, Web
@@ -24,6 +37,7 @@ MAX_BODY = 2**24
 PAGES: list[Page] = [
     *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
     *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *configuration.PAGES),
+    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES),
 ]
 """All pages; the order is that in which an address is looked up."""
 
@@ -33,7 +47,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    for part in (metrics, static_files, jobs, instances, submitting, reservations, configuration):
+    for part in (metrics, static_files, jobs, instances, submitting, reservations, configuration, policies, history):
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)
     app.router.add_get(f"{handlers.ROOT}/events", events.stream)

@@ -16,29 +16,16 @@ from urllib.parse import quote
 from aiohttp import web
 from multidict import MultiMapping
 
-from daemons.qmaster.permissions import no_right
-from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
+from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
-from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
 
-Attributes = dict[str, str]
 ROWS = 200
 SINGLE, NEW = "-", "+"
 """In addresses: the one object of a kind that has only one, and an object that is to be made."""
-_STALE = "has been changed since"
 _LONG = 60
-_EFFECTS = {
-    "appear": ("ok", "appear"),
-    "go": ("bad", "go"),
-    "orphaned": ("bad", "stay as orphans until their jobs have ended"),
-    "revived": ("ok", "are orphans no more"),
-    "ambiguous": ("bad", "become ambiguous"),
-    "settled": ("ok", "are ambiguous no more"),
-    "changed": ("warn", "have other values"),
-}
 
 
 class Subject(NamedTuple):
@@ -77,7 +64,7 @@ async def objects(visit: Visit) -> Data:
     rows = [(name, address_of(kind, name), _summary(kind, state.kind(kind)[name])) for name in shown]
     return {
         **{"kind": kind, "noun": KIND[kind].noun, "rows": rows, "total": len(names), "page": number, "size": ROWS},
-        **{"find": find, "why_not": _why_not(visit), "bare": KIND[kind].bare},
+        **{"find": find, "why_not": why_not_configure(visit), "bare": KIND[kind].bare},
     }
 
 
@@ -102,20 +89,11 @@ async def change_object(request: web.Request) -> web.Response:
     name = subject.name or (after.get(subject.key, "").strip() if subject.key else str(fields.get("object", "")).strip())
     change = {"kind": subject.kind, "name": name, "before": before, "after": None if removing else after}
     data = _form(visit, subject, after) | {"before": json.dumps(before)}
-    try:
-        answer = await visit.shared.ask("config_change", {"changes": [change], "plan": preview}, visit.caller)
-    except NoQmaster as away:
-        answer = Answer(1, [("error", str(away))])
-    plan: Any = answer.data if preview and isinstance(answer.data, dict) else {}
-    texts = [text for level, text in answer.answers if level == "error"] + [*plan.get("refused", ())]
-    data["faults"] = _at_fields(texts, after)
-    data["answers"] = answer.answers or [("error", text) for text in texts]
-    data["answers"] += [("warning", text) for text in plan.get("warnings", ())]
-    if any(_STALE in text for text in texts):
-        data["versions"] = _versions(before, visit.shared.mirror.state.kind(subject.kind).get(name), after)
-    elif preview and not texts:
-        data["effects"] = _effects(plan.get("instances", {}))
-    elif not texts:
+    attempt = await try_changes(visit, [change], preview)
+    data |= {"faults": _at_fields(attempt.refusals, after), "answers": attempt.answers, "effects": attempt.effects}
+    if attempt.is_stale:
+        data["versions"] = versions(before, visit.shared.mirror.state.kind(subject.kind).get(name), after)
+    elif not preview and not attempt.refusals:
         data |= {"done": True, "place": f"/config/{subject.kind}" if removing else address_of(subject.kind, name)}
     return html(render(OBJECT, visit, data, alone="HX-Request" in request.headers))
 
@@ -128,7 +106,7 @@ def address_of(kind: str, name: str) -> str:
 def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
     return {
         **{"subject": subject, "values": values, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
-        **{"effects": None, "versions": [], "done": False, "place": "", "why_not": _why_not(visit), "long": _LONG},
+        **{"effects": None, "versions": [], "done": False, "place": "", "why_not": why_not_configure(visit), "long": _LONG},
         "noun": KIND[subject.kind].noun,
     }
 
@@ -168,14 +146,6 @@ def _text(fields: MultiMapping[Any], name: str, default: str) -> str:
     return value.replace("\r\n", "\n").strip() if isinstance(value, str) else default
 
 
-def _why_not(visit: Visit) -> str:
-    """Why the visitor may change nothing here, "" if he may; the qmaster decides."""
-    shared = visit.shared
-    if not shared.mirror.connected:
-        return "The qmaster is away: nothing can be changed."
-    return no_right(shared.mirror.state, visit.caller, shared.source.world()).removeprefix("denied: ")
-
-
 def _summary(kind: str, attributes: Mapping[str, str]) -> str:
     """The first attributes beside the name, for a list."""
     shown = [(name, value) for name, value in attributes.items() if name != KIND[kind].key and value.lower() != "none"]
@@ -190,26 +160,6 @@ def _at_fields(texts: list[str], values: Mapping[str, str]) -> dict[str, str]:
         if named:
             found.setdefault(min(named)[1], text)
     return found
-
-
-def _effects(instances: Mapping[str, list[Any]]) -> list[tuple[str, str, list[str]]]:
-    """What would become of queue instances: tone, words, names."""
-    found = []
-    for what, (tone, words) in _EFFECTS.items():
-        concerned = instances.get(what, ())
-        names = [each if isinstance(each, str) else f"{each[0]} ({each[1]}: {', '.join(each[2])})" for each in concerned]
-        if names:
-            found.append((tone, words, names))
-    return found
-
-
-def _versions(
-    before: Mapping[str, str] | None, now: Mapping[str, str] | None, after: Mapping[str, str]
-) -> list[tuple[str, str, str, str]]:
-    """Attribute, as the form was made, as it is now, as the form says: where these differ."""
-    before, now = before or {}, now or {}
-    rows = [(name, before.get(name, ""), now.get(name, ""), value) for name, value in after.items()]
-    return [row for row in rows if len(set(row[1:])) > 1]
 
 
 def _concerns(change: MirroredChange) -> bool:

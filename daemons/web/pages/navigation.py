@@ -7,8 +7,9 @@ NAVIGATION = {
     "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
     "Cluster": (
         *(("Queue instances", "/instances"), ("Cluster queues", "/queues")),
-        *(("Hosts", "/hosts"), ("Configuration", "/config")),
+        *(("Hosts", "/hosts"), ("Quotas", "/quotas"), ("Policies", "/policies"), ("Configuration", "/config")),
     ),
+    "Past": (("History", "/history"), ("Messages", "/messages")),
 }
 
 

@@ -55,6 +55,8 @@ _JOB = {
     "w": ("waiting", "wait"),
     "z": ("finished", "off"),
 }
+#: lines of messages files. Source: sge_conf(5) loglevel.
+_MESSAGE = {"C": ("critical", "bad"), "E": ("error", "bad"), "W": ("warning", "warn"), "I": ("info", "off")}
 
 
 def job_badge(letters: str) -> Badge:
@@ -78,3 +80,8 @@ def reservation_badge(letter: str) -> Badge:
 def host_badge(up: bool) -> Badge:
     """The badge of a host: whether its execd reports."""
     return Badge("", "up", "ok") if up else Badge("u", "unheard", "bad")
+
+
+def message_badge(letter: str) -> Badge:
+    """The badge of a line of a messages file."""
+    return Badge(letter, *_MESSAGE[letter])

@@ -35,6 +35,7 @@ def templates() -> Environment:
         instance_badges=states.instance_badges,
         reservation_badge=states.reservation_badge,
         host_badge=states.host_badge,
+        message_badge=states.message_badge,
         link=formats.link,
         navigation=navigation.NAVIGATION,
         place_of=navigation.place_of,
@@ -45,5 +46,6 @@ def templates() -> Environment:
     for name in _REMEMBERED:
         setattr(macros, name, lru_cache(4096, typed=True)(getattr(macros, name)))
     environment.globals["ui"] = macros
+    environment.globals["changing"] = environment.get_template("changing.html").module
     environment.globals["options"] = environment.get_template("options.html").module
     return environment

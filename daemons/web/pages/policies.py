@@ -1,0 +1,120 @@
+"""Policies: the share tree with targets and what is used, tickets of users and projects, and the scheduler's weights.
+
+Owns the page and what its buttons ask for; the figures are those of sge_share_mon. Source: PR-6, PR-7, PR-11, QF-32, QF-33.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from multidict import MultiMapping
+
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.changing import why_not_configure
+from daemons.web.pages.configuration import address_of
+from daemons.web.pages.page import Data, Page, Visit, act_route
+from gridengine.gdi.requests import Answer
+from gridengine.kinds import KIND
+from gridengine.state.state import State
+from gridengine.syntax.share_tree import Node
+
+ROWS = 200
+_WEIGHTS = {
+    "Tickets": (
+        *("weight_tickets_share", "weight_tickets_functional", "policy_hierarchy", "share_override_tickets"),
+        *("share_functional_shares", "max_functional_jobs_to_schedule"),
+    ),
+    "Share tree": ("usage_weight_list", "halftime", "halflife_decay_list", "compensation_factor"),
+    "Functional": ("weight_user", "weight_project", "weight_department", "weight_job"),
+    "Priority": (
+        *("weight_ticket", "weight_urgency", "weight_priority", "weight_waiting_time", "weight_deadline"),
+        "reprioritize_interval",
+    ),
+}
+"""Attributes of the scheduler's configuration by what they are about."""
+
+
+class TreeRow(NamedTuple):
+    """A node of the tree, or a user whom its leaf `default` stands for. `depth`: 0 for the root.
+
+    `target`, `short`, `actual`: parts of everything, 0..1. `is_node`: it has shares of its own, which can be changed.
+    """
+
+    path: str
+    depth: int
+    shares: int
+    level: float
+    total: float
+    target: float
+    short: float
+    actual: float
+    usage: float
+    jobs: int
+    is_node: bool
+
+    @property
+    def name(self) -> str:
+        return "Root" if self.path == "/" else self.path.rpartition("/")[2]
+
+
+async def policies(visit: Visit) -> Data:
+    """All of it."""
+    state = visit.shared.mirror.state
+    status: Any = (await visit.shared.read("status", {"share_tree": {}}, visit.caller)).data
+    nodes, rows = _paths(state), status["share_tree"]
+    number = min(visit.number("page"), max(1, -(-len(rows or ()) // ROWS)))
+    shown = (rows or [])[(number - 1) * ROWS : number * ROWS]
+    scheduler = state.kind("scheduler").get("", {})
+    weights = {what: [(name, scheduler[name]) for name in names if name in scheduler] for what, names in _WEIGHTS.items()}
+    return {
+        **{"tree": rows is not None, "rows": [_row(row, nodes) for row in shown]},
+        **{"total": len(rows or ()), "page": number, "size": ROWS},
+        **{"weights": weights, "unused": not state.scheduler.weight_tickets_share, "holders": list(_tickets(state))},
+        **{"why_not": why_not_configure(visit), "scheduler": address_of("scheduler", "")},
+    }
+
+
+async def change_policies(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """What a button does: `modify`, `add` or `delete` a node with its `shares`, or `clear` the usage of `users`, or of all."""
+    verb, node, shares = (fields.get(name, "").strip() for name in ("do", "node", "shares"))
+    if verb == "clear":
+        users = fields.get("users", "").replace(",", " ").split()
+        return [await visit.shared.ask("clear_usage", {"users": users}, visit.caller)]
+    if verb not in ("add", "modify", "delete"):
+        return [Answer(1, [("error", f'there is no action "{verb}"')])]
+    body = {"verb": verb, "nodes": [node if verb == "delete" else f"{node}={shares}"]}
+    return [await visit.shared.ask("change_share_tree", body, visit.caller)]
+
+
+def _paths(state: State) -> frozenset[str]:
+    """Paths of the nodes that the tree has, as it was configured."""
+    root: Node | None = state.share_trees.get("")
+    return frozenset(path for path, _ in root.walk()) if root is not None else frozenset()
+
+
+def _row(row: dict[str, Any], nodes: frozenset[str]) -> TreeRow:
+    path = row["node_name"]
+    return TreeRow(
+        *(path, path.rstrip("/").count("/"), row["shares"], row["level%"], row["total%"]),
+        *(row["long_target_share"], row["short_target_share"], row["actual_share"], row["usage"], row["job_count"]),
+        path in nodes,
+    )
+
+
+def _tickets(state: State) -> Iterator[tuple[str, str, str, int, int]]:
+    """Who has functional shares or override tickets: what he is, name, address, shares, tickets."""
+    for table in (state.users, state.projects, state.usersets):
+        for name in sorted(table):
+            each = table[name]
+            if each.fshare or each.oticket:
+                yield KIND[table.kind].noun, name, address_of(table.kind, name), each.fshare, each.oticket
+
+
+def _concerns(change: MirroredChange) -> bool:
+    touched = change.touched
+    return change.whole or touched.durable or bool(touched.jobs or touched.kinds)
+
+
+PAGES = [Page("/policies", "policies.html", policies, _concerns)]
+ROUTES = [act_route("/policies", change_policies)]
