@@ -5,10 +5,13 @@ Owns what is measured in a browser: findings of axe-core, bytes over the wire, p
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
+
+from tests.integration.cells import DemoCell
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WIDE, PHONE = (1440, 900), (390, 844)
@@ -49,6 +52,19 @@ class Visits:
     def _note(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             self.errors.append(f"{message.location['url']}: {message.text}")
+
+
+def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
+    """A visitor who followed the link of whoever runs the tests."""
+    page = visits.open(cell.must("gridengine", "web", "--login").strip(), **options)  # type: ignore[arg-type]
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    return page
+
+
+def go(page: Page, path: str) -> None:
+    """Open another page of the same server."""
+    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
 
 
 def serious_findings(page: Page) -> list[str]:

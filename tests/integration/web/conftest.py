@@ -9,7 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from tests.integration.cells import need
+from clients.admin.free_ports import free_cell_ports
+from tests.integration.cells import DemoCell, need
 from tests.integration.web.browser import Visits
 from tests.integration.web.gallery import Gallery
 
@@ -47,3 +48,15 @@ def gallery(visits: Visits) -> Iterator[Gallery]:
     yield server
     visits.close()
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def web_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
+    """The demo cell with its web server."""
+    port, _, _ = free_cell_ports(1)
+    settings = demo_cell.common / "web"
+    settings.write_text(f"port {port}\n")
+    demo_cell.must("gridengine", "web")
+    yield demo_cell
+    demo_cell.must("gridengine", "web", "--stop")
+    settings.unlink()

@@ -3,38 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.web.browser import PHONE, Visits, overhang, serious_findings
-
-
-@pytest.fixture(scope="module")
-def web_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
-    """The demo cell with its web server."""
-    port, _, _ = free_cell_ports(1)
-    settings = demo_cell.common / "web"
-    settings.write_text(f"port {port}\n")
-    demo_cell.must("gridengine", "web")
-    yield demo_cell
-    demo_cell.must("gridengine", "web", "--stop")
-    settings.unlink()
-
-
-def log_in(cell: DemoCell, visits: Visits, **options: object) -> Page:
-    """A visitor who followed the link of whoever runs the tests."""
-    page = visits.open(cell.must("gridengine", "web", "--login").strip(), **options)  # type: ignore[arg-type]
-    page.get_by_role("button", name="Log in").click()
-    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
-    return page
-
-
-def go(page: Page, path: str) -> None:
-    page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
+from tests.integration.web.browser import PHONE, Visits, go, log_in, overhang, serious_findings
 
 
 @pytest.mark.statement("GU-12")
