@@ -20,8 +20,8 @@ from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND, title
 
 ROWS = 50
-_MOST_OBJECTS = 8
-"""Of one change in the list; its own page has them all."""
+_MOST_OBJECTS, _MOST_SHOWN = 8, 200
+"""Of one change in the list, and on its own page: a cell is made by a change of some hundred."""
 
 
 class Altered(NamedTuple):
@@ -91,7 +91,7 @@ async def one_change(visit: Visit) -> Data:
     if not found:
         raise Missing(f"There is no change {number} in the history")
     empty: Data = {"answers": [], "effects": None, "versions": [], "done": False}
-    return {"change": found[0], "why_not": why_not_configure(visit), **empty}
+    return {"change": found[0], "most": _MOST_SHOWN, "why_not": why_not_configure(visit), **empty}
 
 
 async def undo(request: web.Request) -> web.Response:
@@ -107,7 +107,7 @@ async def undo(request: web.Request) -> web.Response:
     attempt = await try_changes(visit, [each.opposite for each in reversed(change.objects)], preview)
     data |= {"answers": attempt.answers, "effects": attempt.effects, "done": not preview and not attempt.refusals}
     if attempt.is_stale:
-        data["versions"] = _versions(visit, change)
+        data["versions"] = _versions(visit, change)[:_MOST_SHOWN]
     return html(render(CHANGE, visit, data, alone="HX-Request" in request.headers))
 
 

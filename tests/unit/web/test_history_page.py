@@ -55,7 +55,7 @@ def changed(followed: Followed) -> Followed:
 
 def test_the_newest_change_comes_first_with_what_it_changed(changed: Followed, browse: Any) -> None:
     found = rows(browse(lambda visitor: visitor.get("/history")))
-    assert found[0][2] == "bob @master"
+    assert found[0][2] == "bob@master"
     assert 'changed cluster queue "all.q" priority : 0 3' in found[0][3]
     assert 'added project "weather"' in found[1][3]
     assert "seq_no : 0 7" in found[2][3]
