@@ -1,6 +1,7 @@
 # What can be asked of this project. `make test` and `make demo` do all the set-up they need.
 #
 #   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
+#   make demo -- --web         the same with its pages for a browser, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
@@ -21,7 +22,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
+.PHONY: --web help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -75,7 +76,10 @@ pages: setup
 	@$(BIN)/python tools/command_pages.py
 
 demo: setup
-	@$(BIN)/gridengine demo
+	@$(BIN)/gridengine demo $(filter --web,$(MAKECMDGOALS))
+
+--web:
+	@:
 
 install:
 	@tools/install "$(PREFIX)" "$(PYTHON)"

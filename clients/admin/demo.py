@@ -24,11 +24,12 @@ from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
-from clients.admin.free_ports import free_cell_ports
+from clients.admin.free_ports import free_cell_ports, free_ports
 from clients.admin.installation import Installation
-from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop
+from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
+from gridengine import web
 
 MASTER = "demo0"
 HOSTS = ("demo1", "demo2", "demo3")
@@ -48,12 +49,13 @@ sleep 3
 
 
 class Demo:
-    """One run of the demo in the directory `place`, which the caller removes."""
+    """One run of the demo in the directory `place`, which the caller removes. `pages`: for a browser, until Ctrl-C."""
 
-    def __init__(self, installation: Installation, progress: Progress, place: Path) -> None:
+    def __init__(self, installation: Installation, progress: Progress, place: Path, pages: bool) -> None:
         self._installation = installation
         self._progress = progress
         self._place = place
+        self._pages = pages
         self._work = place / "work"
         self._cell: InstalledCell | None = None
 
@@ -70,8 +72,12 @@ class Demo:
             for host in HOSTS:
                 start(execd_of(self._cell, host), self._cell, self._installation)
             self._wait("all hosts report", lambda: self._hosts_that_report() == set(HOSTS))
+        if self._pages:
+            self._serve_pages()
         jobs = self._submit_jobs()
         self._show_jobs(jobs)
+        if self._pages:
+            self._stay()
 
     def clean_up(self) -> None:
         """End what still runs: daemons in good order, then whatever names this cell in its environment."""
@@ -80,6 +86,23 @@ class Demo:
                 stop(daemons_of_this_machine(self._cell))
         finally:
             end_processes_of(self._place)
+
+    def _serve_pages(self) -> None:
+        """Start the web server, and print the link for this user."""
+        assert self._cell is not None
+        with self._progress.step("starting sge_web"):
+            (self._cell.files.common / web.SETTINGS_FILE).write_text(f"port {free_ports(1)[0]}\n")
+            start(web_of(self._cell), self._cell, self._installation)
+        self._progress.show("gridengine web --login", self._command("gridengine", "web", "--login"))
+
+    def _stay(self) -> None:
+        """Leave something to look at, until somebody has seen enough."""
+        for arguments in (["-N", "runs", "-t", "1-4", "sleep", "600"], ["-N", "waits", "-l", "h_vmem=1T", "sleep", "60"]):
+            self._command("qsub", "-b", "y", "-cwd", *arguments)
+        self._command("qrsub", "-N", "tonight", "-a", _in_an_hour(), "-d", "1:00:00", "-pe", "mpi", "4")
+        self._progress.show("Ctrl-C ends it", "The cell runs on, for the browser.")
+        with suppress(KeyboardInterrupt):
+            signal.pause()
 
     def _submit_jobs(self) -> dict[str, str]:
         (self._work / "hello.sh").write_text(_SCRIPT)
@@ -145,11 +168,16 @@ class Demo:
             time.sleep(0.1)
 
 
-def run_demo(installation: Installation, progress: Progress) -> None:
+def _in_an_hour() -> str:
+    """A time as qrsub takes it."""
+    return time.strftime("%Y%m%d%H%M", time.localtime(time.time() + 3600))
+
+
+def run_demo(installation: Installation, progress: Progress, pages: bool) -> None:
     """Run the demo in a new directory and remove it, however the demo ends."""
     place = Path(tempfile.mkdtemp(prefix="ge-demo-", dir="/tmp"))
     place.chmod(0o755)
-    demo = Demo(installation, progress, place)
+    demo = Demo(installation, progress, place, pages)
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         demo.run()

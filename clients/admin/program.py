@@ -211,9 +211,11 @@ def web_command(
 
 
 @app.command()
-def demo() -> None:
+def demo(
+    pages: Annotated[bool, typer.Option("--web", help="With its pages for a browser; it runs until Ctrl-C then.")] = False,
+) -> None:
     """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
-    run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=7))
+    run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=8 if pages else 7), pages)
 
 
 @app.command("upgrade-accounting")

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -63,3 +64,22 @@ def test_an_interrupted_demo_leaves_nothing(number):
     assert demo.returncode == 130
     assert places() <= before
     eventually("all processes of the demo are gone", lambda: not processes_of(ours))
+
+
+def test_the_demo_with_pages_lasts_until_it_is_told_to_end():
+    before = places()
+    command, environment = [BIN / "gridengine", "demo", "--web"], {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        said = []
+        for line in demo.stdout:
+            said.append(line)
+            if "The cell runs on" in line:
+                break
+        (link,) = [line.strip() for line in said if line.startswith("http://")]
+        with urlopen(link) as page:
+            assert "Log in" in page.read().decode()
+        demo.send_signal(signal.SIGINT)
+        rest = demo.stdout.read()
+    assert demo.returncode == 0, "".join(said) + rest
+    assert places() <= before
