@@ -14,8 +14,11 @@ from daemons.web import metrics, static_files
 from daemons.web.api import events, handlers
 from daemons.web.live import Live
 from daemons.web.pages import (
+    altering,
+    complexes,
     configuration,
     history,
+    host_groups,
     hosts,
     instances,
     jobs,
@@ -36,7 +39,7 @@ MAX_BODY = 2**24
 
 PAGES: list[Page] = [
     *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
-    *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *configuration.PAGES),
+    *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES),
     *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES),
 ]
 """All pages; the order is that in which an address is looked up."""
@@ -47,7 +50,8 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    for part in (metrics, static_files, jobs, instances, submitting, reservations, configuration, policies, history):
+    acting = (jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history)
+    for part in (metrics, static_files, *acting):
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)
     app.router.add_get(f"{handlers.ROOT}/events", events.stream)

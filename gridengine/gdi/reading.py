@@ -92,6 +92,10 @@ class Stories(TypedDict):
     jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
 
 
+class OneJob(TypedDict):
+    job: JobNumber
+
+
 class Reservations(TypedDict, total=False):
     targets: Targets | None
     users: Users
@@ -197,6 +201,7 @@ BODIES: dict[str, Any] = {
     "job_list": Status,
     "explain_job": Explain,
     "job_story": Stories,
+    "job_request": OneJob,
     "accounting": Accounting,
     "held_slots": HeldSlots,
     "config_show": ConfigShow,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from daemons.qmaster.decide.jobs.job_request import request_of, with_payload
 from daemons.qmaster.master import Master
 from daemons.qmaster.views import VIEWS
 from gridengine.errors import SyntaxFault
@@ -69,10 +70,22 @@ def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Body]:
         yield change
 
 
+def job_request(master: Master, body: Body, caller: Caller) -> Answer:
+    """The request that a job would come of, to make another one like it. Script and variables are for its owner alone."""
+    job = master.state.jobs.get(body["job"])
+    if job is None:
+        return Answer(1, [("error", f"job {body['job']} does not exist")])
+    wish, own = request_of(job), caller.user == job.owner
+    if own:
+        wish = with_payload(wish, master.payload(job.id))
+    return Answer(data={"request": wish, "whole": own})
+
+
 READERS: dict[str, Reader] = {
     "accounting": accounting,
     "config_history": config_history,
     "held_slots": held_slots,
+    "job_request": job_request,
     "job_story": job_story,
     **VIEWS,
 }

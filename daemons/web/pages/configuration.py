@@ -21,6 +21,7 @@ from daemons.web.pages.changing import Attributes, try_changes, versions, why_no
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.kinds import KIND
+from gridengine.state.state import State
 
 ROWS = 200
 SINGLE, NEW = "-", "+"
@@ -46,11 +47,32 @@ class Subject(NamedTuple):
         return noun[:1].upper() + noun[1:] if KIND[self.kind].single else f"{noun[:1].upper()}{noun[1:]} {self.name}"
 
 
+class Match(NamedTuple):
+    """An object with a text in some of its attributes. `address`: its page."""
+
+    noun: str
+    name: str
+    address: str
+    attributes: list[str]
+
+
 async def kinds(visit: Visit) -> Data:
-    """All kinds, with how many objects there are."""
-    state = visit.shared.mirror.state
+    """All kinds, with how many objects there are; with `find`, the objects that have that text somewhere."""
+    state, find = visit.shared.mirror.state, visit.said("find")
     rows = [(kind, KIND[kind].noun, len(state.kind(kind)), address_of(kind, "") if KIND[kind].single else "") for kind in KINDS]
-    return {"kinds": rows}
+    found = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
+    return {"kinds": rows, "find": find, "matches": found[:ROWS], "total": len(found)}
+
+
+def matches(state: State, wanted: re.Pattern[str]) -> list[Match]:
+    """The objects with a value, or an attribute, in which the pattern is found."""
+    found = []
+    for kind in KIND:
+        for name, attributes in sorted(state.kind(kind).items()):
+            where = [each for each, value in attributes.items() if wanted.search(value) or wanted.search(each)]
+            if where:
+                found.append(Match(KIND[kind].noun, name, address_of(kind, name), where))
+    return found
 
 
 async def objects(visit: Visit) -> Data:

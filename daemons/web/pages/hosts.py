@@ -5,9 +5,12 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import Any
 
+from multidict import MultiMapping
+
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.page import Data, Missing, Page, Visit
-from gridengine.gdi.requests import Caller
+from daemons.web.pages.changing import why_not_configure
+from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
+from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
 
 ROWS = 100
@@ -44,7 +47,13 @@ async def one_host(visit: Visit) -> Data:
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
-    return {"host": host, "instances": status["queues"], "jobs": jobs}
+    return {"host": host, "instances": status["queues"], "jobs": jobs, "why_not": why_not_configure(visit)}
+
+
+async def shut_down(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """End the daemon of a host, also with what runs there, as qconf -ke and -kej."""
+    body = {"what": "execd", "hosts": fields.getall("host", []), "kill_jobs": fields.get("action") == "jobs"}
+    return [await visit.shared.ask("shutdown", body, visit.caller)]
 
 
 async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dict[str, Any]]:
@@ -68,3 +77,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]
+ROUTES = [act_route("/hosts", shut_down)]

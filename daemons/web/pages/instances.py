@@ -15,7 +15,7 @@ from gridengine.gdi.requests import Answer
 ROWS = 100
 _ACTIONS = {
     **{"enable": "Enable", "disable": "Disable", "suspend": "Suspend", "unsuspend": "Resume", "clear": "Clear error"},
-    "reschedule": "Reschedule",
+    **{"reschedule": "Reschedule", "clean": "Remove all jobs"},
 }
 _SORTED = {"name": "name", "slots": "used", "load": "load", "state": "states"}
 
@@ -47,12 +47,14 @@ async def instance_list(visit: Visit) -> Data:
 
 
 async def act_on_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """What a button does with the instances that are selected, as qmod does."""
+    """What a button does with the instances that are selected, as qmod does, and qconf -cq."""
     action, targets = fields.get("action", ""), fields.getall("target", [])
     if action not in _ACTIONS:
         return [Answer(1, [("error", f'there is no action "{action}"')])]
     if not targets:
         return [Answer(1, [("warning", "no queue instances are selected")])]
+    if action == "clean":
+        return [await visit.shared.ask("clean_queues", {"queues": targets}, visit.caller)]
     body = {"action": action, "what": "queue", "targets": targets, "force": bool(fields.get("force"))}
     return [await visit.shared.ask("change_states", body, visit.caller)]
 

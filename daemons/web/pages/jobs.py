@@ -5,8 +5,9 @@ Source: GU-11, GU-12; qstat(1), qexplain. What a button does is a GDI request as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_type_hints
 
 from multidict import MultiDict, MultiMapping
 from yarl import URL
@@ -16,14 +17,14 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.job_rows import GROUPS, JobRow, Wanted, chosen, concerns_jobs
 from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
-from gridengine.gdi.requests import Answer
+from gridengine.gdi.requests import REQUESTS, Answer
 from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
 
 ROWS = 100
 """Rows of a page."""
-MOST_TARGETS = 5000
-"""Jobs that one click may be about: what the bounds of a request hold."""
+_TARGET_BYTES = 32
+"""Of a job's number with the range of its tasks, at most."""
 _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "hold": ("hold_jobs", {"holds": "u"}),
     "release": ("hold_jobs", {"holds": "u", "release": True}),
@@ -33,7 +34,10 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "reschedule": ("change_states", {"action": "reschedule", "what": "job"}),
     "clear": ("change_states", {"action": "clear", "what": "job"}),
     "copy": ("resubmit_jobs", {}),
+    "priority": ("alter_jobs", {}),
 }
+_FORCED = ("delete", "suspend", "unsuspend", "reschedule")
+"""What can be forced, as with -f of qdel and qmod."""
 _LABELS = {
     **{"hold": "Hold", "release": "Release", "suspend": "Suspend", "unsuspend": "Resume"},
     **{"reschedule": "Reschedule", "clear": "Clear error", "copy": "Submit again", "delete": "Delete"},
@@ -71,9 +75,26 @@ async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     if not targets:
         return [Answer(1, [("warning", "no jobs are selected")])]
     name, body = _REQUESTS[action]
-    targets = [_plain(target) for target in dict.fromkeys(targets)]
-    parts = [targets[begin : begin + MOST_TARGETS] for begin in range(0, len(targets), MOST_TARGETS)]
+    targets, size = [_plain(target) for target in dict.fromkeys(targets)], most_targets(name)
+    parts = [targets[begin : begin + size] for begin in range(0, len(targets), size)]
+    body = body | _more(action, fields)
     return [await visit.shared.ask(name, {**body, "targets": part}, visit.caller) for part in parts]
+
+
+def most_targets(request: str) -> int:
+    """Jobs that one request may be about, by its own bounds."""
+    (bound,) = get_type_hints(REQUESTS[request], include_extras=True)["targets"].__metadata__
+    return int(min(bound.most, bound.total // _TARGET_BYTES))
+
+
+def _more(action: str, fields: MultiMapping[str]) -> dict[str, Any]:
+    """What is said beside the button: kinds of holds, a priority, force."""
+    if action in ("hold", "release"):
+        return {"holds": "".join(fields.getall("holds", [])) or "u"}
+    if action == "priority":
+        text = fields.get("to", "").strip()
+        return {"changes": {"priority": int(text) if re.fullmatch(r"[-+]?\d{1,5}", text, re.ASCII) else text}}
+    return {"force": True} if action in _FORCED and fields.get("force") else {}
 
 
 async def one_job(visit: Visit) -> Data:

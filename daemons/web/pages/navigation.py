@@ -7,7 +7,8 @@ NAVIGATION = {
     "Work": (("Overview", "/"), ("Jobs", "/jobs"), ("Submit", "/submit"), ("Reservations", "/reservations")),
     "Cluster": (
         *(("Queue instances", "/instances"), ("Cluster queues", "/queues")),
-        *(("Hosts", "/hosts"), ("Quotas", "/quotas"), ("Policies", "/policies"), ("Configuration", "/config")),
+        *(("Hosts", "/hosts"), ("Host groups", "/hostgroups"), ("Complexes", "/complexes"), ("Quotas", "/quotas")),
+        *(("Policies", "/policies"), ("Configuration", "/config")),
     ),
     "Past": (("History", "/history"), ("Messages", "/messages")),
 }

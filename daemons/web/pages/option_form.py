@@ -6,7 +6,7 @@ by the pages that submit jobs and reserve slots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from gridengine.options.option import Option, OptionError, Setting, options_of, read_options, split_words
@@ -54,10 +54,10 @@ class OptionForm:
         }
         self.fields = {field.name: field for fields in self.groups.values() for field in fields}
 
-    def read(self, values: Mapping[str, str], target: Submission) -> FormInput:
-        """Fold what was filled in into a request, as the command would."""
+    def read(self, values: Mapping[str, str], target: Submission, emptied: Collection[str] = ()) -> FormInput:
+        """Fold what was filled in into a request, as the command would; fields that were `emptied` are given without a value."""
         found = FormInput([], {})
-        for field, words in self._given(values):
+        for field, words in self._given(values, emptied):
             target.soft = field.soft
             try:
                 settings, rest = read_options(words, self.options)
@@ -69,11 +69,11 @@ class OptionForm:
             found.words.extend(["-soft", *words, "-hard"] if field.soft else words)
         return found
 
-    def _given(self, values: Mapping[str, str]) -> Iterator[tuple[FormField, list[str]]]:
+    def _given(self, values: Mapping[str, str], emptied: Collection[str]) -> Iterator[tuple[FormField, list[str]]]:
         """The fields that were filled in, with the words that they are on a command line."""
         for field in self.fields.values():
             value = values.get(field.name, "").strip()
-            if not value:
+            if not value and field.name not in emptied:
                 continue
             words = [value]
             if field.kind == "flag":

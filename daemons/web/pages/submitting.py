@@ -13,69 +13,70 @@ import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import msgspec
 from aiohttp import web
 
 from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
-from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
-from gridengine.gdi.requests import Answer
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.templating import templates
+from gridengine.gdi.requests import Answer, Submit
 from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
-FORM = OptionForm(
-    "qsub",
-    SUBMIT_OPTIONS,
-    {
-        "Job": (
-            ("-N", "Name", "simulate"),
-            ("-t", "Tasks of an array", "1-100"),
-            ("-tc", "Tasks at a time", "10"),
-            ("-P", "Project", ""),
-            ("-p", "Priority", "0"),
-            ("-ar", "Reservation", "17"),
-            ("-comment", "Note", ""),
-        ),
-        "Where it runs": (
-            ("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
-            ("soft -l", "Resources it wishes for", "arch=lx-amd64"),
-            ("-q", "Queues", "all.q,*@@big"),
-            ("soft -q", "Queues it prefers", "fast.q"),
-            ("-masterq", "Queues for its master task", "all.q@node1"),
-            ("-pe", "Parallel environment and slots", "mpi 4-8"),
-            ("-binding", "Binding to cores", "linear:2"),
-            ("-R", "Reserve for it while it waits", ""),
-        ),
-        "When": (
-            ("-a", "Not before", "202612241800"),
-            ("-dl", "Deadline", "202612311200"),
-            ("-hold_jid", "After jobs", "12,build*"),
-            ("-hold_jid_ad", "After tasks of arrays", "12"),
-            ("-now", "At once or not at all", ""),
-            ("-h", "Hold it for now", ""),
-        ),
-        "Files and variables": (
-            ("-wd", "Directory", "/home/alice/project"),
-            ("-o", "Output", "/home/alice/logs"),
-            ("-e", "Errors", "/home/alice/logs"),
-            ("-j", "Errors with the output", ""),
-            ("-i", "Input", ""),
-            ("-S", "Shell", "/bin/bash"),
-            ("-v", "Variables", "CASE=3,MODE=fast"),
-        ),
-        "Life": (
-            ("-r", "May be run again", ""),
-            ("-notify", "Warn it before it is stopped", ""),
-            ("-ckpt", "Checkpointing environment", ""),
-            ("-c", "Checkpoint when", "sx"),
-            ("-m", "Mail when", "ae"),
-            ("-M", "Mail to", ""),
-            ("-A", "Account", ""),
-            ("-ac", "Context", "step=3"),
-        ),
-    },
-)
+ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "Job": (
+        ("-N", "Name", "simulate"),
+        ("-t", "Tasks of an array", "1-100"),
+        ("-tc", "Tasks at a time", "10"),
+        ("-P", "Project", ""),
+        ("-p", "Priority", "0"),
+        ("-ar", "Reservation", "17"),
+        ("-comment", "Note", ""),
+    ),
+    "Where it runs": (
+        ("-l", "Resources it needs", "h_vmem=4G,h_rt=1:00:00"),
+        ("soft -l", "Resources it wishes for", "arch=lx-amd64"),
+        ("-q", "Queues", "all.q,*@@big"),
+        ("soft -q", "Queues it prefers", "fast.q"),
+        ("-masterq", "Queues for its master task", "all.q@node1"),
+        ("-pe", "Parallel environment and slots", "mpi 4-8"),
+        ("-binding", "Binding to cores", "linear:2"),
+        ("-R", "Reserve for it while it waits", ""),
+    ),
+    "When": (
+        ("-a", "Not before", "202612241800"),
+        ("-dl", "Deadline", "202612311200"),
+        ("-hold_jid", "After jobs", "12,build*"),
+        ("-hold_jid_ad", "After tasks of arrays", "12"),
+        ("-now", "At once or not at all", ""),
+        ("-h", "Hold it for now", ""),
+    ),
+    "Files and variables": (
+        ("-wd", "Directory", "/home/alice/project"),
+        ("-o", "Output", "/home/alice/logs"),
+        ("-e", "Errors", "/home/alice/logs"),
+        ("-j", "Errors with the output", ""),
+        ("-i", "Input", ""),
+        ("-S", "Shell", "/bin/bash"),
+        ("-v", "Variables", "CASE=3,MODE=fast"),
+    ),
+    "Life": (
+        ("-r", "May be run again", ""),
+        ("-notify", "Warn it before it is stopped", ""),
+        ("-ckpt", "Checkpointing environment", ""),
+        ("-c", "Checkpoint when", "sx"),
+        ("-m", "Mail when", "ae"),
+        ("-M", "Mail to", ""),
+        ("-A", "Account", ""),
+        ("-ac", "Context", "step=3"),
+    ),
+}
+"""Under each heading: option, label, example of a value."""
+FORM = OptionForm("qsub", SUBMIT_OPTIONS, ROWS)
 
 
 class Filled(NamedTuple):
@@ -92,8 +93,24 @@ class Filled(NamedTuple):
 
 
 async def submit_form(visit: Visit) -> Data:
-    """The form, filled in with what the address says: options by their names, `script`, `command`."""
-    return {"groups": FORM.groups, "values": visit.query, "faults": {}, "answers": [], "command": "", "job": None}
+    """The form, filled in with what the address says: options by their names, `script`, `command`, and the job `from`."""
+    data: Data = {"groups": FORM.groups, "values": visit.query, "faults": {}, "answers": [], "command": ""}
+    data |= {"job": None, "typed": False}
+    if number := visit.said("from"):
+        wish, whole = await job_request(visit, number)
+        data["values"] = values_of(wish, visit.shared.zone) | program_of(wish) | dict(visit.query)
+        if not whole:
+            data["answers"] = [("warning", f"script and variables of job {number} are its owner's: they are not taken along")]
+    return data
+
+
+async def job_request(visit: Visit, number: str) -> tuple[Submit, bool]:
+    """The request that a job would come of, and whether script and variables are in it. Raises Missing, NoQmaster."""
+    if number.isascii() and number.isdigit() and len(number) < 8:
+        told: Any = (await visit.shared.ask("job_request", {"job": int(number)}, visit.caller)).data
+        if told:
+            return msgspec.convert(told["request"], Submit), told["whole"]
+    raise Missing(f"There is no job {number}")
 
 
 async def submit_job(request: web.Request) -> web.Response:
@@ -101,11 +118,18 @@ async def submit_job(request: web.Request) -> web.Response:
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
     filled = fill(values, time.time())
-    data: Data = {"groups": FORM.groups, "values": values, "faults": filled.faults, "answers": [], "command": "", "job": None}
+    data = await submit_form(visit) | {"values": values, "faults": filled.faults}
     if not filled.faults:
         data["command"] = filled.command
         await _ask(visit, filled, "check" in values, data)
-    return html(render(SUBMIT, visit, data, alone="HX-Request" in request.headers))
+    return form_again(SUBMIT, visit, data, request)
+
+
+def form_again(page: Page, visit: Visit, data: Data, request: web.Request) -> web.Response:
+    """The form that was sent, with what came of it; while somebody types, only that."""
+    if request.headers.get("HX-Target", "").endswith("#outcome"):
+        return html(templates().get_template("outcome.html").render(data | {"typed": True}))
+    return html(render(page, visit, data, alone="HX-Request" in request.headers))
 
 
 async def _ask(visit: Visit, filled: Filled, check: bool, data: Data) -> None:

@@ -16,7 +16,7 @@
   document.addEventListener("htmx:after:swap", (event) => {
     // the form again, with what is wrong in it
     const { sourceElement, target } = event.detail.ctx;
-    if (sourceElement !== main && target !== answers) main.querySelector("[aria-invalid=true]")?.focus();
+    if (sourceElement !== main && target !== answers && target.id !== "outcome") main.querySelector("[aria-invalid=true]")?.focus();
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });

@@ -19,6 +19,8 @@ from tests.unit.web.followed import ROOT, Followed, web_of
 EXAMPLES = [
     *("/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit"),
     *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new", "/queues/all.q"),
+    *("/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit"),
+    *("/jobs/2/alter", "/submit?from=1"),
     *("/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice"),
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
@@ -41,6 +43,8 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     cell.configure("cluster_queue", "all.q", seq_no="7")
     cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
     cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h2"])
+    for name, members in (("@rack7", "node001.rack7.cluster.example.org h1"), ("@racks", "@rack7 @allhosts")):
+        cell.add("host_group", name, hostlist=members)
     cell.master.lose_host("h3")
     cell.master.flush()
     return Followed(cell)

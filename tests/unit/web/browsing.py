@@ -52,9 +52,9 @@ class Visitor:
             tree = lxml.html.fragment_fromstring(await response.text(), create_parent="div")
             return [words(note) for note in tree.iter("li")]
 
-    async def send(self, address: str, fields: dict[str, str]) -> Any:
+    async def send(self, address: str, fields: dict[str, str], headers: dict[str, str] | None = None) -> Any:
         """The page that comes of a form."""
-        async with self._client.post(address, data=fields) as response:
+        async with self._client.post(address, data=fields, headers=headers) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 

@@ -176,3 +176,13 @@ def test_a_form_that_was_tampered_with_changes_nothing(followed: Followed, brows
 
     assert browse(play) in (200, 404)
     assert followed.cell.state.kind("cluster_queue")["all.q"]["slots"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("find", "objects"),
+    [("@ALLHOSTS", ["host group @allhosts group_name", "cluster queue all.q hostlist"]), ("no such text", []), ("a.*q", [])],
+)
+def test_a_text_is_found_in_all_objects(browse: Any, find: str, objects: list[str]) -> None:
+    page = browse(lambda visitor: visitor.get(f"/config?find={find.replace('@', '%40')}"))
+    found = [" ".join(row) for row in rows(page)]
+    assert found == objects if objects else "Nowhere" in words(page), found

@@ -1,0 +1,141 @@
+"""The table of complex attributes: all of them in one form, changed as one, with only the choices that go together.
+
+Owns the form and which choices are offered; what goes together says the model. A change bears what the form was made of, as all
+changes of the configuration. Source: GU-7; complex(5), CX-5 to CX-13.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from itertools import product
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from daemons.web.mirror import MirroredChange
+from daemons.web.pages.changing import try_changes, why_not_configure
+from daemons.web.pages.page import Data, Page, Visit, html, page_route, problem, render, visit_of
+from gridengine.config.complexes import BUILT_IN, Complex
+from gridengine.errors import ConfigError
+
+KIND_NAME = "complex"
+COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
+CHOICES = {
+    "type": ("INT", "DOUBLE", "TIME", "MEMORY", "BOOL", "STRING", "CSTRING", "RESTRING", "HOST"),
+    "relop": ("==", "!=", "<", "<=", ">", ">=", "EXCL"),
+    "requestable": ("YES", "NO", "FORCED"),
+    "consumable": ("NO", "YES", "JOB"),
+}
+_DEFAULTS = ("0", "NONE", "1")
+"""Examples of the kinds of defaults: nothing, no value, an amount."""
+_NEW_ROWS = 3
+
+
+@cache
+def combinations() -> dict[str, list[str]]:
+    """What goes together: `type relop consumable requestable` -> the examples of defaults that can be with it."""
+    found: dict[str, list[str]] = {}
+    for kind, relop, consumable, requestable, default in product(
+        CHOICES["type"], CHOICES["relop"], CHOICES["consumable"], CHOICES["requestable"], _DEFAULTS
+    ):
+        chosen = {"type": kind, "relop": relop, "consumable": consumable, "requestable": requestable, "default": default}
+        try:
+            Complex.template("x").model_copy(update=chosen).check()
+        except ConfigError:
+            continue
+        found.setdefault(f"{kind} {relop} {consumable} {requestable}", []).append(default)
+    return found
+
+
+async def table(visit: Visit) -> Data:
+    """All complexes, or those whose names have `find` in them."""
+    stored, find = visit.shared.mirror.state.kind(KIND_NAME), visit.said("find").lower()
+    names = [name for name in sorted(stored) if find in name.lower() or find in stored[name]["shortcut"].lower()]
+    return _data(visit, {name: dict(stored[name]) for name in names}) | {"find": visit.said("find")}
+
+
+async def form(visit: Visit) -> Data:
+    """The whole table as a form; what it was made of stays as it is while somebody fills it in."""
+    return _data(visit, dict(sorted(visit.shared.mirror.state.kind(KIND_NAME).items()))) | {"edit": True}
+
+
+def _data(visit: Visit, rows: Mapping[str, Mapping[str, str]]) -> Data:
+    return {
+        **{"columns": COLUMNS, "choices": CHOICES, "rows": rows, "new": [dict.fromkeys(COLUMNS, "")] * _NEW_ROWS, "find": ""},
+        **{"combinations": combinations(), "built_in": BUILT_IN, "before": json.dumps(rows), "edit": False},
+        **{"why_not": why_not_configure(visit), "faults": {}, "answers": [], "gone": [], "plan": None, "done": False},
+    }
+
+
+async def change(request: web.Request) -> web.Response:
+    """Preview or commit all that is changed in the table, as one."""
+    visit, fields = visit_of(request), await request.post()
+    sent = {name: value for name, value in fields.items() if isinstance(value, str)}
+    try:
+        before = msgspec.json.decode(sent.get("before", ""), type=dict[str, dict[str, str]])
+    except (msgspec.DecodeError, RecursionError):
+        return problem(visit, 400, "The form is not one of these pages.")
+    rows = {name: {**dict.fromkeys(COLUMNS, ""), **row, **_row(sent, f"old {name}")} for name, row in before.items()}
+    new = [row for number in range(_NEW_ROWS) if (row := _row(sent, f"new {number}")).get("name")]
+    gone = [name for name in before if sent.get(f"gone {name}")]
+    changes = _changes(before, rows, gone, new)
+    data = _data(visit, rows) | {"before": json.dumps(before), "edit": True, "gone": gone}
+    data["new"] = [*({**dict.fromkeys(COLUMNS, ""), **row} for row in new), *data["new"]][:_NEW_ROWS]
+    if not changes:
+        return _shown(visit, data | {"answers": [("warning", "nothing is changed yet")]}, request)
+    preview = sent.get("do") != "commit"
+    tried = await try_changes(visit, changes, preview)
+    named = [*rows, *(row["name"] for row in new)]
+    data["faults"] = {name: text for text in reversed(tried.refusals) for name in named if f'"{name}"' in text}
+    data["answers"] = tried.answers
+    if tried.is_stale:
+        data["answers"].append(("info", "Load the page again to begin with what is stored now; your values are still here."))
+    elif not tried.refusals:
+        data |= {"plan": [(each["name"], _differs(each)) for each in changes]} if preview else {"done": True}
+    return _shown(visit, data, request)
+
+
+def _shown(visit: Visit, data: Data, request: web.Request) -> web.Response:
+    return html(render(EDIT, visit, data, alone="HX-Request" in request.headers))
+
+
+def _row(sent: Mapping[str, str], prefix: str) -> dict[str, str]:
+    """The columns of a row that a form has."""
+    given = {column: sent.get(f"{prefix} {column}", "").strip() for column in COLUMNS}
+    return {column: value for column, value in given.items() if value}
+
+
+def _changes(
+    before: Mapping[str, dict[str, str]], rows: Mapping[str, dict[str, str]], gone: list[str], new: list[dict[str, str]]
+) -> list[dict[str, Any]]:
+    changed = [
+        {"kind": KIND_NAME, "name": name, "before": row, "after": None if name in gone else rows[name]}
+        for name, row in before.items()
+        if name in gone or rows[name] != row
+    ]
+    plain = Complex.template().attributes()
+    made = [{**plain, "shortcut": row["name"], **row} for row in new]
+    return [*changed, *({"kind": KIND_NAME, "name": row["name"], "before": None, "after": row} for row in made)]
+
+
+def _differs(change: Mapping[str, Any]) -> str:
+    """What a change does, in words."""
+    before, after = change["before"], change["after"]
+    if after is None:
+        return "is removed"
+    if before is None:
+        return "is added"
+    other = [column for column in COLUMNS if before.get(column) != after[column]]
+    return ", ".join(f"{column} {before.get(column)} → {after[column]}" for column in other)
+
+
+def _concerns(change: MirroredChange) -> bool:
+    return change.whole or KIND_NAME in change.touched.kinds
+
+
+EDIT = Page("/complexes/edit", "complexes.html", form)
+PAGES = [Page("/complexes", "complexes.html", table, _concerns)]
+ROUTES = [page_route(EDIT), web.post(EDIT.path, change)]

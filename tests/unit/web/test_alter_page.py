@@ -1,0 +1,164 @@
+"""Changing a job in a form, and making another one like it: the options as they were, and only what is changed is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from daemons.qmaster.decide.jobs.job_request import request_of
+from daemons.web.pages.altering import FORM, changes_of
+from daemons.web.pages.job_values import program_of, values_of
+from daemons.web.pages.submitting import fill
+from gridengine.gdi.requests import Caller
+from tests.unit.web.browsing import visiting, words
+from tests.unit.web.followed import ALICE, BOB, Followed
+from tests.unit.web.test_submit_page import FULL, NOW
+
+BERLIN = ZoneInfo("Europe/Berlin")
+SUBMITTED = {
+    **{name: value for name, value in FULL.items() if name not in ("-ar", "-dl", "-hold_jid", "-h", "-P", "-masterq", "-pe")},
+    **{"-l": "h_vmem=4G,h_rt=3600", "soft -l": "arch=lx-amd64", "-v": "A=1,B=x y", "-ac": "step=3,last", "-A": "team"},
+    **{"-q": "all.q@h1,*@@allhosts", "soft -q": "all.q"},
+    **{"-binding": "linear:2", "-m": "ae", "-S": "/bin/sh", "-i": "/tmp/in", "-e": "h1:/tmp/e"},
+}
+
+
+@pytest.fixture
+def play(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
+    """Somebody in front of the pages."""
+
+    def run(acts: Callable[[Any], Any], caller: Caller = ALICE) -> Any:
+        async def playing() -> Any:
+            async with visiting(followed, tmp_path, caller) as visitor:
+                followed.take()
+                return await acts(visitor)
+
+        return asyncio.run(playing())
+
+    return run
+
+
+def field(page: Any, name: str) -> str:
+    (found,) = page.xpath(f"//*[@name='{name}']")
+    return found.text_content().lstrip("\n") if found.tag == "textarea" else found.get("value", "")
+
+
+@pytest.mark.statement("GU-5", "GU-11")
+def test_the_values_of_a_job_make_the_same_job_again(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    first = fill(SUBMITTED, NOW)
+    assert not first.faults
+    job = followed.cell.submit(**first.request)
+    wish = request_of(followed.cell.state.jobs[job])
+    wish.environment = first.request["environment"]
+    again = fill(values_of(wish, ZoneInfo("UTC")) | program_of(wish), NOW)
+    assert again.faults == {}
+    assert {name: again.request[name] for name in first.request} == first.request
+
+
+@pytest.mark.statement("GU-11")
+def test_only_what_is_changed_is_sent(followed: Followed, play: Any) -> None:
+    job = followed.cell.submit(holds="u", hard=["h_rt=60"], hard_queues=["all.q"], priority=-5)
+
+    async def acts(visitor: Any) -> Any:
+        page = await visitor.get(f"/jobs/{job}/alter")
+        assert (field(page, "-l"), field(page, "-q"), field(page, "-p")) == ("h_rt=60", "all.q", "-5")
+        (form,) = page.xpath(f"//form[@action='/jobs/{job}/alter']")
+        values = {str(each.name): str(each.value or "") for each in form.inputs if each.name}
+        values |= {"-l": "h_rt=120,mem_free=1M"}
+        checked = await visitor.send(f"/jobs/{job}/alter", values | {"check": "1"})
+        before = dict(followed.cell.state.jobs[job].hard)
+        return checked, before, await visitor.send(f"/jobs/{job}/alter", values), visitor.link.asked
+
+    checked, before, _, asked = play(acts)
+    assert before == {"h_rt": "60"}
+    assert "It would be so" in words(checked)
+    assert asked[-1] == ("alice", "alter_jobs")
+    after = followed.cell.state.jobs[job]
+    assert (after.hard, after.priority) == ({"h_rt": "120", "mem_free": "1M"}, -5)
+
+
+@pytest.mark.parametrize(
+    ("before", "values", "words_", "faults"),
+    [
+        ({"-l": "a=1"}, {"-l": "a=1"}, [], []),
+        ({"-l": "a=1"}, {"-l": ""}, ["-l", "''"], []),
+        ({"-notify": "y"}, {}, ["-notify"], ["-notify"]),
+        ({"-a": "202712241800.00"}, {"-a": ""}, ["-a", "''"], ["-a"]),
+        ({}, {"-p": "9999"}, ["-p", "9999"], ["-p"]),
+        ({"-q": "all.q"}, {"-q": ""}, ["-q", "''"], ["-q"]),
+        ({}, {"-pe": "mpi 4"}, ["-pe", "mpi", "4"], []),
+        ({"-sc": "a=1,b=2"}, {"-sc": "a=1"}, ["-sc", "a=1"], []),
+    ],
+)
+def test_changes(before: dict[str, str], values: dict[str, str], words_: list[str], faults: list[str]) -> None:
+    changed = changes_of("7", before, values, NOW)
+    assert (changed.command, sorted(changed.faults)) == (" ".join(["qalter", *words_, "7"]), faults)
+
+
+def test_the_form_has_no_option_that_qalter_has_not() -> None:
+    assert {"-l", "soft -l", "-ar", "-sc"} <= FORM.fields.keys()
+    assert not {"-t", "-h", "-now", "-ac"} & FORM.fields.keys()
+
+
+def test_what_is_wrong_is_told_while_somebody_types(followed: Followed, play: Any) -> None:
+    job = followed.cell.submit(holds="u")
+
+    async def acts(visitor: Any) -> Any:
+        values = {"before": "{}", "-p": "9999", "check": "1"}
+        return await visitor.send(f"/jobs/{job}/alter", values, {"HX-Request": "true", "HX-Target": "div#outcome"})
+
+    shown = play(acts)
+    assert not shown.xpath("//form")
+    assert "-p: " in words(shown)
+
+
+@pytest.mark.parametrize("before", ["", "[]", "7", "[" * 100_000])
+def test_a_form_of_somebody_elses_is_refused(followed: Followed, play: Any, before: str) -> None:
+    job = followed.cell.submit(holds="u")
+
+    async def acts(visitor: Any) -> Any:
+        await visitor.send(f"/jobs/{job}/alter", {"before": before, "-p": "3"})
+        return visitor.status
+
+    assert play(acts) == 400
+
+
+@pytest.mark.statement("GU-12")
+def test_another_ones_job_shows_its_options_and_cannot_be_changed(followed: Followed, play: Any) -> None:
+    job = followed.cell.submit(holds="u", environment={"SECRET": "7"}, environment_names=["SECRET"], script="#!/bin/sh\nhidden\n")
+
+    async def acts(visitor: Any) -> Any:
+        answer = await visitor.send(f"/jobs/{job}/alter", {"before": "{}", "-N": "mine"})
+        return answer, await visitor.get(f"/submit?from={job}"), await visitor.get("/submit?from=99"), visitor.status
+
+    answer, copy, _, status = play(acts, BOB)
+    assert "must be at least owner" in words(answer)
+    assert followed.cell.state.jobs[job].name != "mine"
+    assert "hidden" not in words(copy)
+    assert "SECRET" not in field(copy, "-v")
+    assert "are its owner's" in words(copy)
+    assert status == 404
+
+
+@pytest.mark.statement("GU-5")
+def test_the_owner_gets_script_and_variables_of_a_copy(followed: Followed, play: Any) -> None:
+    job = followed.cell.submit(
+        holds="u", environment={"CASE": "7", "SGE_O_HOME": "/"}, environment_names=["CASE"], script="#!/bin/sh\necho hé\n",
+        binary=False, script_file="x.sh", args=["a b"],
+    )
+
+    async def acts(visitor: Any) -> Any:
+        return await visitor.get(f"/submit?from={job}&-N=copy")
+
+    page = play(acts)
+    assert field(page, "script") == "#!/bin/sh\necho hé\n"
+    assert (field(page, "-v"), field(page, "-N"), field(page, "command")) == ("CASE=7", "copy", "'a b'")
+    assert json.dumps(field(page, "-h")) == '"y"', "a hold is not taken along: the box is not checked"
+    assert not page.xpath("//*[@name='-h'][@checked]")
