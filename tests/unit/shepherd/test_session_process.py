@@ -19,6 +19,7 @@ from shepherd.streams import Streams, open_pipes, open_terminal
 from tests.unit.shepherd.configuration import config
 
 PATIENCE_S = 10.0
+TRIES = 100
 
 
 class Client:
@@ -75,11 +76,13 @@ class Played:
         self.running.append(self)
 
     def stop(self) -> None:
-        """Have a client end the task, if the process still waits for something."""
-        with suppress(OSError):
-            if self._thread.is_alive():
-                self.greet().send(session.END)
-        self._thread.join(PATIENCE_S)
+        """Have a client end the task, if the process still waits for something; again, until it has seen that the one before
+        is gone."""
+        for _ in range(TRIES):
+            with suppress(OSError):
+                if self._thread.is_alive():
+                    self.greet().send(session.END)
+            self._thread.join(PATIENCE_S / TRIES)
         assert not self._thread.is_alive()
 
     def greet(self, **greeting: Any) -> Client:
