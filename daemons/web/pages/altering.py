@@ -17,7 +17,7 @@ from aiohttp import web
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.pages.job_values import values_of
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, Page, Visit, page_route, problem, visit_of
+from daemons.web.pages.page import Data, Page, Visit, form_route, page_route, problem, visit_of
 from daemons.web.pages.submitting import ROWS, form_again, job_request
 from gridengine.options.option import options_of
 from gridengine.options.submission import Submission
@@ -108,4 +108,4 @@ def _data(number: str, values: Mapping[str, str], before: str) -> Data:
 
 
 ALTER = Page("/jobs/{job}/alter", "alter.html", alter_form)
-ROUTES = [page_route(ALTER), web.post(ALTER.path, alter_job)]
+ROUTES = [page_route(ALTER), form_route(ALTER.path, alter_job)]

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import try_changes, why_not_configure
-from daemons.web.pages.page import Data, Page, Visit, html, page_route, problem, render, visit_of
+from daemons.web.pages.page import Data, Page, Visit, form_route, html, page_route, problem, render, visit_of
 from gridengine.config.complexes import BUILT_IN, Complex
 from gridengine.errors import ConfigError
 
@@ -138,4 +138,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 EDIT = Page("/complexes/edit", "complexes.html", form)
 PAGES = [Page("/complexes", "complexes.html", table, _concerns)]
-ROUTES = [page_route(EDIT), web.post(EDIT.path, change)]
+ROUTES = [page_route(EDIT), form_route(EDIT.path, change)]

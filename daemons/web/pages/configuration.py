@@ -18,7 +18,7 @@ from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.kinds import KIND
 from gridengine.state.state import State
@@ -190,4 +190,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 OBJECT = Page("/config/{kind}/{name}", "object.html", one_object)
 PAGES = [Page("/config", "kinds.html", kinds, _concerns), Page("/config/{kind}", "objects.html", objects, _concerns)]
-ROUTES = [page_route(OBJECT), web.post("/config/{kind}/{name}", change_object)]
+ROUTES = [page_route(OBJECT), form_route("/config/{kind}/{name}", change_object)]

@@ -14,7 +14,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.configuration import address_of
-from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, problem, render, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, problem, render, visit_of
 from gridengine.config import KINDS
 from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND, title
@@ -134,4 +134,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 CHANGE = Page("/history/{revision}", "change.html", one_change)
 PAGES = [Page("/history", "history.html", history, _concerns)]
-ROUTES = [page_route(CHANGE), web.post("/history/{revision}", undo)]
+ROUTES = [page_route(CHANGE), form_route("/history/{revision}", undo)]

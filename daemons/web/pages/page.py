@@ -99,19 +99,36 @@ def visit_of(request: web.Request) -> Visit:
     )
 
 
+Answered = Callable[[web.Request], Awaitable[web.Response]]
+
+
 def page_route(page: Page) -> web.RouteDef:
     """Where a page is read."""
 
     async def read(request: web.Request) -> web.Response:
         visit = visit_of(request)
-        try:
-            return html(render(page, visit, await page.data(visit)))
-        except Missing as missing:
-            return problem(visit, 404, str(missing), "It may be over: the accounting has what has ended.")
-        except NoQmaster as away:
-            return problem(visit, 503, "This needs the qmaster, which is away.", str(away))
+        return html(render(page, visit, await page.data(visit)))
 
-    return web.get(page.path, read)
+    return web.get(page.path, _told(read))
+
+
+def form_route(path: str, handler: Answered) -> web.RouteDef:
+    """Where a form is sent to that is shown again with what came of it."""
+    return web.post(path, _told(handler))
+
+
+def _told(handler: Answered) -> Answered:
+    """With pages for what is not there, and for a qmaster that is away."""
+
+    async def handle(request: web.Request) -> web.Response:
+        try:
+            return await handler(request)
+        except Missing as missing:
+            return problem(visit_of(request), 404, str(missing), "It may be over: the accounting has what has ended.")
+        except NoQmaster as away:
+            return problem(visit_of(request), 503, "This needs the qmaster, which is away.", str(away))
+
+    return handle
 
 
 def act_route(path: str, act: Act) -> web.RouteDef:

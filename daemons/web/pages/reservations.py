@@ -19,7 +19,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, form_route, html, page_route, render, visit_of
 from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
@@ -164,4 +164,4 @@ PAGES = [
     Page("/reservations", "reservations.html", reservation_list, _concerns),
     Page("/reservations/{number}", "reservation.html", one_reservation, _concerns),
 ]
-ROUTES = [page_route(RESERVE), web.post("/reservations/new", reserve), act_route("/reservations", delete)]
+ROUTES = [page_route(RESERVE), form_route("/reservations/new", reserve), act_route("/reservations", delete)]

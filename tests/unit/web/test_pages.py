@@ -318,3 +318,13 @@ def test_every_link_of_every_page_leads_somewhere(followed: Followed, browse: An
     found.pop("/me")  # the guard's
     assert {address: status for address, status in found.items() if status != 200} == {}
     assert len(found) > 10
+
+
+@pytest.mark.parametrize("address", ["/config/host_group/@nosuch", "/config/nosuch/x", "/submit?from=99"])
+def test_a_form_of_what_is_not_there_says_so(browse: Any, address: str) -> None:
+    async def play(visitor: Visitor) -> tuple[int, str]:
+        page = await visitor.send(address, {"csrf": "token"})
+        return visitor.status, words(page)
+
+    status, text = browse(play)
+    assert status == 404 and "There is no" in text
