@@ -3,6 +3,7 @@
 #   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
 #   make demo -- --web         the same with its pages for a browser, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
+#   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
@@ -22,7 +23,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -62,6 +63,12 @@ test: lint types
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
+
+fuzz-api: setup $(VENV)/fuzz-api/complete
+	@$(BIN)/python -m tests.fuzz.api $(VENV)/fuzz-api/bin/schemathesis --examples "$(or $(EXAMPLES),100)" --seed "$(or $(SEED),0)"
+
+$(VENV)/fuzz-api/complete:
+	@$(PYTHON) -m venv $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check "schemathesis==4.32.5" && touch $@
 
 statements: setup
 	@$(BIN)/python tools/statements.py

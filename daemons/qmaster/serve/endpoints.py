@@ -208,7 +208,10 @@ class Requests:
         """Raises SyntaxFault."""
         if ENDPOINTS[name].kind != "decides":
             return Answer(1, [("error", f"denied: there is no dry run of {name}")])
-        request = msgspec.convert(fields, REQUESTS[name])
+        try:
+            request = msgspec.convert(fields, REQUESTS[name])
+        except msgspec.ValidationError as error:
+            return malformed(name, error)
         if isinstance(request, Submit) and self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):

@@ -22,6 +22,7 @@ from aiohttp.typedefs import Middleware
 
 from daemons.runtime.cell import LOOPBACK
 from daemons.web.access.logins import Login, Logins
+from daemons.web.api.problem import problem
 from daemons.web.shared import CALLER, CSRF, STILL_IN
 from gridengine.gdi.requests import Caller
 
@@ -203,8 +204,9 @@ def _foreign(request: web.Request) -> str:
 def _refusal(request: web.Request, status: int, text: str) -> web.Response:
     headers = {hdrs.WWW_AUTHENTICATE: "Bearer"} if status == 401 else {}
     if request.path.startswith("/api/"):
-        body = {"type": "about:blank", "title": text, "status": status}
-        return web.json_response(body, status=status, content_type="application/problem+json", headers=headers)
+        response = problem(status, text)
+        response.headers.update(headers)
+        return response
     return web.Response(text=text + "\n", status=status, headers=headers)
 
 

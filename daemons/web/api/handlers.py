@@ -28,6 +28,8 @@ from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
 
 ROOT = "/api/v1"
+_API, _REST = "/api/", "/api/{tail}"
+"""Where whatever no route knows ends, and what aiohttp calls that resource."""
 MOST, USUAL = 1000, 100
 """Items of one answer at most, and where nobody says."""
 _RETRY_S = 5
@@ -240,7 +242,16 @@ async def _document(request: web.Request) -> web.StreamResponse:
 
 
 async def _nothing(request: web.Request) -> web.StreamResponse:
-    return problem(404, f"there is nothing at {request.path}")
+    """No such path, or no such method of it."""
+    methods: set[str] = set()
+    for resource in request.app.router.resources():
+        if resource.canonical != _REST:
+            methods |= (await resource.resolve(request))[1]
+    if not methods:
+        return problem(404, f"there is nothing at {request.path}")
+    response = problem(405, f"{request.path} has no method {request.method}")
+    response.headers[hdrs.ALLOW] = ", ".join(sorted(methods))
+    return response
 
 
 def routes() -> list[web.RouteDef]:
@@ -260,7 +271,7 @@ def routes() -> list[web.RouteDef]:
         web.delete(objects, _guarded(_change)),
         web.post(f"{ROOT}/requests/{{name}}", _guarded(_any)),
         *table,
-        web.route("*", "/api/{tail:.*}", _nothing),
+        web.route("*", f"{_API}{{tail:.*}}", _nothing),
     ]
 
 

@@ -66,6 +66,7 @@ def test_each_request_is_tried_by_itself_with_the_rights_of_its_user(service: Se
     [
         ({"delete_jobs": {"nonsense": 1}}, "nonsense"),
         ({"delete_jobs": 1}, "delete_jobs"),
+        ({"alter_jobs": {}}, "targets"),
         ({"nonsense": {}}, "nonsense"),
         ({"submit": {**JOB, "name": "x" * 5000}}, "name"),
     ],

@@ -107,6 +107,8 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
     [
         ("GET", "/jobs/99", None, 404, "nothing at"),
         ("GET", "/nothing", None, 404, "nothing at"),
+        ("TRACE", "/jobs/1", None, 405, "no method TRACE"),
+        ("PUT", "/jobs", {}, 405, "no method PUT"),
         ("POST", "/jobs", [1], 400, "not a JSON object"),
         ("POST", "/jobs", {"nonsense": 1}, 400, "nonsense"),
         ("POST", "/jobs", {"binary": True, "script_file": "/bin/true", "priority": "x"}, 400, "priority"),
