@@ -20,6 +20,7 @@ from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, form_route, html, page_route, render, visit_of
+from daemons.web.pages.time_line import slot_of, time_line
 from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
@@ -63,11 +64,16 @@ FORM = OptionForm(
 async def reservation_list(visit: Visit) -> Data:
     """The reservations that the filters mean, as qrstat lists them."""
     state, owner, name = (visit.said(each) for each in ("state", "owner", "name"))
+    over_time = visit.said("view") == "time"
     rows = [
         row
         for row in await _rows(visit, None)
         if (not owner or fnmatchcase(row["owner"], owner)) and (not name or fnmatchcase(row["name"], name))
     ]
+    views = [("List", link(visit.here, view=None), None), ("Time line", link(visit.here, view="time"), None)]
+    shared: Data = {"views": views, "view": views[over_time][1], "state": state, "owner": owner, "name": name}
+    if over_time:
+        return shared | {"line": None} | await time_line(visit, rows)
     counts = Counter(row["state"] for row in rows)
     tabs = [("All", link(visit.here, state=None), len(rows))]
     tabs += [(words, link(visit.here, state=letter), counts[letter]) for letter, words in _STATES.items()]
@@ -79,7 +85,8 @@ async def reservation_list(visit: Visit) -> Data:
     return {
         **{"rows": shown[(number - 1) * ROWS : number * ROWS], "total": len(shown), "page": number, "size": ROWS},
         **{"tabs": tabs, "tab": link(visit.here, state=state or None)},
-        **{"state": state, "owner": owner, "name": name, "sort": sort},
+        **shared,
+        **{"sort": sort, "line": None},
     }
 
 
@@ -106,7 +113,7 @@ async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
 async def reserve_form(visit: Visit) -> Data:
     """The form, filled in with what the address says."""
     empty: Data = {"faults": {}, "answers": [], "command": "", "made": False, "windows": []}
-    return {"groups": FORM.groups, "values": visit.query, **empty}
+    return {"groups": FORM.groups, "values": dict(visit.query) | slot_of(visit), **empty}
 
 
 async def reserve(request: web.Request) -> web.Response:

@@ -1,0 +1,127 @@
+"""Reservations over time: a row for each host or cluster queue, the jobs that run there behind them. Source: GU-10; qrstat(1).
+
+Owns the window that an address means, and what is in each row; where it is drawn says `drawing.timeline`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from fnmatch import fnmatchcase
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from daemons.web.drawing import timeline as drawing
+from daemons.web.drawing.timeline import TimeSpan
+from daemons.web.pages.formats import link, moment
+from daemons.web.pages.page import Data, Visit
+from daemons.web.pages.states import reservation_badge
+from gridengine.errors import SyntaxFault
+from gridengine.state.bookings import GLOBAL
+from gridengine.units import format_time, parse_date_time, parse_time
+
+RowOf = Callable[[tuple[str, str, str]], str]
+"""The row of a queue instance that is divided at its @."""
+ROWS = 40
+SPANS = {"6h": 6 * 3600, "1d": 86400, "3d": 3 * 86400, "1w": 7 * 86400, "4w": 28 * 86400}
+_WORDS = {"6h": "6 hours", "1d": "Day", "3d": "3 days", "1w": "Week", "4w": "4 weeks"}
+_BEFORE = 8
+"""A window that nobody chose begins this part of itself before now."""
+
+
+class _Window(NamedTuple):
+    begin: float
+    end: float
+    span: str
+
+
+async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
+    """The rows of a page, by `by`, `row`, `from` and `span` of the address."""
+    by, wanted = "queue" if visit.said("by") == "queue" else "host", visit.said("row")
+    names = [name for name in _names(visit, by) if not wanted or fnmatchcase(name, wanted)]
+    number = min(visit.number("page"), max(1, -(-len(names) // ROWS)))
+    shown = names[(number - 1) * ROWS : number * ROWS]
+    window, now, zone = _window(visit), visit.shared.mirror.now, visit.shared.zone
+    spans: dict[str, list[TimeSpan]] = {name: [] for name in shown}
+    row_of: RowOf = itemgetter(0 if by == "queue" else 2)
+    _add_jobs(visit, spans, row_of, window)
+    _add_reservations(reservations, spans, row_of)
+    step = window.end - window.begin
+    ways = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
+    return {
+        **{"line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": wanted, "window": window},
+        **{"ways": [(words, link(visit.here, **{"from": _typed(when, visit)})) for words, when in ways]},
+        "now_address": link(visit.here, **{"from": None}),
+        "zooms": [(_WORDS[each], link(visit.here, span=each), None) for each in SPANS],
+        "zoom": link(visit.here, span=window.span),
+        **{"total": len(names), "page": number, "size": ROWS, "labels": drawing.LABELS, "scale": drawing.SCALE},
+        **{"head_height": drawing.HEAD, "followed": not visit.said("from")},
+    }
+
+
+def _window(visit: Visit) -> _Window:
+    span = visit.said("span") if visit.said("span") in SPANS else "1d"
+    length, now = SPANS[span], visit.shared.mirror.now
+    try:
+        begin = float(parse_date_time(visit.said("from"), now, visit.shared.zone))
+    except SyntaxFault:
+        begin = (now - length / _BEFORE) // 300 * 300
+    return _Window(begin, begin + length, span)
+
+
+def _typed(when: float, visit: Visit) -> str:
+    """A time as -a of qrsub takes it."""
+    return f"{datetime.fromtimestamp(when, visit.shared.zone):%Y%m%d%H%M}"
+
+
+def _names(visit: Visit, by: str) -> list[str]:
+    state = visit.shared.mirror.state
+    if by == "queue":
+        return sorted(state.kind("cluster_queue"))
+    return sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
+
+
+def _add_reservations(reservations: Iterable[dict[str, Any]], spans: dict[str, list[TimeSpan]], row_of: RowOf) -> None:
+    for one in reservations:
+        slots: Counter[str] = Counter()
+        for place, count in one["granted"]:
+            slots[row_of(place.partition("@"))] += count
+        badge, words = reservation_badge(one["state"]), f"{one['id']} {one['name']}".strip()
+        times = (one["start_time"], one["end_time"])
+        about = f"{words} of {one['owner']}: {badge.words}, {' to '.join(map(moment, times))}"
+        wrong = "".join(f"; {text}" for text in one["errors"][:3])
+        for row in slots.keys() & spans.keys():
+            title = f"{about}, {slots[row]} of {slots.total()} slots{wrong}"
+            spans[row].append(TimeSpan(*times, badge.tone, f"{badge.letters} {words}", title, f"/reservations/{one['id']}"))
+
+
+def _add_jobs(visit: Visit, spans: dict[str, list[TimeSpan]], row_of: RowOf, window: _Window) -> None:
+    """Tasks that run, until their h_rt is over, or until now where they have none."""
+    state, now = visit.shared.mirror.state, visit.shared.mirror.now
+    for row in visit.shared.jobs.all:
+        here = {row_of(place.partition("@")) for place in row.places} & spans.keys()
+        if not here or row.time > window.end or row.id not in state.jobs:
+            continue
+        limit = _seconds(state.jobs[row.id].hard.get("h_rt", ""))
+        end = max(now, row.time + limit) if limit else now
+        words = f"until {moment(end)} at the latest" if limit else "without a limit of its time"
+        title = f"job {row.target} {row.name} of {row.owner}, since {moment(row.time)}, {words}"
+        for name in here:
+            spans[name].append(TimeSpan(row.time, end, "busy", row.target, title, f"/jobs/{row.id}", lane=False))
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = parse_time(text)
+    except SyntaxFault:
+        return 0.0
+    return found if found < 10 * 365 * 86400 else 0.0
+
+
+def slot_of(visit: Visit) -> dict[str, str]:
+    """What was dragged, as fields of the form that reserves: `begin` and `end`, epoch s."""
+    begin, end = (visit.said(name) for name in ("begin", "end"))
+    if not all(text.isascii() and text.isdigit() and len(text) < 12 for text in (begin, end)) or int(end) <= int(begin):
+        return {}
+    return {"-a": _typed(int(begin), visit), "-d": format_time(float(int(end) - int(begin)))}
