@@ -18,8 +18,9 @@ from daemons.web.pages.formats import link, moment
 from daemons.web.pages.page import Data, Visit
 from daemons.web.pages.states import reservation_badge
 from gridengine.errors import SyntaxFault
+from gridengine.placement.expected_start import run_time_limit
 from gridengine.state.bookings import GLOBAL
-from gridengine.units import format_time, parse_date_time, parse_time
+from gridengine.units import INFINITY, format_time, parse_date_time
 
 RowOf = Callable[[tuple[str, str, str]], str]
 """The row of a queue instance that is divided at its @."""
@@ -97,26 +98,19 @@ def _add_reservations(reservations: Iterable[dict[str, Any]], spans: dict[str, l
 
 
 def _add_jobs(visit: Visit, spans: dict[str, list[TimeSpan]], row_of: RowOf, window: _Window) -> None:
-    """Tasks that run, until their h_rt is over, or until now where they have none."""
+    """Tasks that run, until their time is over, or until now where it has no limit."""
     state, now = visit.shared.mirror.state, visit.shared.mirror.now
     for row in visit.shared.jobs.all:
         here = {row_of(place.partition("@")) for place in row.places} & spans.keys()
-        if not here or row.time > window.end or row.id not in state.jobs:
+        if not here or row.time > window.end:
             continue
-        limit = _seconds(state.jobs[row.id].hard.get("h_rt", ""))
-        end = max(now, row.time + limit) if limit else now
-        words = f"until {moment(end)} at the latest" if limit else "without a limit of its time"
+        job = state.jobs[row.id]
+        limit = run_time_limit(state, job, job.tasks[int(row.tasks or 1)])
+        end = max(now, row.time + limit) if limit != INFINITY else now
+        words = f"until {moment(end)} at the latest" if limit != INFINITY else "without a limit of its time"
         title = f"job {row.target} {row.name} of {row.owner}, since {moment(row.time)}, {words}"
         for name in here:
             spans[name].append(TimeSpan(row.time, end, "busy", row.target, title, f"/jobs/{row.id}", lane=False))
-
-
-def _seconds(text: str) -> float:
-    try:
-        found = parse_time(text)
-    except SyntaxFault:
-        return 0.0
-    return found if found < 10 * 365 * 86400 else 0.0
 
 
 def slot_of(visit: Visit) -> dict[str, str]:
