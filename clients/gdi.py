@@ -27,10 +27,17 @@ PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
 #: an answer that does not begin within this time will not come
 ANSWER_S = 60.0
+#: how long a change whose answer was lost is asked for again, under its key
+PATIENCE_LOST_S = 30.0
+_KEY_BYTES = 16
 
 
 class Unreachable(Exception):
     """The qmaster cannot be asked; the text is one line for the user."""
+
+
+class _Lost(Unreachable):
+    """The request was sent and its answer was lost: it may have been carried out."""
 
 
 class Answer:
@@ -63,7 +70,7 @@ def _run_directory() -> str:
         raise Unreachable(str(fault)) from None
 
 
-def _connect() -> Socket:
+def _connect(answer_s: float) -> Socket:
     """A connection to the qmaster of this host or to the gateway of this host. Raises Unreachable after a while."""
     directory = _run_directory()
     begin = time.monotonic()
@@ -73,7 +80,7 @@ def _connect() -> Socket:
             connection = Socket(AF_UNIX, SOCK_STREAM)
             try:
                 connection.connect(f"{directory}/{name}")
-                connection.settimeout(ANSWER_S)
+                connection.settimeout(answer_s)
                 return connection
             except OSError as error:
                 connection.close()
@@ -95,7 +102,7 @@ def _no_qmaster() -> str:
 
 
 class _Reader:
-    """Lines and lengths of bytes out of a connection. Raises Unreachable when it ends too early."""
+    """Lines and lengths of bytes out of a connection. Raises _Lost when it ends too early."""
 
     def __init__(self, connection: Socket) -> None:
         self.connection = connection
@@ -105,11 +112,11 @@ class _Reader:
         try:
             got = self.connection.recv(262144)
         except TimeoutError:
-            raise Unreachable(f"the qmaster has not answered within {ANSWER_S:.0f} seconds") from None
+            raise _Lost(f"the qmaster has not answered within {self.connection.gettimeout():.0f} seconds") from None
         except OSError as error:
-            raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
+            raise _Lost(f"the connection to the qmaster broke: {error.strerror}") from None
         if not got:
-            raise Unreachable("the qmaster closed the connection before it had answered")
+            raise _Lost("the qmaster closed the connection before it had answered")
         self.data += got
 
     def line(self) -> bytes:
@@ -132,15 +139,16 @@ class _Reader:
 
 
 class _Refused(Exception):
-    """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the argument is the answer's body."""
+    """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the text says why, or is ""."""
 
 
-def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
+def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socket, Iterator[bytes]]":
     """Send a request; the connection, and the pieces of the answer's body as they come."""
-    connection = _connect()
+    connection = _connect(answer_s)
+    under = f"Idempotency-Key: {key}\r\n" if key else ""
     head = (
         f"POST /v1/{name} HTTP/1.1\r\nHost: qmaster\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        f"Content-Length: {len(body)}\r\n{under}Connection: close\r\n\r\n"
     )
     try:
         connection.sendall(head.encode() + body)
@@ -152,11 +160,13 @@ def _exchange(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
     status = reader.line().split(None, 2)
     headers = {}
     while line := reader.line():
-        key, _, value = line.partition(b":")
-        headers[key.strip().lower()] = value.strip()
+        field, _, value = line.partition(b":")
+        headers[field.strip().lower()] = value.strip()
     if len(status) < 2 or status[1] != b"200":
-        if status[1:2] in ([b"502"], [b"503"], [b"504"]):
-            raise _Refused(b"".join(_pieces(reader, headers)))
+        if status[1:2] in ([b"502"], [b"503"]):
+            raise _Refused(_said(b"".join(_pieces(reader, headers))))
+        if status[1:2] == [b"504"]:
+            raise _Lost(_said(b"".join(_pieces(reader, headers))) or _no_qmaster())
         reason = status[2].decode("ascii", "replace") if len(status) > 2 else "no HTTP"
         raise Unreachable(f"the qmaster answered the request {name} with: {reason}")
     return connection, _pieces(reader, headers)
@@ -171,28 +181,54 @@ def _pieces(reader: _Reader, headers: dict[bytes, bytes]) -> "Iterator[bytes]":
         yield reader.take(int(headers.get(b"content-length", b"0")))
 
 
-def _patiently(name: str, body: bytes) -> "tuple[Socket, Iterator[bytes]]":
+def _patiently(
+    name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S
+) -> "tuple[Socket, Iterator[bytes]]":
     """`_exchange`, repeated for a while when only the gateway answers."""
     begin = time.monotonic()
     while True:
         try:
-            return _exchange(name, body)
+            return _exchange(name, body, key, answer_s)
         except _Refused as refused:
             if time.monotonic() - begin > PATIENCE_S:
-                raise Unreachable(_said_by(refused) or _no_qmaster()) from None
+                raise Unreachable(str(refused) or _no_qmaster()) from None
             time.sleep(_PAUSE_S)
 
 
-def _said_by(refused: _Refused) -> str:
+def _said(body: bytes) -> str:
     try:
-        return "; ".join(text for _, text in json_text.decode(refused.args[0])["answers"])
+        return "; ".join(text for _, text in json_text.decode(body)["answers"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
 def call(name: str, body: object) -> Answer:
     """Send a request and return its answer. Raises Unreachable."""
-    connection, pieces = _patiently(name, json_text.encode(body))
+    return _call(name, json_text.encode(body))
+
+
+def change(name: str, body: object) -> Answer:
+    """Send a request that changes something and return its answer. Raises Unreachable.
+
+    If the answer is lost it is asked again for a while, under a key with which the qmaster carries it out once (adr/0143).
+    """
+    text, key = json_text.encode(body), os.urandom(_KEY_BYTES).hex()
+    answer_s, lost = ANSWER_S, None
+    while True:
+        try:
+            return _call(name, text, key, answer_s)
+        except Unreachable as error:
+            if lost is None:
+                if not isinstance(error, _Lost):
+                    raise
+                answer_s, lost = PATIENCE_LOST_S, time.monotonic()
+            if time.monotonic() - lost > PATIENCE_LOST_S:
+                raise Unreachable(f"{error}; it is not known whether the request was carried out") from None
+        time.sleep(_PAUSE_S)
+
+
+def _call(name: str, body: bytes, key: str = "", answer_s: float = ANSWER_S) -> Answer:
+    connection, pieces = _patiently(name, body, key, answer_s)
     text = b"".join(pieces)
     connection.close()
     try:

@@ -21,7 +21,7 @@ def run_inherited(job: ReadSubmission) -> int:
     master, task_id = _this_job()
     host, *words = job.operands
     request = job.target.request
-    answer = gdi.call(
+    answer = gdi.change(
         "start_slave",
         {
             "job_id": master,

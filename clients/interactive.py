@@ -42,7 +42,7 @@ def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[i
 
         program.show([would_be_job(request)])
         return 0
-    answer = gdi.call("submit", request)
+    answer = gdi.change("submit", request)
     if answer.data is None:
         status = program.show_answers(answer)
         asked = request.get("verify") in ("v", "p")

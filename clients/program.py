@@ -118,7 +118,7 @@ def show_answers(answer: gdi.Answer) -> int:
 
 def request(name: str, body: object) -> int:
     """Send a changing request and print its answers; the exit status."""
-    return show_answers(gdi.call(name, body))
+    return show_answers(gdi.change(name, body))
 
 
 def read(name: str, body: object) -> "Any":

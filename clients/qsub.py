@@ -23,7 +23,7 @@ def qsub(arguments: list[str]) -> int:
     request = submit_request(job)
     if job.settings.get("verify"):
         return _verify(request)
-    answer = gdi.call("submit", request)
+    answer = gdi.change("submit", request)
     if answer.data is None:
         return _not_submitted(answer, asked=request.get("verify") in ("v", "p"))
     program.show_answers(answer)

@@ -222,6 +222,27 @@ class Verdict(Struct, omit_defaults=True):
     unknown_hosts: list[str] = field(default_factory=list)
 
 
+class OutputWanted(Struct):
+    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `most`: bytes."""
+
+    key: TaskKey
+    owner: str
+    stream: Literal["stdout", "stderr"]
+    most: int
+
+
+class OutputTail(Struct, omit_defaults=True):
+    """The end of a file. `size`: of the file in bytes, of which `text` begins at `begin`. `fault`: why there is no text, "" if
+    there is one.
+    """
+
+    path: str = ""
+    size: int = 0
+    begin: int = 0
+    text: str = ""
+    fault: str = ""
+
+
 class Batch(Struct, omit_defaults=True):
     """What one Ray call carries, in either direction.
 
@@ -243,11 +264,23 @@ class Batch(Struct, omit_defaults=True):
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 _decoder = msgspec.json.Decoder(Batch, dec_hook=decode_hook)
+_wanted_decoder = msgspec.json.Decoder(OutputWanted, dec_hook=decode_hook)
+_tail_decoder = msgspec.json.Decoder(OutputTail)
 
 
-def encode(batch: Batch) -> bytes:
-    return _encoder.encode(batch)
+def encode(message: Batch | OutputWanted | OutputTail) -> bytes:
+    """As JSON."""
+    return _encoder.encode(message)
 
 
 def decode(data: bytes) -> Batch:
     return _decoder.decode(data)
+
+
+def decode_wanted(data: bytes) -> OutputWanted:
+    return _wanted_decoder.decode(data)
+
+
+def decode_tail(data: bytes) -> OutputTail:
+    """Raises msgspec.DecodeError."""
+    return _tail_decoder.decode(data)

@@ -33,9 +33,9 @@ def open_files(
     try:
         if stdin is None:
             opened.append(_open(output.stdin, os.O_RDONLY, "input", waits))
-        stdout_path = _file_in(output.stdout, output.default_stdout)
+        stdout_path = file_in(output.stdout, output.default_stdout)
         opened.append(_open_output(stdout_path, "output", of_job, waits))
-        stderr_path = stdout_path if output.stderr is None else _file_in(output.stderr, output.default_stderr)
+        stderr_path = stdout_path if output.stderr is None else file_in(output.stderr, output.default_stderr)
         same = stderr_path == stdout_path
         opened.append(opened[1] if same else _open_output(stderr_path, "error", of_job, waits))
     except OpenError:
@@ -58,7 +58,8 @@ def install(stdin: int, stdout: int, stderr: int) -> None:
         os.dup2(descriptor, number, inheritable=True)
 
 
-def _file_in(path: str, default_name: str | None) -> str:
+def file_in(path: str, default_name: str | None) -> str:
+    """The file that a path means: within a directory the one of the default name. As the job's owner."""
     return os.path.join(path, default_name) if default_name and os.path.isdir(path) else path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from clients.admin.initial_config import NOT_OBJECTS
 from gridengine.config import KINDS
 from gridengine.config.sample_cell import read_cell
 
@@ -15,7 +16,7 @@ def shipped_texts() -> dict[str, str]:
     found = {}
     for path in sorted(SHIPPED.rglob("*")):
         name = path.relative_to(SHIPPED)
-        if path.is_file() and name.parts[0] not in ("systemd", "sensors", "jsv", "README.md"):
+        if path.is_file() and name.parts[0] not in NOT_OBJECTS:
             found[str(name)] = path.read_text()
     return found
 

@@ -21,6 +21,7 @@ COMMANDS = (
 PROGRAMS = {
     "gridengine": "clients.admin.__main__",
     "sge_qmaster": "daemons.qmaster.__main__",
+    "sge_backup": "daemons.qmaster.backup.__main__",
     "sge_execd": "daemons.execd.__main__",
     "sge_dbwriter": "daemons.dbwriter.__main__",
     "sge_web": "daemons.web.__main__",

@@ -7,7 +7,7 @@ queue instances is the qmaster's answer. Called by `program`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,12 +121,12 @@ def _objects() -> Objects:
 
 
 def _read(name: str, body: dict[str, Any]) -> Any:
-    return _call(name, body).data
+    return _printed(gdi.call, name, body).data
 
 
-def _call(name: str, body: dict[str, Any]) -> gdi.Answer:
+def _printed(ask: Callable[[str, object], gdi.Answer], name: str, body: dict[str, Any]) -> gdi.Answer:
     try:
-        answer = gdi.call(name, body)
+        answer = ask(name, body)
     except gdi.Unreachable as error:
         raise Refusal(str(error)) from None
     if answer.status and answer.data is None:
@@ -139,7 +139,7 @@ def _call(name: str, body: dict[str, Any]) -> gdi.Answer:
 def _send(changes: list[dict[str, Any]]) -> None:
     for change in changes:
         _print(describe(change))
-    _call("config_change", {"changes": changes})
+    _printed(gdi.change, "config_change", {"changes": changes})
 
 
 def _plan(changes: list[dict[str, Any]]) -> int:

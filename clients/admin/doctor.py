@@ -30,6 +30,9 @@ from clients.admin.refusal import Refusal
 #: A certificate that ends within this time is worth a word.
 CERTIFICATE_WARNING = timedelta(days=30)
 
+#: A cell whose newest daily backup is older has missed one.
+BACKUP_WARNING = timedelta(days=2)
+
 #: A spool on a disk with less than this many bytes left will soon stop the qmaster.
 LEAST_FREE_BYTES = 100 * 1024 * 1024
 
@@ -61,6 +64,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         *check_secrets(cell, now),
         *check_names(cell),
         *check_spool(cell),
+        *check_backups(cell, now),
         *check_clock(cell, now),
         *check_daemons(cell),
         *check_ports(cell),
@@ -201,6 +205,21 @@ def check_spool(cell: InstalledCell) -> Iterator[Finding]:
         yield Finding(f"{directory} has {free // 2**20} MB left", "make room: the qmaster ends when it cannot write")
     else:
         yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
+
+
+def check_backups(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
+    """The master host has a backup of the last days; nothing is said where the caller may not look, or none are wanted."""
+    directory = cell.qmaster_spool_dir / "backups"
+    if not is_master_here(cell) or cell.settings.get("backup_keep") == "0" or not os.access(cell.qmaster_spool_dir, os.R_OK):
+        return
+    made = [path.stat().st_mtime for path in (cell.files.bootstrap, *directory.glob(f"{cell.files.name}-*.tar.gz"))]
+    age = timedelta(seconds=max(0.0, now.timestamp() - max(made)))
+    if age > BACKUP_WARNING:
+        mend = f"gridengine backup FILE makes one; {cell.qmaster_spool_dir}/messages says why the qmaster made none"
+        what = f"the newest backup in {directory} is {age.days} days old" if made[1:] else f"{directory} has no backup"
+        yield Finding(what, mend)
+    elif made[1:]:
+        yield Finding(f"the newest of {len(made) - 1} daily backups is {age.days * 24 + age.seconds // 3600} hours old")
 
 
 def check_clock(cell: InstalledCell, now: datetime) -> Iterator[Finding]:

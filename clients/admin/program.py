@@ -13,6 +13,7 @@ from rich.console import Console
 
 from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.arco.commands import arco
+from clients.admin.backup import backup, complete_restore, restore, verify
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
@@ -51,6 +52,8 @@ app = typer.Typer(
 app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
+for command in (backup, verify, restore):
+    app.command()(command)
 
 Root = Annotated[
     Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells, seen by all hosts.")
@@ -132,6 +135,8 @@ def start_command(
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
     if is_master_here(here):
+        complete_restore(here)
+        here = read_cell(here.files)
         founded = provide_authority(here, fresh)
         _start(qmaster_of(here), here, installation, progress, ["--fresh"] if fresh else [])
         if founded:

@@ -4,7 +4,7 @@ Owns -secl, -kec, -sss, -tsm, -ke, -kej, -km, -ks, -kt and -at. Called by `clien
 QF-35; O for the texts.
 """
 
-from clients import program
+from clients import gdi, program
 
 
 def list_event_clients(kind: str, values: list[str]) -> int:
@@ -57,7 +57,8 @@ def shut_down_with_jobs(kind: str, values: list[str]) -> int:
 def _shut_down(kind: str, values: list[str], kill_jobs: bool) -> int:
     hosts = [name for value in values for name in value.split(",") if name] if kind == "execd" else []
     what = _thread(values[0]) if kind == "thread" else kind
-    return program.request("shutdown", {"what": what, "hosts": hosts, "kill_jobs": kill_jobs})
+    # not by `request`, which may ask twice: that would end the qmaster that was started meanwhile, too
+    return program.show_answers(gdi.call("shutdown", {"what": what, "hosts": hosts, "kill_jobs": kill_jobs}))
 
 
 def start_thread(kind: str, values: list[str]) -> int:

@@ -22,6 +22,7 @@ import ray
 from daemons.execd import load
 from daemons.execd.health import Health
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, sensor_starter, wanted_sensors
+from daemons.execd.output_reader import OutputReader
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, read_configuration, read_site, save_configuration
@@ -83,6 +84,7 @@ class ExecdActor:
         self._tries = Tries(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
+        self._outputs = OutputReader(self._tasks.directories)
         self._reporter = Reporter(
             self._send,
             self._tries,
@@ -133,6 +135,10 @@ class ExecdActor:
         except Exception as error:
             _log.exception("cannot carry out %s", type(instruction).__name__.lower())
             return Acknowledgement(False, EARLY, f"{type(error).__name__}: {error}")
+
+    async def read_output(self, data: bytes) -> bytes:
+        """The end of what a task writes (`OutputWanted` -> `OutputTail`), as its owner may read it."""
+        return await self._outputs.answer(data)
 
     async def shut_down(self, kill_jobs: bool = False) -> None:
         """End the host's daemon; jobs go on unless `kill_jobs`. Source: qconf(1) -ke, -kej.

@@ -14,6 +14,7 @@ import pwd
 import aiohttp
 from aiohttp import web
 
+from daemons.runtime import idempotency
 from daemons.runtime.bodies import Bodies, Unread
 from daemons.runtime.cell import Cell
 from daemons.runtime.connections import Connection, Room
@@ -59,13 +60,15 @@ class Gateway:
             path.unlink(missing_ok=True)
 
     async def _pass_on(self, name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
+        key = ""
         try:
+            key = idempotency.key_of(request.headers)
             caller = await _caller(request)
             length = request.content_length if request.body_exists else 0
             async with self._bodies.read(name, length, request.content, caller.uid) as body:
-                answer = await self._link.post(request.path, body, caller)
-        except (NoQmaster, UnknownCaller, Unread) as error:
-            return refusal(str(error), _nothing_was_done(error))
+                answer = await self._link.post(request.path, body, caller, key=key)
+        except (NoQmaster, UnknownCaller, Unread, idempotency.MalformedKey) as error:
+            return refusal(str(error), _nothing_was_done(error), lost=bool(key) and isinstance(error, NoQmaster))
         async with answer:
             return await self._copied(request, answer)
 
@@ -80,11 +83,11 @@ class Gateway:
                 async with asyncio.timeout(TAKEN_S):
                     await response.write(chunk)
             await hand_over(request, response)
-        except aiohttp.ClientPayloadError:
+        except (ConnectionError, TimeoutError):  # of which aiohttp's own, when it cannot write, is both
+            drop(request)  # the client went away, or does not read
+        except aiohttp.ClientError:
             self._room.refusals.note("broken answer", "the qmaster went away in the middle of an answer")
             drop(request)
-        except (ConnectionError, TimeoutError):
-            drop(request)  # the client went away, or does not read
         return response
 
 
@@ -99,7 +102,8 @@ class UnknownCaller(Exception):
 
 async def _caller(request: web.BaseRequest) -> LocalCaller:
     """Who is on the other end of the connection."""
-    assert request.transport is not None
+    if request.transport is None:
+        raise ConnectionError("the client has gone")
     # the names may come from a directory server
     ids = credentials(request.transport.get_extra_info("socket"))
     return await asyncio.get_running_loop().run_in_executor(None, _named, *ids)

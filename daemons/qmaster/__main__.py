@@ -12,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from daemons.qmaster.backup import swap
+from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.spooling.cell_identity import settle
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
@@ -44,9 +46,11 @@ def start(
     startup = become_daemon(foreground, "sge_qmaster")
     try:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", "sge_qmaster")
+        if swap.complete(cell.common):
+            cell = read_cell()
         settle(cell, fresh, time.time())
         master_keys(cell).require()
-    except (DaemonFault, CellFault, SpoolError) as fault:
+    except (DaemonFault, CellFault, SpoolError, BackupFault) as fault:
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")

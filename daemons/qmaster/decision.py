@@ -10,6 +10,7 @@ from datetime import UTC, tzinfo
 
 from msgspec import Struct, field
 
+from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.accounting import AccountingRecord
 from gridengine.gdi.requests import Answer
 from gridengine.state.events import AnyEvent
@@ -55,7 +56,7 @@ Record = tuple[str, list[object]]
 class Decision(Struct):
     """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided.
 
-    `records`: those of the reporting file that no event brings about.
+    `records`: those of the reporting file that no event brings about. `receipt`: under which the answer is remembered.
     """
 
     answer: Answer = field(default_factory=Answer)
@@ -65,6 +66,7 @@ class Decision(Struct):
     records: list[Record] = field(default_factory=list)
     world: World | None = None
     refused: bool = False
+    receipt: Receipt | None = None
 
     @property
     def changes_nothing(self) -> bool:

@@ -280,6 +280,7 @@ class Master:
                 records,
                 holding,
                 self._history(touched),
+                (decision.receipt, msgspec.json.encode(decision.answer)) if decision.receipt is not None else None,
                 touched,
             )
         )
@@ -333,7 +334,7 @@ class Master:
 
     def write(self, transactions: list[Transaction]) -> bool:
         """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
-        durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.touched.durable]
+        durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.answered or t.touched.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
         return bool(durable)

@@ -46,7 +46,8 @@ USUAL_LIMITS = Limits()
 class Cell:
     """The settings of one cell. Ports are TCP ports (`execd_port` 0: one of `ray_ports`, a first and a last one).
 
-    `aliases` maps every other name of a host to its unique one.
+    `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
+    backups that are kept, 0 for none.
     """
 
     root: Path
@@ -60,6 +61,8 @@ class Cell:
     execd_port: int = 0
     ray_ports: tuple[int, int] = RAY_PORTS
     limits: Limits = field(default_factory=Limits)
+    backup_hour: int = 2
+    backup_keep: int = 7
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
     ignore_fqdn: bool = False
@@ -173,6 +176,8 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         execd_port=_port(settings, "execd_port", path) if "execd_port" in settings else 0,
         ray_ports=_port_range(settings["ray_ports"], path) if "ray_ports" in settings else RAY_PORTS,
         limits=Limits(**{each.name: _size(settings, each.name, path) for each in fields(Limits) if each.name in settings}),
+        backup_hour=_number(settings, "backup_hour", 2, 23, path),
+        backup_keep=_number(settings, "backup_keep", 7, 1000, path),
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
@@ -203,6 +208,13 @@ def _port(settings: Mapping[str, str], key: str, path: Path) -> int:
     text = settings[key]
     if not (text.isascii() and text.isdigit() and 1 <= int(text) <= 65535):
         raise CellFault(f'{path}: {key} "{text}" is not a port from 1 to 65535')
+    return int(text)
+
+
+def _number(settings: Mapping[str, str], key: str, usual: int, most: int, path: Path) -> int:
+    text = settings.get(key, str(usual))
+    if not (text.isascii() and text.isdigit() and int(text) <= most):
+        raise CellFault(f'{path}: {key} "{text}" is not a number from 0 to {most}')
     return int(text)
 
 

@@ -123,11 +123,16 @@ class _CountedHandler(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """The answer to what is no request (400), or to one in which something failed here."""
-        if status >= 500:
+        """The answer to what is no request (400), or to one in which something failed here.
+
+        That its client went away in the middle of it, whose error may be of any kind of the network's, is no failure.
+        """
+        gone = isinstance(exc, OSError) and (self.transport is None or self.transport.is_closing())
+        if status >= 500 and not gone:
             return super().handle_error(request, status, exc, message)
-        peer = self.connection.peer
-        self._room.refusals.note(f"{peer} {status}", f"{peer} has sent what is no request: {(message or '').partition(':')[0]}")
+        if not gone:
+            peer, what = self.connection.peer, (message or "").partition(":")[0]
+            self._room.refusals.note(f"{peer} {status}", f"{peer} has sent what is no request: {what}")
         response = web.Response(status=status)
         response.force_close()
         return response
@@ -152,9 +157,11 @@ def drop(request: web.BaseRequest) -> None:
         request.transport.abort()
 
 
-def refusal(text: str, again: bool = False) -> web.Response:
-    """An error answer of the transport itself. `again`: surely nothing was done, so the command may ask again (503)."""
-    response = web.Response(body=_refusal_body(text), status=503 if again else 200, content_type="application/json")
+def refusal(text: str, again: bool = False, lost: bool = False) -> web.Response:
+    """An error answer of the transport itself. `again`: surely nothing was done, so the command may ask again (503). `lost`: that
+    is not known, but under the key that it gave it may ask again as well (504)."""
+    status = 503 if again else 504 if lost else 200
+    response = web.Response(body=_refusal_body(text), status=status, content_type="application/json")
     response.force_close()
     return response
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import aiohttp
 
+from daemons.runtime import idempotency
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.keys import own_keys
 
@@ -70,11 +71,12 @@ class QmasterLink:
         await self._session.close()
 
     async def post(
-        self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None
+        self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = ""
     ) -> aiohttp.ClientResponse:
         """Send a request; return the answer when its head is here. `total_s`: limit for all of it. Raises NoQmaster.
 
-        A request is never sent twice: the qmaster may have carried out one whose answer was lost.
+        A request is never sent twice: the qmaster may have carried out one whose answer was lost. Who gave it an idempotency
+        `key` can ask again.
         """
         master = "?"
         try:
@@ -82,7 +84,7 @@ class QmasterLink:
             url = f"https://{address}:{self._cell.qmaster_port}{path}"
             timeout = aiohttp.ClientTimeout(total=total_s, connect=_CONNECT_S)
             return await self._session.post(
-                url, data=body, headers=self._headers(caller), timeout=timeout, server_hostname=master
+                url, data=body, headers=self._headers(caller, key), timeout=timeout, server_hostname=master
             )
         except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
             self._address = ("", "", 0.0)
@@ -100,7 +102,7 @@ class QmasterLink:
             self._address = (master, address, time.monotonic())
         return master, address
 
-    def _headers(self, caller: LocalCaller) -> dict[str, str]:
+    def _headers(self, caller: LocalCaller, key: str) -> dict[str, str]:
         return {
             "Authorization": f"Bearer {self._key}",
             "Content-Type": "application/json",
@@ -110,6 +112,7 @@ class QmasterLink:
             "X-GE-Group": caller.group,
             "X-GE-Gid": str(caller.gid),
             "X-GE-Daemon": str(int(caller.daemon)),
+            **({idempotency.HEADER: key} if key else {}),
         }
 
 
@@ -118,4 +121,6 @@ def _reason(error: BaseException) -> str:
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):
         return (error.os_error.strerror or str(error.os_error)).lower()
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "it closed the connection before it had answered"
     return str(error) or type(error).__name__

@@ -122,6 +122,8 @@ Attribute = Annotated[str, Text(1 * MB, printable=False)]
 
 JobNumber = Annotated[int, Number(0, 9_999_999)]
 TaskNumber = Annotated[int, Number(0, 4_294_967_295)]
+TailBytes = Annotated[int, Number(1, 64 * KB)]
+"""Of the end of a file that is read for its owner."""
 Count = Annotated[int, Number(0, 2**31 - 1)]
 Priority = Annotated[int, Number(-(2**31), 2**31 - 1)]
 Port = Annotated[int, Number(0, 65_535)]

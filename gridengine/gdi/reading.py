@@ -26,7 +26,9 @@ from gridengine.gdi.bounds import (
     Pattern,
     Patterns,
     Seconds,
+    TailBytes,
     Targets,
+    TaskNumber,
     Text,
     Users,
     check,
@@ -94,6 +96,12 @@ class Stories(TypedDict):
 
 class OneJob(TypedDict):
     job: JobNumber
+
+
+class JobOutput(OneJob):
+    task: NotRequired[TaskNumber]
+    stream: NotRequired[Literal["stdout", "stderr"]]
+    bytes: NotRequired[TailBytes]
 
 
 class Reservations(TypedDict, total=False):
@@ -202,6 +210,7 @@ BODIES: dict[str, Any] = {
     "explain_job": Explain,
     "job_story": Stories,
     "job_request": OneJob,
+    "job_output": JobOutput,
     "accounting": Accounting,
     "held_slots": HeldSlots,
     "config_show": ConfigShow,

@@ -1,7 +1,7 @@
 """What must hold between any two transactions: the sums and exclusions of the state, as sentences about what is wrong.
 
-Owns these laws. Slow, for it counts everything anew: for tests and the simulation, which ask after each step, and for whoever
-doubts a state. Pure. Called by `tests.harness`.
+Owns these laws. Slow, for it counts everything anew: for tests and the simulation, which ask after each step, and for backups
+before they are trusted. Pure. Called by `tests.harness` and `daemons.qmaster.backup`.
 """
 
 from __future__ import annotations

@@ -17,10 +17,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 
 from clients.admin.arco.link import Answer, Link
 from clients.admin.arco.prompt import run_prompt
-from clients.admin.arco.tables import as_csv, as_json, pivoted, plain_lines, print_table
+from clients.admin.arco.tables import as_json, pivoted, plain_lines, print_table
 from clients.admin.cell import cell_of_environment, read_cell
 from clients.admin.refusal import Refusal
 from gridengine import arco as contract
+from gridengine.arco_rows import csv_text
 
 arco = typer.Typer(help="Ask the database of what was used: stored queries, SQL, exports, plots; import old accounting files.")
 
@@ -75,7 +76,7 @@ def export(
     answer = stored(context.obj, name, values)
     if answer.more:
         raise Refusal(f"there are more than {len(answer.rows)} rows: ask for less")
-    text = as_csv(answer) if form == "csv" else as_json(answer)
+    text = csv_text(answer.columns, answer.rows) if form == "csv" else as_json(answer)
     if output is None:
         sys.stdout.write(text)
         return

@@ -1,15 +1,12 @@
-"""Rows as people and programs read them: a table, CSV, JSON.
+"""Rows as people and programs read them: a table, JSON.
 
-Owns how a value is written. Called by the commands of `gridengine arco`. Source: DB-22.
+How a value is written says `gridengine/arco_rows.py`. Called by the commands of `gridengine arco`. Source: DB-22.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -18,31 +15,11 @@ from rich.text import Text
 
 from clients.admin.arco.link import Answer
 from clients.admin.refusal import Refusal
-from gridengine.printable import printable
+from gridengine.arco_rows import shown
 
 _RIGHT = ("number", "interval")
 _MOST_SHOWN = 1000
 """Rows of a table; a file takes all."""
-
-
-def shown(value: Any, kind: str) -> str:
-    """A value for people: local times, h:mm:ss, numbers without digits that say nothing."""
-    if value is None:
-        return ""
-    if kind == "time":
-        moment = datetime.fromisoformat(value).astimezone()
-        return f"{moment:%Y-%m-%d %H:%M:%S}"
-    if kind == "interval":
-        return duration(value)
-    if isinstance(value, float):
-        return f"{value:.0f}" if abs(value) >= 1e6 else f"{value:.4g}"
-    return str(printable(" ".join(str(value).split())))  # a name of a job steers no terminal
-
-
-def duration(seconds: float) -> str:
-    """`26:03:04`; what is less than a second is left off."""
-    sign, whole = ("-" if seconds < 0 else ""), abs(round(seconds))
-    return f"{sign}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
 def print_table(console: Console, answer: Answer, most: int = _MOST_SHOWN) -> None:
@@ -107,15 +84,6 @@ def plain_lines(columns: Sequence[str], types: Sequence[str], texts: Sequence[Se
         return "  ".join(parts).rstrip()
 
     return [line(columns), line(["-" * width for width in widths]), *(line(row) for row in texts)]
-
-
-def as_csv(answer: Answer) -> str:
-    """RFC 4180 with a line of names; times in ISO form, intervals in seconds."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(answer.columns)
-    writer.writerows([["" if value is None else value for value in row] for row in answer.rows])
-    return text.getvalue()
 
 
 def as_json(answer: Answer) -> str:

@@ -101,6 +101,7 @@ class QmasterActor:
             session=self._session,
             shut_down=self._shut_down,
             settled=names.settled,
+            read_output=self._read_output,
         )
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
@@ -156,6 +157,11 @@ class QmasterActor:
         except Exception:
             self._handles.pop(host, None)
             raise
+
+    async def _read_output(self, host: str, data: bytes) -> bytes:
+        """By the handle that instructions go by, so that nothing waits for Ray's head here. Raises KeyError without one."""
+        tail: bytes = await self._handles[host].read_output.remote(data)
+        return tail
 
     @staticmethod
     def _execd(host: str) -> Any:

@@ -24,15 +24,19 @@ from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.gdi_server import stream_line
-from daemons.qmaster.serve.host_names import Settled
 from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.keyed import Keyed
 from daemons.qmaster.serve.mirrors import Mirrors
+from daemons.qmaster.serve.output_reading import OutputReading
+from daemons.qmaster.serve.outside import Outside
 from daemons.qmaster.serve.reading_slices import parts_of, whole
 from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
+from daemons.qmaster.serve.turns import Turns
 from daemons.qmaster.serve.verified_copies import verified_copies
+from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.qmaster.views.jobs import in_lines
 from daemons.qmaster.views.reading import READERS
 from gridengine.errors import SyntaxFault
@@ -55,22 +59,7 @@ from gridengine.gdi.requests import (
 )
 
 _log = logging.getLogger(__name__)
-
-
-class Outside(NamedTuple):
-    """What answers need of the qmaster around them.
-
-    `durable()` returns when all that was decided is on disk; `settled(ask, who)` calls what asks for names of hosts once they are
-    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join; `monitor()` has the next
-    scheduling run say why jobs wait; `shut_down(request)` ends daemons.
-    """
-
-    durable: Callable[[], Awaitable[None]]
-    settled: Settled
-    host_joined: Callable[[str], Awaitable[None]]
-    session: Callable[[], dict[str, str]]
-    monitor: Callable[[], None]
-    shut_down: Callable[[Shutdown], Awaitable[Answer]]
+LookedUp = Mapping[str, list[int]]
 
 
 class Requests:
@@ -86,10 +75,12 @@ class Requests:
         self._event_clients, self._waits, self._mirrors = event_clients, waits, mirrors
         self._rounds = Rounds()
         self._accounting = AccountingReading()
+        self._outputs = OutputReading(outside.read_output)
         self._foreigners: set[str] = set()
+        self._under_keys = Turns(1)
 
-    async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
-        """Answer one request; every answer waits for what it shows to be on disk."""
+    async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
+        """Answer one request; every answer waits for what it shows to be on disk. Under a `key` it is carried out once."""
         endpoint = ENDPOINTS.get(name)
         if endpoint is None or endpoint.answered is None:
             return Answer(1, [("error", f'denied: unknown request "{name}"')])
@@ -100,6 +91,8 @@ class Requests:
         if endpoint.administrator and (refusal := no_right(self.master.state, caller, self.master.world())):
             return Answer(1, [("error", refusal)])
         try:
+            if key and endpoint.kind == "decides":
+                return await self._once(endpoint.answered, name, request, caller, key)
             return await endpoint.answered(self, name, request, caller)
         except SyntaxFault as fault:  # a pattern or a range: all are looked up before anything is done
             return Answer(1, [("error", f"denied: {fault}")])
@@ -111,37 +104,53 @@ class Requests:
 
     # --- what changes something ---------------------------------------------------------------------------
 
-    async def decided(self, name: str, request: RequestBody, caller: Caller) -> Answer:
+    async def _once(self, answered: Answered, name: str, request: Any, caller: Caller, key: str) -> Answer:
+        """Answer a request under its key: as before, if it was carried out."""
+        async with self._under_keys.of((caller.user, key)):
+            before = self.master.spool.answered.of(caller.user, key, self.master.world().now)
+            keyed = Keyed(name, request, caller, key, before)
+            if keyed.another:
+                return Answer(1, [("error", "denied: this idempotency key was used for another request")])
+            return keyed.answer or await answered(self, name, request, caller, keyed)
+
+    async def decided(self, name: str, request: RequestBody, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """Carry out a request, whatever it is."""
-        answer = await self._carry_out(name, request, caller)
+        answer = await self._carry_out(name, request, caller, keyed.receipt if keyed else None)
         _log_answer(answer)
         await self._outside.durable()
         return answer
 
-    async def submitted(self, name: str, request: Submit, caller: Caller) -> Answer:
+    async def submitted(self, name: str, request: Submit, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """A submission, which a server verifier sees first."""
         if self.verifier.configured:
             verified = await self.verifier.verify(request, caller, lambda: next_job_id(self.master.state))
             if isinstance(verified, Answer):
                 return verified
             request = verified
-        return await self.decided(name, request, caller)
+        return await self.decided(name, request, caller, keyed)
 
-    async def resubmitted(self, name: str, request: ResubmitJobs, caller: Caller) -> Answer:
+    async def resubmitted(
+        self, name: str, request: ResubmitJobs, caller: Caller, keyed: Keyed | None = None
+    ) -> Answer:
         """Copies, each of which a server verifier sees first."""
         if not self.verifier.configured:
-            return await self.in_slices(name, request, caller)
-        answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller)
+            return await self.in_slices(name, request, caller, keyed)
+        answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, keyed)
         _log_answer(answer)
         await self._outside.durable()
         return answer
 
-    async def in_slices(self, name: str, request: Divided, caller: Caller) -> Answer:
+    async def in_slices(self, name: str, request: Divided, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """Act on jobs, on many of them in slices between which others are served (SO-47)."""
-        answer = Answer()
+        answer, number = Answer(), -1
         looked_up = await self._looked_up(request)
         async for part in self._rounds.of(self._parts(request, caller)):
-            decision = await self._decide(name, part, caller, looked_up)
+            number += 1
+            if keyed and (known := keyed.answer_of(part, number)):
+                decision = Decision(known)
+            else:
+                receipt = keyed.receipt_of(part, number) if keyed else None
+                decision = await self._decide(name, part, caller, looked_up, receipt)
             _log_answer(decision.answer)
             await self._outside.durable()
             answer.answers += decision.answer.answers
@@ -150,9 +159,9 @@ class Requests:
                 break
         return answer
 
-    async def _carry_out(self, name: str, request: RequestBody, caller: Caller) -> Answer:
+    async def _carry_out(self, name: str, request: RequestBody, caller: Caller, receipt: Receipt | None) -> Answer:
         """Decide on a changing request once the names of hosts in it are known, and record that."""
-        return (await self._decide(name, request, caller, await self._looked_up(request))).answer
+        return (await self._decide(name, request, caller, await self._looked_up(request), receipt)).answer
 
     async def _looked_up(self, request: RequestBody) -> dict[str, list[int]]:
         """What the names and patterns of predecessors mean, found while others are served. Raises SyntaxFault."""
@@ -163,15 +172,14 @@ class Requests:
         return found
 
     async def _decide(
-        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
+        self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp, receipt: Receipt | None
     ) -> Decision:
         decision = await self._undone(name, request, caller, looked_up)
+        decision.receipt = receipt
         self.master.record(decision, caller)
         return decision
 
-    async def _undone(
-        self, name: str, request: RequestBody, caller: Caller, looked_up: Mapping[str, list[int]]
-    ) -> Decision:
+    async def _undone(self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp) -> Decision:
         """A decision that is not recorded."""
         decide = partial(self.master.decide, name, request, caller, looked_up)
         return await self._outside.settled(decide, (caller.host, caller.uid))
@@ -199,6 +207,11 @@ class Requests:
         """Read accounting records; of many a process reads them."""
         await self._outside.durable()
         return await self._accounting.answer(self.master, body, caller)
+
+    async def output(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Have a host read the end of what a task writes."""
+        await self._outside.durable()
+        return await self._outputs.answer(self.master.state, body, caller)
 
     async def dry_run(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """What changing requests would be answered now, each by itself; nothing is recorded."""
@@ -316,7 +329,8 @@ class Requests:
         return self._event_clients.listed()
 
 
-Answered = Callable[[Requests, str, Any, Caller], Awaitable[Answer]]
+Answered = Callable[..., Awaitable[Answer]]
+"""(requests, name, request, caller); what decides takes a `Keyed` behind these."""
 Streamed = Callable[[Requests, web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 
@@ -351,6 +365,7 @@ def _rows() -> Iterator[Endpoint]:
     for name, reader in READERS.items():
         yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
+    yield Endpoint("job_output", "reads", BODIES["job_output"], answered=Requests.output)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)

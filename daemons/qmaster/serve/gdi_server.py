@@ -19,6 +19,7 @@ from aiohttp import web
 
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.turns import Turns
+from daemons.runtime import idempotency
 from daemons.runtime.bodies import Bodies, Unread, skip
 from daemons.runtime.cell import Limits
 from daemons.runtime.connections import Connection, Room
@@ -30,7 +31,7 @@ from gridengine.gdi.requests import Answer, Caller
 _log = logging.getLogger(__name__)
 _encoder = msgspec.json.Encoder()
 
-Handler = Callable[[str, bytes, Caller], Awaitable[Answer | web.StreamResponse]]
+Handler = Callable[[str, bytes, Caller, str], Awaitable[Answer | web.StreamResponse]]
 Streamer = Callable[[web.BaseRequest, bytes, Caller], Awaitable[web.StreamResponse]]
 
 #: requests of one user that are answered at a time: each answer is in memory until the client has taken it
@@ -40,7 +41,8 @@ TURNS = 16
 class GdiServer:
     """Listens on the Unix socket and, when a TLS context is given, on a TCP port.
 
-    `handle(name, body, caller)` answers requests; `streams` maps request names to handlers that write their own answer; those of
+    `handle(name, body, caller, key)` answers requests, under an idempotency key or "".
+    `streams` maps request names to handlers that write their own answer; those of
     `lasting` write it while something goes on, and take no turn;
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
     """
@@ -99,7 +101,9 @@ class GdiServer:
         try:
             if name in self._streams:
                 return await self._streams[name](request, body, caller)
-            answer = await self._handle(name, body, caller)
+            answer = await self._handle(name, body, caller, idempotency.key_of(request.headers))
+        except idempotency.MalformedKey as fault:
+            answer = Answer(1, [("error", str(fault))])
         except Exception:
             _log.exception("request %s of %s@%s failed", name, caller.user, caller.host)
             answer = Answer(1, [("error", f"internal error in request {name}: see the messages file of the qmaster")])

@@ -17,7 +17,7 @@ from typing import Any
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import DeliverCall, Dispatcher
-from daemons.qmaster.serve.endpoints import ENDPOINTS, Outside, Requests
+from daemons.qmaster.serve.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.file_writer import FileWriter
 from daemons.qmaster.serve.gdi_server import GdiServer
@@ -26,6 +26,8 @@ from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
+from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
+from daemons.qmaster.serve.outside import Outside
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -55,6 +57,7 @@ class Service:
         session: Callable[[], dict[str, str]],
         shut_down: Callable[[Shutdown], Awaitable[Answer]],
         settled: Settled = at_once,
+        read_output: ReadOutputCall = nobody_answers,
     ) -> None:
         self.master = master
         self._flush_due = False
@@ -70,7 +73,9 @@ class Service:
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
-        outside = Outside(self.durable, settled, host_joined, session, lambda: self.driver.monitor(), shut_down)
+        outside = Outside(
+            *(self.durable, settled, host_joined, session), lambda: self.driver.monitor(), shut_down, read_output
+        )
         self.requests = Requests(master, outside, self.event_clients, self._waits, self._mirrors)
         master.subscribers.append(self._waits.committed)
 
@@ -155,9 +160,9 @@ class Service:
         while self.master.pending:
             await self.durable()
 
-    async def answer(self, name: str, body: bytes, caller: Caller) -> Answer:
+    async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request (`endpoints`)."""
-        return await self.requests.answer(name, body, caller)
+        return await self.requests.answer(name, body, caller, key)
 
     # --- hosts -----------------------------------------------------------------------------------------------
 

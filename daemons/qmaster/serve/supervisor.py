@@ -13,6 +13,7 @@ import logging
 import signal
 from collections.abc import Awaitable
 
+from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
@@ -37,6 +38,23 @@ class QmasterSupervisor:
         self._ending = stop
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, self._renew)
         _log.info("starting up sge_qmaster on %s", self._host)
+        daily = asyncio.ensure_future(DailyBackup(self._cell).run())
+        try:
+            status = await self._serve()
+        finally:
+            daily.cancel()
+            await asyncio.gather(daily, return_exceptions=True)
+        if status:
+            return status
+        try:
+            make_whole(self._cell.spool)
+        except SpoolError as fault:  # a full disk: what is in its side files is read at the next start
+            _log.error("%s", fault)
+        _log.info("sge_qmaster ends; running jobs go on")
+        return 0
+
+    async def _serve(self) -> int:
+        """Keep a node until the daemon is to end; its exit code, 1 when it never served."""
         pause = _FIRST_PAUSE_S
         while not self._ending.is_set():
             node = self._node = RayNode(self._cell, head_spec(self._cell, self._host))
@@ -54,11 +72,6 @@ class QmasterSupervisor:
                 _log.error("the master's node ended; it is started again")
                 await self._until_ending(asyncio.sleep(pause))
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
-        try:
-            make_whole(self._cell.spool)
-        except SpoolError as fault:  # a full disk: what is in its side files is read at the next start
-            _log.error("%s", fault)
-        _log.info("sge_qmaster ends; running jobs go on")
         return 0
 
     def _renew(self) -> None:

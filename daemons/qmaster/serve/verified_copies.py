@@ -8,35 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from daemons.qmaster.decide.jobs.job_request import with_payload
 from daemons.qmaster.decide.jobs.resubmission import EXIT_NOT_COPIED, owner_of, requested_copy
 from daemons.qmaster.decide.jobs.submission import next_job_id
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.jsv import ServerVerifier
+from daemons.qmaster.serve.keyed import Keyed
+from daemons.qmaster.spooling.answer_table import Receipt
 from gridengine.gdi.requests import Answer, Caller, RequestBody, ResubmitJobs, VerifiedCopy
 
 #: carries a changing request out
-Carry = Callable[[str, RequestBody, Caller], Awaitable[Answer]]
+Carry = Callable[[str, RequestBody, Caller, Receipt | None], Awaitable[Answer]]
 
 
 async def verified_copies(
-    master: Master, verifier: ServerVerifier, carry: Carry, request: ResubmitJobs, caller: Caller
+    master: Master,
+    verifier: ServerVerifier,
+    carry: Carry,
+    request: ResubmitJobs,
+    caller: Caller,
+    keyed: Keyed | None = None,
 ) -> Answer:
     """Copy jobs one after the other, each as the verifier wants it; those that it refuses are named."""
     whole = Answer()
-    for target in request.targets:
-        answer = await _copy(master, verifier, carry, target, request.holds, caller)
+    for number, target in enumerate(request.targets):
+        part = msgspec.structs.replace(request, targets=[target])
+        answer = keyed.answer_of(part, number) if keyed else None
+        if answer is None:
+            answer = await _copy(master, verifier, carry, part, caller, keyed.receipt_of(part, number) if keyed else None)
         whole.answers += answer.answers
         whole.status = whole.status or answer.status
     return whole
 
 
 async def _copy(
-    master: Master, verifier: ServerVerifier, carry: Carry, target: str, holds: str, caller: Caller
+    master: Master, verifier: ServerVerifier, carry: Carry, one: ResubmitJobs, caller: Caller, receipt: Receipt | None
 ) -> Answer:
     try:
-        original, wish = requested_copy(master.state, target, holds, caller, master.world())
+        original, wish = requested_copy(master.state, one.targets[0], one.holds, caller, master.world())
     except Refused as refusal:
         return Answer(EXIT_NOT_COPIED, [("error", refusal.text)])
     wish = with_payload(wish, master.payload(original.id))
@@ -44,4 +56,4 @@ async def _copy(
     verified = await verifier.verify(wish, owner, lambda: next_job_id(master.state))
     if isinstance(verified, Answer):
         return Answer(EXIT_NOT_COPIED, verified.answers)
-    return await carry("verified_copy", VerifiedCopy(verified, owner), caller)
+    return await carry("verified_copy", VerifiedCopy(verified, owner), caller, receipt)

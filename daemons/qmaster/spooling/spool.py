@@ -19,8 +19,9 @@ from msgspec import Struct, field
 
 from daemons.qmaster import story_table
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.spooling import accounting_table, reservation_table, spool_file, spool_versions
+from daemons.qmaster.spooling import accounting_table, answer_table, reservation_table, spool_file, spool_versions
 from daemons.qmaster.spooling.accounting_table import AccountingTable
+from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.story_table import StoryTable, Untold
@@ -66,6 +67,8 @@ class Transaction(Struct):
     held: list[Held] = field(default_factory=list)
     #: (kind, name, text before, text after) of configuration objects, JSON or ""
     history: list[tuple[str, str, str, str]] = field(default_factory=list)
+    #: under which key the answer is remembered, and that in JSON
+    answered: tuple[Receipt, bytes] | None = None
     #: for those who are told
     touched: Touched = field(default_factory=Touched)
 
@@ -83,10 +86,12 @@ class Spool:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
-                self._db.execute(_SCHEMA + accounting_table.SCHEMA + reservation_table.SCHEMA + story_table.SCHEMA)
+                tables = (accounting_table, reservation_table, story_table, answer_table)
+                self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._stories = StoryTable(self._db)
                 self.accounted = AccountingTable(self._db)
                 self.held_slots = ReservationTable(self._db)
+                self.answered = AnswerTable(self._db)
                 self._take_over(self.recall(spool_versions.KEY))
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
@@ -177,6 +182,8 @@ class Spool:
             self.accounted.add(t.accounting)
         if t.held:
             self.held_slots.add(t.held)
+        if t.answered:
+            self.answered.add(*t.answered, t.time)
         for record in t.records:
             execute("insert into reporting(line) values(?)", (record,))
         self._stories.note(Untold(t.revision, t.time, t.user, t.host, durable))
@@ -265,6 +272,7 @@ class Spool:
         incarnation = max(int(self.recall("incarnation") or 0) + 1, now_ms)
         with suppress(apsw.FullError, apsw.IOError):
             self.remember("incarnation", str(incarnation))
+            self.answered.remove_old(now_ms / 1000)
         return incarnation
 
     def close(self) -> None:

@@ -1,12 +1,13 @@
 """The file of the spool as a file: closed to other users, whole after a clean stop, and marked with the cell it belongs to.
 
 Owns how `spool.db` is opened and its table of facts (`meta`); what else is in it is `spool`'s. Light: no state, no Ray. Called
-by `spool`, by `identity` before anything is started, and by the supervisor when everything has ended.
+by `spool`, by `identity` before anything is started, by the supervisor when everything has ended, and by backups.
 """
 
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -16,6 +17,8 @@ CELL = "cell"
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 _SIDES = ("-wal", "-shm")
 _STATE = ("journal", "snapshot")
+_PAGES = 2048
+"""Pages that a copy takes at once."""
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
 
 
@@ -104,6 +107,40 @@ def mark(path: Path, cell: str) -> None:
         db.close()
     except apsw.Error as error:
         raise SpoolError(f"cannot write spool {path}: {error}") from error
+
+
+def copy(path: Path, to: Path) -> None:
+    """Copy the spool as it is at this moment into a new file, also while its qmaster writes: that is never kept waiting.
+
+    One reading transaction lasts for the whole copy, so what is written meanwhile stays in the side file, and the copy need not
+    begin anew for it. Raises SpoolError. Source: https://www.sqlite.org/backup.html.
+    """
+    try:
+        os.close(os.open(to, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED))
+        with closing(_for_reading(path)) as db, closing(apsw.Connection(str(to))) as made:
+            db.execute("begin")
+            db.execute("select count(*) from sqlite_master").fetchall()
+            with made.backup("main", db, "main") as backup:
+                while not backup.done:
+                    backup.step(_PAGES)
+    except (apsw.Error, OSError) as error:
+        raise SpoolError(f"cannot copy spool {path} to {to}: {error}") from error
+
+
+def damage(path: Path) -> str:
+    """What SQLite finds wrong with the pages of a spool, in one line; "" if nothing is."""
+    try:
+        with closing(_for_reading(path)) as db:
+            lines = [str(row[0]) for row in db.execute("pragma integrity_check(1)")]
+    except apsw.Error as error:
+        return str(error)
+    return "" if lines == ["ok"] else " ".join(" ".join(lines).split())
+
+
+def _for_reading(path: Path) -> apsw.Connection:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(5000)
+    return db
 
 
 def make_whole(path: Path) -> None:

@@ -70,11 +70,17 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     pending.sort(key=_pending_order(state))
     finished: list[Row] = []
     if "z" in states:
-        finished = [_finished_row(job) for job in state.finished if wanted(job.owner, "")]
-    inconsistent = [row for row in running if not _placed(state, row)]
+        finished = [finished_row(job) for job in state.finished if wanted(job.owner, "")]
+    inconsistent = [row for row in running if not is_placed(state, row)]
     if inconsistent:
-        running = [row for row in running if _placed(state, row)]
+        running = [row for row in running if is_placed(state, row)]
     return {"running": running, "pending": pending, "finished": finished, "inconsistent": inconsistent}
+
+
+def rows_of_job(listing: Listing, job: Job, now: float) -> tuple[list[Row], list[Row]]:
+    """The rows of a job's tasks that run, and of those that wait."""
+    states = frozenset("prs")
+    return _running_rows(listing, job, states, None, ()), _pending_rows(listing, job, states, False, (), now)
 
 
 def in_lines(answer: Answer) -> Iterator[object]:
@@ -94,7 +100,7 @@ def in_lines(answer: Answer) -> Iterator[object]:
             yield [name, rows[position : position + ROWS_A_LINE]]
 
 
-def _placed(state: State, row: Row) -> bool:
+def is_placed(state: State, row: Row) -> bool:
     """Whether all slots of a running task are at instances that there are."""
     grants: list[Any] = row[GRANTS]  # type: ignore[assignment]
     return bool(grants) and all(grant[INSTANCE] in state.instances for grant in grants)
@@ -194,7 +200,8 @@ def _held_so(
     return [(letters, part) for letters, tasks in groups if (part := tasks & held)]
 
 
-def _finished_row(job: FinishedJob) -> Row:
+def finished_row(job: FinishedJob) -> Row:
+    """The row of a job that has ended."""
     return [job.id, job.priority, job.name, job.owner, "z", job.submit_time, [], job.slots, job.tasks]
 
 

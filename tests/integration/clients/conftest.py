@@ -19,6 +19,7 @@ class Server:
 
     def __init__(self, path: Path, respond: Respond) -> None:
         self.requests: list[tuple[str, bytes]] = []
+        self.keys: list[str] = []
         self._respond = respond
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.bind(str(path))
@@ -50,6 +51,7 @@ class Server:
         head, _, body = self._receive(connection).partition(b"\r\n\r\n")
         name = head.split()[1].decode().rpartition("/")[2]
         self.requests.append((name, body))
+        self.keys += [line[17:].decode() for line in head.split(b"\r\n") if line.startswith(b"Idempotency-Key: ")]
         connection.sendall(self._respond(name, body))
 
     @staticmethod

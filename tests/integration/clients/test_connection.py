@@ -134,6 +134,52 @@ def test_without_a_cell(name: str, tmp_path: Path) -> None:
         assert "Traceback" not in outcome.stderr
 
 
+SUBMITTED = plain(b'{"status":0,"answers":[],"data":{"job_id":7,"tasks":"","name":"true"}}')
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", b"HTTP/1.1 200", plain(b"", b"504 Gateway Timeout")],
+)
+def test_a_submission_whose_answer_is_lost_is_asked_again_under_its_key(serve, clock: Clock, lost: bytes) -> None:  # type: ignore[no-untyped-def]
+    answers = iter([lost, plain(b"", b"503 Service Unavailable"), lost, SUBMITTED])
+    server = serve(lambda request, body: next(answers))
+    assert gdi.change("submit", {"script_file": "true"}).data["job_id"] == 7
+    assert server.requests == server.requests[:1] * 4
+    assert (len(server.keys), len(set(server.keys))) == (4, 1)
+    assert len(server.keys[0]) == 32
+
+
+def test_each_change_has_a_key_of_its_own_and_a_question_has_none(serve) -> None:  # type: ignore[no-untyped-def]
+    server = serve(lambda request, body: SUBMITTED)
+    gdi.change("submit", {})
+    gdi.call("status", {})
+    gdi.change("submit", {})
+    assert len(set(server.keys)) == len(server.keys) == 2
+
+
+def test_a_change_whose_answer_never_comes_ends_with_what_is_not_known(serve, clock: Clock) -> None:  # type: ignore[no-untyped-def]
+    server = serve(lambda request, body: b"")
+    with pytest.raises(gdi.Unreachable, match="before it had answered; it is not known whether the request was carried out"):
+        gdi.change("submit", {})
+    assert 30 <= clock.now_s < 31
+    assert len(set(server.keys)) == 1
+
+
+def test_a_qmaster_that_comes_back_later_than_its_absence_is_waited_for(serve, clock: Clock) -> None:  # type: ignore[no-untyped-def]
+    """The answer was lost with it: that is worth more patience than a request that was never sent."""
+    first = serve(lambda request, body: b"")
+    clock.due.append((0.05, first.close))
+    clock.due.append((20.0, lambda: serve(lambda request, body: SUBMITTED, "gateway.sock")))
+    assert gdi.change("submit", {}).data["job_id"] == 7
+
+
+def test_a_shutdown_is_never_asked_twice(serve) -> None:  # type: ignore[no-untyped-def]
+    server = serve(lambda request, body: b"")
+    assert command("qconf", "-km").returncode == 1
+    assert (len(server.requests), server.keys) == (1, [])
+
+
 NO_JOB_RUNS = b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":[]}}}\n'
 
 

@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from clients.admin.arco.link import Answer
-from clients.admin.arco.tables import as_csv, as_json, pivoted, print_table, shown
+from clients.admin.arco.tables import as_json, pivoted, print_table
 from clients.admin.refusal import Refusal
+from gridengine.arco_rows import csv_text, shown
 
 PIVOT = {"rows": "project", "columns": "time", "values": ["cpu", "mem"]}
 MONTHS = Answer(
@@ -107,6 +108,6 @@ def test_what_was_left_off_is_said() -> None:
 def test_files_have_every_value_as_it_is() -> None:
     rows = [["a,b\"c", 1.5, None], ["line\nbreak", 2, 3600.0]]
     answer = Answer(["name", "cpu", "took"], ["text", "number", "interval"], rows, False)
-    written = list(csv.reader(io.StringIO(as_csv(answer))))
+    written = list(csv.reader(io.StringIO(csv_text(answer.columns, answer.rows))))
     assert written == [answer.columns, ['a,b"c', "1.5", ""], ["line\nbreak", "2", "3600.0"]]
     assert json.loads(as_json(answer)) == [dict(zip(answer.columns, row, strict=True)) for row in rows]

@@ -13,6 +13,7 @@ from clients.admin.__main__ import main
 from daemons.qmaster.views.reading import READERS
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Caller
+from gridengine.kinds import KIND
 from gridengine.state.letters import instance_letters
 from tests.harness import MASTER, Cell
 
@@ -24,6 +25,7 @@ class Administrator:
         self.cell = cell
         self._capsys, self._monkeypatch = capsys, monkeypatch
         monkeypatch.setattr(gdi, "call", self._call)
+        monkeypatch.setattr(gdi, "change", self._call)
 
     def _call(self, name: str, body: Any) -> gdi.Answer:
         if name in REQUESTS:
@@ -230,3 +232,22 @@ def test_an_undo_that_would_break_something_is_refused(admin: Administrator) -> 
     admin.cell.configure("parallel_environment", "new", slots="5")
     assert "has been changed since this change was made" in admin("undo", number)[1]
     assert admin("undo", 999999)[0] == 1
+
+
+@pytest.mark.statement("BU-2")
+def test_another_cell_becomes_what_was_saved(
+    admin: Administrator, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every kind of object, saved of one and loaded into a fresh one."""
+    saved = admin.cell
+    for kind in KIND.values():
+        if not saved.state.kind(kind.name):
+            assert saved.add(kind.name, "" if kind.single else "x").status == 0
+    saved.configure("cluster_queue", "all.q", priority="5", user_lists="NONE", calendar="x")
+    assert all(saved.state.kind(kind) for kind in KIND)
+    assert admin("export", tmp_path / "saved")[0] == 0
+    fresh = Administrator(Cell(tmp_path / "fresh"), capsys, monkeypatch)
+    assert fresh("diff", tmp_path / "saved")[0] == 1
+    assert fresh("apply", tmp_path / "saved")[0] == 0
+    assert fresh("diff", tmp_path / "saved") == (0, "")
+    assert fresh.cell.state.objects == saved.state.objects

@@ -134,6 +134,21 @@ def test_a_full_disk_is_found(cell, monkeypatch):
     assert "0 MB left" in wrong(doctor.check_spool(cell))[0]
 
 
+def test_backups_that_are_missing_or_old_are_found(cell, monkeypatch):
+    monkeypatch.setattr(doctor, "is_master_here", lambda cell: True)
+    backups, now = cell.qmaster_spool_dir / "backups", utc_now()
+    assert list(doctor.check_backups(cell, now)) == [], "a young cell has none yet"
+    later = now + timedelta(days=3)
+    assert wrong(doctor.check_backups(cell, later)) == [f"{backups} has no backup"]
+    backups.mkdir()
+    (backups / f"{cell.files.name}-20270101T020000Z.tar.gz").touch()
+    assert str(next(doctor.check_backups(cell, now))) == "ok     the newest of 1 daily backups is 0 hours old"
+    (finding,) = doctor.check_backups(cell, later)
+    assert finding.what == f"the newest backup in {backups} is 3 days old" and "qmaster/messages says why" in finding.mend
+    cell.settings["backup_keep"] = "0"
+    assert list(doctor.check_backups(cell, later)) == []
+
+
 def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
     rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
     monkeypatch.setattr(doctor.gdi, "call", lambda name, body: doctor.gdi.Answer(0, [], {name: rows}))

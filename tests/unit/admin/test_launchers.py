@@ -13,7 +13,7 @@ def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
     (tmp_path / "qnone").write_text("left over")
     monkeypatch.setattr("tools.launchers.find_spec", lambda name: None if name.endswith("qnone") else SPEC)
     written = write_launchers(tmp_path, "/py")
-    assert written == ["gridengine", "qsub", "sge_dbwriter", "sge_execd", "sge_qmaster", "sge_shepherd", "sge_web"]
+    assert written == ["gridengine", "qsub", *(f"sge_{name}" for name in "backup dbwriter execd qmaster shepherd web".split())]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 

@@ -62,6 +62,7 @@ class Shell:
         self.unknown_users: set[str] = set()
         monkeypatch.setattr(reserving, "is_user", lambda name: name not in self.unknown_users)
         monkeypatch.setattr(gdi, "call", self._call)
+        monkeypatch.setattr(gdi, "change", self._call)
         monkeypatch.setattr(gdi, "stream", self._stream)
 
     @property

@@ -81,7 +81,7 @@ def test_what_qalter_asks_for(
     from clients import gdi
 
     asked: list[object] = []
-    monkeypatch.setattr(gdi, "call", lambda name, sent: asked.append((name, sent)) or gdi.Answer(0, [], None))
+    monkeypatch.setattr(gdi, "change", lambda name, sent: asked.append((name, sent)) or gdi.Answer(0, [], None))
     assert shell(f"qalter {line}").status == 0
     assert asked == [("alter_jobs", body)]
 

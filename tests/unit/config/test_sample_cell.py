@@ -1,7 +1,6 @@
 """The default cell in `cluster-config`."""
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -9,19 +8,12 @@ from gridengine.config.complexes import BUILT_IN
 from gridengine.config.sample_cell import read_cell
 from gridengine.errors import ConfigError
 from gridengine.syntax.object_file import format_complex_table, format_object
-
-DIRECTORY = Path(__file__).parents[3] / "cluster-config"
-
-
-def texts() -> dict[str, str]:
-    paths = [path for path in DIRECTORY.rglob("*") if path.is_file()]
-    found = {path.relative_to(DIRECTORY).as_posix(): path for path in paths}
-    return {name: path.read_text() for name, path in found.items() if not name.startswith(("systemd/", "sensors/", "jsv/"))}
+from tests.default_cell import shipped_texts
 
 
 @pytest.mark.statement("CX-15", "PE-15", "HG-11", "OB-3", "QC-43")
 def test_the_default_cell() -> None:
-    cell = read_cell(texts())
+    cell = read_cell(shipped_texts())
     names = {(kind, made.object_name) for kind, made in cell}
     assert {
         ("cluster_queue", "all.q"),
@@ -46,14 +38,14 @@ def test_the_default_cell() -> None:
 @pytest.mark.statement("CQ-33")
 def test_its_objects_need_nothing_that_is_not_there() -> None:
     known: set[tuple[str, str]] = set()
-    for kind, made in read_cell(texts()):
+    for kind, made in read_cell(shipped_texts()):
         assert set(made.requirements()) <= known | {(kind, made.object_name)}
         known.add((kind, made.object_name))
 
 
 @pytest.mark.statement("OB-2")
 def test_its_files_are_what_qconf_would_print() -> None:
-    files = texts()
+    files = shipped_texts()
     rows = []
     for kind, made in read_cell(files):
         if kind == "complex":
@@ -67,7 +59,7 @@ def test_its_files_are_what_qconf_would_print() -> None:
 def test_a_whole_cell_is_read_in_an_order_in_which_it_can_be_added() -> None:
     cell = read_cell(
         {
-            **texts(),
+            **shipped_texts(),
             "managers": "root alice\n",
             "admin_hosts": "m1\n",
             "local_configurations/h1": "mailer /bin/mail\n",

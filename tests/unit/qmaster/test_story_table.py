@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from daemons.qmaster import story_table
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from gridengine.ranges import Ranges
 from gridengine.state.machines.event import InvalidTransition
-from gridengine.state.machines.job import HoldsChanged
+from gridengine.state.machines.job import HoldsChanged, JobSubmitted
 from tests.harness import Cell
 
 DAY_S = 86400.0
@@ -135,3 +136,13 @@ def test_stories_that_were_written_before_are_removed_as_well(cell: Cell, at_onc
     cell.now += 31 * DAY_S
     something_happens(cell)
     assert told(cell, gone) == [] and told(cell, waiting) == ["JobSubmitted"]
+
+
+def test_a_transaction_may_be_about_more_jobs_than_sqlite_takes_parameters(cell: Cell, at_once: None) -> None:
+    ended(cell)
+    cell.submit(holds="u")
+    job = cell.state.jobs[2]
+    events = [JobSubmitted(structs.replace(job, id=number)) for number in range(3, 33_000)]
+    cell.master.record(Decision(events=events), DAEMON)
+    cell.master.flush()
+    assert told(cell, 32_999) == ["JobSubmitted"]

@@ -29,7 +29,7 @@ class Verifier:
 
 
 def copy(cell: Cell, verifier: Verifier, *targets: str, caller: Caller = ALICE) -> Answer:
-    async def carry(name: str, request: Any, caller: Caller) -> Answer:
+    async def carry(name: str, request: Any, caller: Caller, receipt: Any) -> Answer:
         return cell.master.handle(name, request, caller)
 
     wish = ResubmitJobs(list(targets), "u")

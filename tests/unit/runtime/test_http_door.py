@@ -22,6 +22,7 @@ from daemons.runtime import door, http_door
 from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connections import Room
 from daemons.runtime.door import Door
+from daemons.runtime.qmaster_link import NoQmaster
 from gridengine.gdi.requests import Answer, Caller
 
 Ends = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -37,11 +38,13 @@ class Place:
         self.socket = socket
         self.asked: list[tuple[str, int]] = []
         self.data: object = None
+        self.keys: list[str] = []
         self.hold = asyncio.Event()
         self.hold.set()
 
-    async def handle(self, name: str, body: bytes, caller: Caller) -> Answer:
+    async def handle(self, name: str, body: bytes, caller: Caller, key: str) -> Answer:
         self.asked.append((name, len(body)))
+        self.keys.append(key)
         await self.hold.wait()
         return Answer(data=self.data)
 
@@ -301,20 +304,45 @@ class BrokenAnswer:
 class Link:
     """The way to such a qmaster."""
 
-    async def post(self, *_: object) -> BrokenAnswer:
+    async def post(self, *_: object, key: str = "") -> BrokenAnswer:
         return BrokenAnswer()
 
 
 @asynccontextmanager
-async def gateway(directory: Path) -> AsyncIterator[Place]:
+async def gateway(directory: Path, link: Link | None = None) -> AsyncIterator[Place]:
     spools = {"qmaster_spool_dir": directory, "execd_spool_dir": directory, "run_dir": directory}
     cell = Cell(root=directory, name="default", admin_user="root", **spools, qmaster_port=1, ray_port=2)  # type: ignore[arg-type]
-    task = asyncio.create_task(Gateway(cell, Link(), Room()).run())  # type: ignore[arg-type]
+    task = asyncio.create_task(Gateway(cell, link or Link(), Room()).run())  # type: ignore[arg-type]
     while not cell.gateway_socket.exists():
         await asyncio.sleep(0)
     yield Place(cell.gateway_socket)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+class Lost(Link):
+    """A way to a qmaster that ended before it had answered. `keys`: under which it was asked."""
+
+    def __init__(self, sent: bool) -> None:
+        self.sent, self.keys = sent, list[str]()
+
+    async def post(self, *_: object, key: str = "") -> BrokenAnswer:
+        self.keys.append(key)
+        raise NoQmaster("unable to contact qmaster", self.sent)
+
+
+@pytest.mark.parametrize(
+    ("key", "sent", "status"), [("", True, 200), ("", False, 503), ("k1", True, 504), ("k1", False, 503), ("k 1", True, 200)]
+)
+def test_who_gave_a_key_is_told_that_the_answer_was_lost(tmp_path: Path, key: str, sent: bool, status: int) -> None:
+    async def play() -> None:
+        link = Lost(sent)
+        async with asyncio.timeout(PATIENCE_S), gateway(tmp_path, link) as place:
+            head = "Content-Length: 2\r\n" + (f"Idempotency-Key: {key}\r\n" if key else "")
+            assert (await answer_of(await place.request("submit", head=head)))[0] == status
+        assert link.keys == ([key] if " " not in key else [])
+
+    asyncio.run(play())
 
 
 def test_an_answer_that_breaks_off_is_no_whole_one_and_one_line(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -330,3 +358,13 @@ def test_an_answer_that_breaks_off_is_no_whole_one_and_one_line(tmp_path: Path, 
     asyncio.run(play())
     lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(lines) == 1 and lines[0].exc_info is None
+
+
+@pytest.mark.parametrize(("key", "asked", "said"), [("k1", ["k1"], 0), ("", [""], 0), ("ä", [], 1), ("a b", [], 1)])
+def test_the_key_of_a_request_reaches_what_decides(tmp_path: Path, key: str, asked: list[str], said: int) -> None:
+    async def play(place: Place) -> None:
+        head = "Content-Length: 2\r\n" + (f"Idempotency-Key: {key}\r\n" if key else "")
+        assert (await answer_of(await place.request("submit", head=head)))[1]["status"] == said
+        assert place.keys == asked
+
+    run(tmp_path, play)

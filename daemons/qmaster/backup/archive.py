@@ -1,0 +1,203 @@
+"""A backup as a file: a compressed tar archive of plain files, with a manifest of what they must be and a seal on the manifest.
+
+Owns the format and what is refused of a foreign file: everything but a plain file of a name that a backup has. What is read is
+copied out as a stream, never extracted by `tarfile` itself, whose filter is missing in Python 3.11.2. The seal shows damage; it
+is no signature. Called by `saving` and `contents`. Source: adr/0140.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import msgspec
+from msgspec import Struct, field
+
+FORMAT = 1
+"""Goes up when a program of the version before would misread the archive."""
+
+SPOOL = "spool.db"
+AREAS = ("common", "authority", "keys")
+"""Directories of an archive: `common/` of the cell, and two of the qmaster's spool directory."""
+
+_MANIFEST, _SEAL = "manifest.json", "seal"
+_MOST_MANIFEST = 2**26
+_BLOCK = 2**20
+_CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
+
+
+class BackupFault(Exception):
+    """A backup cannot be made, read or restored; the text is one line that says which file or member, and why."""
+
+
+class Member(Struct):
+    """A file of a backup. `mode`: its rights in the cell."""
+
+    size: int
+    sha256: str
+    mode: int
+
+
+class Manifest(Struct):
+    """What a backup says of itself. `made`: ISO 8601, UTC; `directories`: their rights, also of those without files."""
+
+    cell_id: str
+    root: str
+    cell: str
+    master_host: str
+    spool_version: int
+    made: str
+    format: int = FORMAT
+    directories: dict[str, int] = field(default_factory=dict)
+    members: dict[str, Member] = field(default_factory=dict)
+
+
+class _Hashed:
+    """A file that is read once, with the checksum of what was read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.sum = file, hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        data = self._file.read(size)
+        self.sum.update(data)
+        return data
+
+
+def write(path: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
+    """Write an archive of these files (name in it -> where it lies) to a new file that nobody else may read.
+
+    Their checksums are entered in the manifest. On the disk at the return. Raises BackupFault, OSError.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED)
+    with os.fdopen(descriptor, "wb") as file:
+        with gzip.GzipFile("", "wb", 1, file, 0) as packed, tarfile.open(fileobj=packed, mode="w|") as archive:
+            for name, source in files.items():
+                manifest.members[name] = _add(archive, name, source)
+            text = msgspec.json.format(msgspec.json.encode(manifest))
+            _add_text(archive, _MANIFEST, text)
+            _add_text(archive, _SEAL, hashlib.sha256(text).hexdigest().encode())
+        file.flush()
+        os.fsync(descriptor)
+
+
+def _add(archive: tarfile.TarFile, name: str, source: Path) -> Member:
+    with source.open("rb") as file:
+        member = archive.gettarinfo(arcname=name, fileobj=file)
+        hashed = _Hashed(file)
+        try:
+            archive.addfile(member, hashed)  # type: ignore[arg-type]  # it is only ever read
+        except OSError as error:
+            if error.errno is None:  # tarfile's own: the file is shorter than it was
+                raise BackupFault(f"{source} was cut off while it was read") from error
+            raise
+    return Member(member.size, hashed.sum.hexdigest(), member.mode & 0o777)
+
+
+def _add_text(archive: tarfile.TarFile, name: str, text: bytes) -> None:
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = len(text), _CLOSED
+    archive.addfile(member, io.BytesIO(text))
+
+
+def unpack(path: Path, place: Path) -> Manifest:
+    """Copy all members of an archive into an empty directory, closed to others, and hold them to the manifest.
+
+    Raises BackupFault with the member that is damaged, missing or not allowed; also if the disk of `place` is full.
+    """
+    sums: dict[str, Member] = {}
+    try:
+        with gzip.open(path, "rb") as packed:
+            with tarfile.open(fileobj=packed, mode="r|") as archive:
+                for member in archive:
+                    _check_name(path, member, sums)
+                    sums[member.name] = _copy_out(archive, member, place)
+            # behind the end of the archive there is padding alone; reading on has gzip compare its checksum, too
+            while rest := packed.read(_BLOCK):
+                if rest.strip(b"\0"):
+                    raise BackupFault(f"{path}: there is something behind its end")
+    except (tarfile.TarError, zlib.error, gzip.BadGzipFile, EOFError, UnicodeDecodeError) as error:
+        last = f', after "{list(sums)[-1]}"' if sums else ""
+        raise BackupFault(f"{path} is damaged or no backup{last}: {error or type(error).__name__}") from error
+    except OSError as error:
+        raise BackupFault(f"cannot read {path} into {place}: {error.strerror or error}") from error
+    manifest = _manifest(path, place, sums)
+    _compare(path, manifest, sums)
+    _make_directories(path, manifest, place)
+    return manifest
+
+
+def _check_name(path: Path, member: tarfile.TarInfo, seen: Iterable[str]) -> None:
+    """Refuse whatever is not a plain file at a place of its own within the archive. Raises BackupFault."""
+    if not member.isreg() or member.issparse():
+        raise BackupFault(f'{path}: the member "{member.name}" is no plain file')
+    if not _is_allowed(member.name) and member.name not in (SPOOL, _MANIFEST, _SEAL):
+        raise BackupFault(f'{path}: a backup has no member "{member.name}"')
+    if member.name in seen:
+        raise BackupFault(f'{path}: the member "{member.name}" is there twice')
+
+
+def _is_allowed(name: str) -> bool:
+    """Whether a name leads to a place below one of the areas."""
+    parts = PurePosixPath(name).parts
+    return len(parts) > 1 and parts[0] in AREAS and ".." not in parts and "/".join(parts) == name
+
+
+def _copy_out(archive: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> Member:
+    content = archive.extractfile(member)
+    assert content is not None  # it is a plain file
+    to = place / member.name
+    to.parent.mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
+    total, left = hashlib.sha256(), member.size
+    with os.fdopen(os.open(to, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _CLOSED), "wb") as file:
+        while block := content.read(min(_BLOCK, left)):
+            total.update(block)
+            file.write(block)
+            left -= len(block)
+    return Member(member.size, total.hexdigest(), 0)
+
+
+def _manifest(path: Path, place: Path, sums: dict[str, Member]) -> Manifest:
+    """The manifest, if the seal on it is whole. Raises BackupFault."""
+    for name in (_MANIFEST, _SEAL):
+        if name not in sums:
+            raise BackupFault(f'{path} is no backup, or its end is cut off: the member "{name}" is missing')
+    text = place / _MANIFEST
+    if (place / _SEAL).read_bytes().strip() != sums[_MANIFEST].sha256.encode() or text.stat().st_size > _MOST_MANIFEST:
+        raise BackupFault(f'{path}: the member "{_MANIFEST}" is damaged, its seal is another')
+    try:
+        manifest = msgspec.json.decode(text.read_bytes(), type=Manifest)
+    except (msgspec.DecodeError, ValueError) as error:
+        raise BackupFault(f'{path}: the member "{_MANIFEST}": {error}') from error
+    if manifest.format > FORMAT:
+        raise BackupFault(f"{path} has format {manifest.format}, this program reads formats up to {FORMAT}: use the newer one")
+    return manifest
+
+
+def _compare(path: Path, manifest: Manifest, sums: dict[str, Member]) -> None:
+    there = sums.keys() - {_MANIFEST, _SEAL}
+    for name, member in manifest.members.items():
+        if name not in there:
+            raise BackupFault(f'{path}: the member "{name}" is missing')
+        if (sums[name].size, sums[name].sha256) != (member.size, member.sha256):
+            raise BackupFault(f'{path}: the member "{name}" is damaged, its checksum is another')
+    if unknown := sorted(there - manifest.members.keys()):
+        raise BackupFault(f'{path}: the manifest does not know the member "{unknown[0]}"')
+
+
+def _make_directories(path: Path, manifest: Manifest, place: Path) -> None:
+    """Directories without files, which an archive of files lacks. Raises BackupFault."""
+    for name in manifest.directories:
+        if name not in AREAS and not _is_allowed(name):
+            raise BackupFault(f'{path}: a backup has no directory "{name}"')
+        try:
+            (place / name).mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
+        except OSError as error:
+            raise BackupFault(f"cannot make {place / name}: {error.strerror}") from error

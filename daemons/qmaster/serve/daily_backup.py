@@ -1,0 +1,59 @@
+"""The daily backup as the supervisor sees it: a process of its own, started when one is due.
+
+Owns the looking and the process; what it does is `daemons.qmaster.backup`'s. Whatever becomes of it, the cell goes on. Called by
+the supervisor. Source: adr/0141.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+from daemons.qmaster.backup.daily import is_due
+from daemons.runtime.cell import Cell
+from daemons.runtime.daemon import module_command, module_environment
+
+_log = logging.getLogger(__name__)
+LOOK_S = 600.0
+"""Seconds between two looks, and before the first: a cell that lives for minutes has no backups."""
+_AGAIN_S = 3600.0
+
+
+class DailyBackup:
+    """Makes a backup of the cell every day, for as long as `run` is not cancelled."""
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                if is_due(self._cell, time.time()) and not await self._save():
+                    await asyncio.sleep(_AGAIN_S)
+            except Exception:  # noqa: BLE001 - the next day has its backup, whatever this one's was
+                _log.exception("no daily backup was made")
+
+    async def _save(self) -> bool:
+        """Have the backup made; whether it was. Raises OSError."""
+        child = await asyncio.create_subprocess_exec(
+            *module_command("daemons.qmaster.backup"),
+            "daily",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**module_environment(), **self._cell.environment()},
+        )
+        try:
+            said, failed = await child.communicate()
+        except asyncio.CancelledError:
+            child.terminate()
+            await child.wait()  # the spool is to be closed by all when it is made one file
+            raise
+        if child.returncode:
+            lines = failed.decode(errors="replace").strip().splitlines()
+            _log.error("no daily backup was made: %s", lines[-1] if lines else f"exit code {child.returncode}")
+        else:
+            _log.info("daily backup %s", said.decode(errors="replace").strip())
+        return not child.returncode

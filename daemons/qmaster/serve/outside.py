@@ -1,0 +1,30 @@
+"""What those who answer requests need of the running qmaster around them, as functions.
+
+Made by `service`, used by `endpoints`: so that the answers know neither loops nor Ray.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from daemons.qmaster.serve.host_names import Settled
+from daemons.qmaster.serve.output_reading import ReadOutputCall
+from gridengine.gdi.requests import Answer, Shutdown
+
+
+class Outside(NamedTuple):
+    """What answers need of the qmaster around them.
+
+    `durable()` returns when all that was decided is on disk; `settled(ask, who)` calls what asks for names of hosts once they are
+    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join; `monitor()` has the next
+    scheduling run say why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host.
+    """
+
+    durable: Callable[[], Awaitable[None]]
+    settled: Settled
+    host_joined: Callable[[str], Awaitable[None]]
+    session: Callable[[], dict[str, str]]
+    monitor: Callable[[], None]
+    shut_down: Callable[[Shutdown], Awaitable[Answer]]
+    read_output: ReadOutputCall

@@ -1,0 +1,25 @@
+"""Idempotency keys on the wire: under its key a changing request is carried out once, however often it is asked.
+
+Owns the header's name and form. Called by the GDI endpoint, the gateway and the REST API, which pass it on; what it means is
+`daemons.qmaster.serve.keyed`'s. Source: adr/0143; draft-ietf-httpapi-idempotency-key-header, 2.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+HEADER = "Idempotency-Key"
+_KEY = re.compile(r"[!-~]{1,128}")
+
+
+class MalformedKey(ValueError):
+    """A header that is no key; the text is a line for the user."""
+
+
+def key_of(headers: Mapping[str, str]) -> str:
+    """The key of a request, "" without one. Raises MalformedKey."""
+    key = headers.get(HEADER, "")
+    if HEADER in headers and not _KEY.fullmatch(key):
+        raise MalformedKey(f"denied: malformed {HEADER}: it has 1 to 128 printable ASCII characters and no blanks")
+    return key

@@ -1,0 +1,94 @@
+"""The end of what a task writes, read as its owner: `python -m shepherd.output_tail DIRECTORY OWNER STREAM BYTES`.
+
+A program of its own, because it gives root's rights up for good before it looks at anything of the user's: whom the task's
+`config` names is who opens the file, with the groups that the shepherd gives to the task's processes. The path is that of the
+`config`, too. Prints one JSON object: `path`, `size`, `begin`, `text`, or `fault`. Called by `daemons.execd.output_reader`, which
+ends it when it takes too long. Source: adr/0138.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import sys
+from pathlib import Path
+
+from gridengine import task_file
+from gridengine.task_file import TaskConfig, TaskFileError
+from shepherd import task_files
+from shepherd.identity import IdentityError, become, owner
+from shepherd.standard_files import file_in
+
+#: after which it ends by itself, whoever started it
+_LONGEST_S = 10
+#: bytes of a character in UTF-8 behind its first
+_REST_OF_CHARACTER = range(0x80, 0xC0)
+
+
+class OutputFault(Exception):
+    """There is nothing to be shown; the text says why, for the owner."""
+
+
+def file_of(config: TaskConfig, stream: str) -> str:
+    """The file that the task writes `stream` to, found as its owner. Raises OutputFault."""
+    if config.session:
+        raise OutputFault("an interactive task writes to its client, not to a file")
+    if stream == "stdout" or config.merge or config.stderr is None:
+        return file_in(config.stdout, config.default_stdout)
+    return file_in(config.stderr, config.default_stderr)
+
+
+def end_of(path: str, most: int) -> dict[str, object]:
+    """The last `most` bytes of a plain file. Raises OutputFault, OSError.
+
+    Nothing else is opened: a pipe would tell who writes there, a device may do something.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OutputFault(f'"{path}" is no plain file')
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):  # it has been exchanged since
+            raise OutputFault(f'"{path}" is no plain file')
+        begin = max(0, status.st_size - most)
+        data = os.pread(descriptor, min(most, status.st_size), begin)
+    finally:
+        os.close(descriptor)
+    skipped = next((number for number, byte in enumerate(data[:4]) if byte not in _REST_OF_CHARACTER), 0) if begin else 0
+    text = data[skipped:].decode(errors="replace")
+    return {"path": path, "size": status.st_size, "begin": begin + skipped, "text": text}
+
+
+def read(directory: Path, whose: str, stream: str, most: int) -> dict[str, object]:
+    """Become the task's owner, and read. `whose`: who he must be."""
+    try:
+        config = task_file.decode((directory / task_files.CONFIG).read_bytes())
+        if config.owner != whose:
+            raise OutputFault(f'the task here belongs to "{config.owner}"')
+        become(owner(config))
+        path = file_of(config, stream)
+    except (OutputFault, IdentityError, TaskFileError) as fault:
+        return {"fault": str(fault)}
+    except OSError:
+        return {"fault": "the task is over"}
+    try:
+        return end_of(path, most)
+    except OutputFault as fault:
+        return {"path": path, "fault": str(fault)}
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        return {"path": path, "fault": f'cannot read "{path}": {reason}'}
+
+
+def main(arguments: list[str]) -> None:
+    """Command line."""
+    directory, whose, stream, most = arguments
+    signal.alarm(_LONGEST_S)
+    answer = json.dumps(read(Path(directory), whose, stream, int(most)), ensure_ascii=False)
+    sys.stdout.buffer.write(answer.encode(errors="replace"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

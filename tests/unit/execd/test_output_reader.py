@@ -1,0 +1,130 @@
+"""How an exec host reads for owners: which directory, how many at a time, and how long, with processes that are none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from daemons.execd.output_reader import MOST, MOST_OF_ONE, OutputReader
+from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
+from gridengine.task_key import TaskKey
+
+KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
+
+
+class Process:
+    """A reader that tells `told`; with None it waits, and one that is killed is not gone before `gone` is set."""
+
+    def __init__(self, told: bytes | None) -> None:
+        self.told, self.returncode = told, 1
+        self.killed, self.gone = asyncio.Event(), asyncio.Event()
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        if self.told is None:
+            await asyncio.Event().wait()
+        return self.told or b"", b""
+
+    def kill(self) -> None:
+        self.killed.set()
+        if self.told is not None:
+            self.gone.set()
+
+    async def wait(self) -> int:
+        await self.gone.wait()
+        return 0
+
+
+class Host:
+    """`told`: what the next processes tell; `started`: with which arguments, and the processes."""
+
+    def __init__(self, longest_s: float = 60.0) -> None:
+        self.told: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
+        self.started: list[tuple[list[str], Process]] = []
+        self.reader = OutputReader({KEY: Path("/active/12.1")}, self._start, longest_s)
+
+    async def _start(self, arguments: list[str]) -> Any:
+        process = Process(self.told)
+        self.started.append((arguments, process))
+        return process
+
+    async def ask(self, key: TaskKey = KEY, owner: str = "alice") -> OutputTail:
+        return decode_tail(await self.reader.answer(encode(OutputWanted(key, owner, "stdout", 100))))
+
+
+def play(scene: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(scene())  # type: ignore[arg-type]
+
+
+def test_the_directory_is_the_hosts_own_and_that_of_this_try_alone() -> None:
+    async def scene() -> None:
+        host = Host()
+        assert await host.ask() == OutputTail("/o", 5, 0, "told\n")
+        assert [arguments for arguments, _ in host.started] == [["/active/12.1", "alice", "stdout", "100"]]
+        assert "not on its host any more" in (await host.ask(GONE)).fault
+        assert len(host.started) == 1
+
+    play(scene)
+
+
+def test_a_process_that_tells_nothing_is_a_fault() -> None:
+    async def scene() -> None:
+        host = Host()
+        host.told = b""
+        assert (await host.ask()).fault == "reading failed with status 1"
+
+    play(scene)
+
+
+def test_a_file_server_that_hangs_is_told_and_its_readings_count_until_they_are_gone() -> None:
+    async def scene() -> None:
+        host = Host(longest_s=0.0)
+        host.told = None
+        waiting = [asyncio.ensure_future(host.ask()) for _ in range(MOST_OF_ONE)]
+        while len(host.started) < MOST_OF_ONE:
+            await asyncio.sleep(0)
+        for _, process in host.started:
+            await process.killed.wait()
+        assert {"is its file server there?" in tail.fault for tail in await asyncio.gather(*waiting)} == {True}
+        assert "too many files" in (await host.ask()).fault, "they cannot be ended, and are there"
+        assert len(host.started) == MOST_OF_ONE
+        host.told = b"{}"
+        assert (await host.ask(owner="bob")).fault == "", "others are not kept from theirs"
+        for _, process in host.started:
+            process.gone.set()
+        await asyncio.sleep(0)
+        while (await host.ask()).fault:
+            await asyncio.sleep(0)
+
+    play(scene)
+
+
+def test_all_readings_of_a_host_have_a_limit() -> None:
+    async def scene() -> None:
+        host = Host()
+        host.told = None
+        waiting = [asyncio.ensure_future(host.ask(owner=f"user{number}")) for number in range(MOST)]
+        while len(host.started) < MOST:
+            await asyncio.sleep(0)
+        host.told = b"{}"
+        said = (await host.ask()).fault
+        for _, process in host.started:
+            process.gone.set()
+        for each in waiting:
+            each.cancel()
+        assert "too many files" in said
+
+    play(scene)
+
+
+def test_a_host_that_can_start_no_process_says_so() -> None:
+    async def full(arguments: list[str]) -> Any:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    async def scene() -> None:
+        host = Host()
+        host.reader = OutputReader({KEY: Path("/active/12.1")}, full)
+        assert (await host.ask()).fault == "the host cannot start a process: Resource temporarily unavailable"
+
+    play(scene)
