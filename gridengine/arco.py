@@ -25,6 +25,9 @@ IMPORT = "import"
 #: "rejected": [[LINE, REASON]], "rejections", "state"}]}
 STATUS = "status"
 
+#: header of a request: the number of the user on whose behalf it is; from root and the writer's own user alone
+ON_BEHALF = "X-GE-Uid"
+
 #: rows of an answer, and seconds that a question may take
 ROWS = 100_000
 PATIENCE_S = 60.0

@@ -193,12 +193,19 @@ def listen(path: Path) -> socket.socket:
 
 
 def _user_of(request: web.Request) -> int:
-    """Who asks, as the kernel says."""
+    """Who asks, as the kernel says; or whom a peer that is trusted names, with that user's rights and share alone."""
     connection = request.transport.get_extra_info("socket") if request.transport is not None else None
     if connection is None:
         raise NotGranted("the connection is gone")
     _, user, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
-    return int(user)
+    named = request.headers.getall(arco.ON_BEHALF, [])
+    if not named:
+        return int(user)
+    if not _trusted(int(user)):
+        raise NotGranted("only root and the user of sge_dbwriter ask on behalf of others")
+    if len(named) > 1 or not (named[0].isascii() and named[0].isdigit() and len(named[0]) <= 10):
+        raise NotGranted(f"{arco.ON_BEHALF} is the number of one user")
+    return int(named[0])
 
 
 def _trusted(user: int) -> bool:

@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 
 from daemons.runtime.cell import CellFault, read_cell
+from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.door import tcp_listener, unix_listener
 from daemons.runtime.messages import open_messages
@@ -53,6 +54,7 @@ def serve(
         open_messages(directory / "messages", "main", host, "log_info")
 
         async def serving(stop: asyncio.Event) -> None:
+            seldom_look_for_cycles()
             server = WebServer(cell, host, settings, tls, proof, directory)
             await _serve(server, pages, links, stop, startup, settings.base())
 

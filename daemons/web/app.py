@@ -14,6 +14,7 @@ from daemons.web import metrics, static_files
 from daemons.web.api import events, handlers
 from daemons.web.live import Live
 from daemons.web.pages import (
+    accounting,
     altering,
     complexes,
     configuration,
@@ -40,7 +41,7 @@ MAX_BODY = 2**24
 PAGES: list[Page] = [
     *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
     *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES),
-    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES),
+    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES),
 ]
 """All pages; the order is that in which an address is looked up."""
 
@@ -50,7 +51,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
     app = web.Application(middlewares=(*middlewares, compressing), client_max_size=MAX_BODY)
     app[WEB] = shared
     app.add_routes([page_route(page) for page in PAGES])
-    acting = (jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history)
+    acting = (jobs, altering, hosts, instances, submitting, reservations, complexes, configuration, policies, history, accounting)
     for part in (metrics, static_files, *acting):
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)

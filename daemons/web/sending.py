@@ -48,8 +48,8 @@ class EventStream:
 
     async def send(self, event: str, data: str) -> None:
         """Send an event. Raises ConnectionError when nobody is there any more."""
-        lines = "".join(f"data: {line}\n" for line in data.splitlines() or [""])
-        await self._write(f"event: {event}\n{lines}\n")
+        text = data.rstrip("\r\n").replace("\r", "").replace("\n", "\ndata: ")
+        await self._write(f"event: {event}\ndata: {text}\n\n")
 
     async def _write(self, text: str) -> None:
         body = text.encode()

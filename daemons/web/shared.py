@@ -21,6 +21,7 @@ from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
 from daemons.web.drained import Drains
 from daemons.web.job_rows import JobRows
 from daemons.web.mirror import StateMirror
+from daemons.web.usage_history import UsageHistory
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Answer, Caller, malformed
@@ -59,14 +60,15 @@ class MirrorSource:
 class Web:
     """`link` is the road to the qmaster. `zone`: the one that people and calendars mean.
 
-    `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside.
+    `jobs`: the rows of all jobs, kept for all who look; `drains`: who put queue instances aside; `usage`: what running tasks
+    used over time.
     """
 
     def __init__(self, cell: Cell, mirror: StateMirror, link: QmasterLink, zone: tzinfo) -> None:
         self.cell, self.mirror, self.zone = cell, mirror, zone
         self.source = MirrorSource(mirror, cell, zone)
         self.jobs = JobRows(mirror)
-        self.drains = Drains(mirror)
+        self.drains, self.usage = Drains(mirror), UsageHistory(mirror)
         self._link = link
 
     async def read(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
@@ -80,11 +82,11 @@ class Web:
         except SyntaxFault as fault:
             return Answer(1, [("error", f"denied: {fault}")])
 
-    async def ask(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
-        """Have the qmaster answer any request, as this caller. Raises NoQmaster."""
+    async def ask(self, name: str, body: dict[str, Any], caller: Caller, key: str = "") -> Answer:
+        """Have the qmaster answer any request, as this caller, under his idempotency `key`. Raises NoQmaster."""
         asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
         try:
-            response = await self._link.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S)
+            response = await self._link.post(f"/v1/{name}", msgspec.json.encode(body), asked, ANSWER_S, key)
             async with response:
                 return _answer.decode(await response.read())
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:

@@ -19,7 +19,6 @@ KEPT = {
     "pytest_unconfigure": "pytest",
     "pytest_runtestloop": "pytest",
     "start_api_server": "Ray, by a module that it looks up",
-    "invariants": "the tests, after each step",
 }
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

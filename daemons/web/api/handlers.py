@@ -16,11 +16,12 @@ from typing import Any
 import msgspec
 from aiohttp import hdrs, web
 
+from daemons.runtime.idempotency import MalformedKey, key_of
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
-from daemons.web.job_rows import Wanted, chosen
+from daemons.web.job_rows import Wanted
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
 from gridengine.gdi.reading import BODIES
@@ -48,7 +49,7 @@ def _guarded(handler: Handler) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
         try:
             return await handler(request)
-        except _Unfit as unfit:
+        except (_Unfit, MalformedKey) as unfit:
             return problem(400, str(unfit))
         except (UnicodeError, OverflowError, RecursionError) as error:
             return problem(400, f"this cannot be said to the qmaster: {error}")
@@ -107,7 +108,7 @@ async def _changed(request: web.Request, name: str, body: Body, dry_run: bool, o
         if not answer.status:
             answer = msgspec.convert(answer.data, dict[str, Answer])[name]
     else:
-        answer = await shared.ask(name, body, caller)
+        answer = await shared.ask(name, body, caller, key_of(request.headers))
     return _answered(answer, of_one)
 
 
@@ -118,7 +119,7 @@ def _answered(answer: Answer, of_one: bool) -> web.Response:
 async def _jobs(request: web.Request) -> web.StreamResponse:
     """`GET /jobs`: running tasks and what waits, by the filters of the page of jobs."""
     shared = request.app[WEB]
-    rows = chosen(shared.jobs.all, Wanted.of(request.query)).rows
+    rows = shared.jobs.choose(Wanted.of(request.query)).rows
     return _listed(request, shared, rows, lambda row: row._asdict())
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from daemons.runtime.idempotency import HEADER
 from daemons.web.api.resources import ANY, RESOURCES, Resource
 from gridengine.gdi.reading import BODIES
 from gridengine.gdi.requests import REQUESTS
@@ -34,6 +35,7 @@ _LIMITS = {"limit": "items of an answer, 1 to 1000", "cursor": "where to go on: 
 _FILTERS = dict.fromkeys(("state", "find", "owner", "queue", "name", "sort"), "as at the page of jobs")
 _DRY = {"dry_run": "true: say what would be, and change nothing"}
 _ETAG = {"If-Match": "the ETag of the version that is meant"}
+_KEY = {HEADER: "of your own making: asked again under it, the same is answered and nothing is done twice"}
 
 
 @cache
@@ -57,8 +59,9 @@ def document() -> dict[str, Any]:
         add(method, place, _operation(method, place, summary, _DRY, body, _ANSWER, _ETAG))
     for name in ANY:
         text = f"The request {name} of the GDI as it is."
-        query = {} if name in BODIES else _DRY
-        add("POST", f"/requests/{name}", _operation("POST", f"/requests/{name}", text, query, bodies[named[name]], _ANSWER))
+        path, body = f"/requests/{name}", bodies[named[name]]
+        query, headers = ({}, {}) if name in BODIES else (_DRY, _KEY)
+        add("POST", path, _operation("POST", path, text, query, body, _ANSWER, headers))
     types_wanted = {"types": "of events, between commas"}
     stream = _operation("GET", "/events", "What changes, as server-sent events.", types_wanted, None, {})
     stream["responses"]["200"] = {"description": "the stream", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
@@ -81,7 +84,7 @@ def _of_row(row: Resource, body: Any) -> dict[str, Any]:
     if not row.reads:
         query |= _DRY
     answer: dict[str, Any] = _LIST if row.listed else {} if row.reads else _ANSWER
-    return _operation(row.method, row.path, row.summary, query, body, answer)
+    return _operation(row.method, row.path, row.summary, query, body, answer, {} if row.reads else _KEY)
 
 
 def _operation(

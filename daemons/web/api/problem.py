@@ -20,11 +20,13 @@ _STATUS = (
     ("have no permission", 403),
     ("do not have the necessary privileges", 403),
     ("is not an admin host", 403),
+    ("belongs to", 403),
     ("is neither submit nor admin host", 403),
     ("has been changed since", 412),
     ("does not exist", 404),
     ("invalid queue or job", 404),
     ("is not known", 404),
+    ("does not answer", 504),
 )
 """Words of a refusal, and the status that it has; 422 for all that are well formed and cannot be."""
 _UNFIT, _MISSING = 422, 404
@@ -48,5 +50,5 @@ def refused(answer: Answer, of_one: bool) -> web.Response:
 _TITLES = {
     **{400: "malformed request", 401: "not logged in", 403: "no right to do this", 404: "not found", 405: "no such method"},
     **{409: "conflict", 412: "changed meanwhile", 413: "too large", 422: "cannot be", 428: "If-Match is needed"},
-    503: "the qmaster is away",
+    **{503: "the qmaster is away", 504: "a host does not answer"},
 }

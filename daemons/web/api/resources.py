@@ -84,6 +84,21 @@ def _instances(call: Call) -> Body:
     return {name: call.words(name) for name in ("queues", "requests", "pe", "access")} | {"states": call.query.get("states", "")}
 
 
+def _output(call: Call) -> Body:
+    asked = {name: call.query[name] for name in ("task", "stream", "bytes") if name in call.query}
+    return {"job": _number(call)} | {name: text if name == "stream" else _digits(text) for name, text in asked.items()}
+
+
+def _history(call: Call) -> Body:
+    asked = {name: call.query[name] for name in ("kind", "name", "user") if name in call.query}
+    return asked | ({"before": _digits(call.query["before"])} if "before" in call.query else {}) | {"limit": 1000}
+
+
+def _digits(text: str) -> int | str:
+    """A number of a query; what is none goes to the qmaster as it is, who says so."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else text
+
+
 def _job_action(action: str, summary: str, request: str, body: Body, key: str = "targets") -> Resource:
     return Resource("POST", f"/jobs/{{id}}/{action}", request, summary, lambda call: {**body, key: _target(call)})
 
@@ -124,6 +139,11 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(
         *("GET", "/jobs/{id}/story", "job_story", "What happened to a job, also to one that is gone."),
         *(lambda call: {"jobs": [_number(call)]}, _first(lambda data, call: data["jobs"])),
+    ),
+    Resource(
+        *("GET", "/jobs/{id}/output", "job_output", "The end of what a running task writes, for its owner alone."),
+        _output,
+        query={"task": "the first that runs if left out", "stream": "stdout, as usual, or stderr", "bytes": "1 to 65536"},
     ),
     _job_action("hold", "Put a user hold on a job.", "hold_jobs", {"holds": "u"}),
     _job_action("release", "Take the user hold off a job.", "hold_jobs", {"holds": "u", "release": True}),
@@ -199,8 +219,8 @@ RESOURCES: tuple[Resource, ...] = (
     ),
     Resource(
         *("GET", "/history", "config_history", "Changes of the configuration, the newest first."),
-        *(lambda call: {name: call.query[name] for name in ("kind", "name") if name in call.query} | {"limit": 1000},),
-        query={"kind": "of objects", "name": "of an object"},
+        *(_history,),
+        query={"kind": "of objects", "name": "of an object", "user": "who made them", "before": "a revision"},
         listed=True,
     ),
 )

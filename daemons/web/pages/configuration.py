@@ -17,6 +17,7 @@ from aiohttp import web
 from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
+from daemons.web.pages.calendars import shown_week
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
 from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, render, visit_of
 from gridengine.config import KINDS
@@ -129,7 +130,7 @@ def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
     return {
         **{"subject": subject, "values": values, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
         **{"effects": None, "versions": [], "done": False, "place": "", "why_not": why_not_configure(visit), "long": _LONG},
-        "noun": KIND[subject.kind].noun,
+        **{"noun": KIND[subject.kind].noun, "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
     }
 
 

@@ -19,6 +19,10 @@ from gridengine.quantities import clock_text, size_text
 
 #: what stands for a value that nobody knows, as in the listings of the commands
 NOTHING = "-"
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+"""Sequences that mean colours, places and titles to a terminal. Source: ECMA-48 5.4."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""What is not to be seen, or turns round what is; but for tabs and ends of lines."""
 _BREAKS = re.compile(r"([@._/:-])(?=[^\W\d])")
 
 
@@ -68,6 +72,16 @@ def memory(size: float | None) -> str:
 def plain(value: Any) -> Any:
     """A text of a user on one line, what is not printable written as `\\n`, `\\x1b` …; `-` for nothing."""
     return NOTHING if value is None or value == "" else printable(value)
+
+
+def written(text: str) -> str:
+    """What a program has written, as it is shown: without colours, with pictures for other control characters."""
+    return _CONTROL.sub(_picture, _ESCAPES.sub("", text.replace("\r\n", "\n")))
+
+
+def _picture(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 0x20 else "\u2421" if code == 0x7F else "\ufffd"
 
 
 def breakable(value: Any) -> Markup:

@@ -19,9 +19,11 @@ _SWITCH = {True: "y", False: "n", None: ""}
 def values_of(wish: Submit, zone: tzinfo) -> dict[str, str]:
     """Values by the names of a form's fields; options that were not given are left out. `zone`: of the times."""
     found = {name: value(wish) for name, value in _PLAIN.items()}
-    found |= {name: _moment(getattr(wish, field), zone) for name, field in (("-a", "start_after"), ("-dl", "deadline"))}
+    found |= {name: date_text(getattr(wish, field), zone) for name, field in (("-a", "start_after"), ("-dl", "deadline"))}
     if wish.pe:
         found["-pe"] = f"{wish.pe} {wish.pe_range}"
+    if wish.allocation_rule:
+        found["-alloc"] = f"{wish.allocation_rule} {wish.pe_range}"
     return {name: value for name, value in found.items() if value}
 
 
@@ -41,7 +43,8 @@ def _pairs(table: Mapping[str, str]) -> str:
     return ",".join(f"{name}={value}" if value else name for name, value in table.items())
 
 
-def _moment(when: float, zone: tzinfo) -> str:
+def date_text(when: float, zone: tzinfo) -> str:
+    """A moment (epoch s) as -a reads it; "" for 0."""
     return f"{datetime.fromtimestamp(when, zone):%Y%m%d%H%M.%S}" if when else ""
 
 
@@ -57,6 +60,8 @@ _PLAIN: dict[str, Callable[[Submit], str]] = {
     "-tc": lambda wish: str(wish.task_concurrency or ""),
     "-P": lambda wish: wish.project,
     "-p": lambda wish: str(wish.priority or ""),
+    "-js": lambda wish: str(wish.job_share or ""),
+    "-ot": lambda wish: str(wish.override_tickets or ""),
     "-ar": lambda wish: str(wish.ar or ""),
     "-comment": lambda wish: wish.comment,
     "-l": lambda wish: ",".join(wish.hard),
@@ -67,6 +72,8 @@ _PLAIN: dict[str, Callable[[Submit], str]] = {
     "-binding": lambda wish: wish.binding,
     "-R": lambda wish: _SWITCH[wish.reserve or None],
     "-hold_jid": lambda wish: ",".join(wish.hold_jid),
+    "-hold_jid_ok": lambda wish: ",".join(wish.hold_jid_ok),
+    "-hold_jid_fail": lambda wish: ",".join(wish.hold_jid_fail),
     "-hold_jid_ad": lambda wish: ",".join(wish.hold_jid_ad),
     "-now": lambda wish: _SWITCH[wish.now or None],
     "-wd": lambda wish: wish.cwd,
@@ -74,6 +81,7 @@ _PLAIN: dict[str, Callable[[Submit], str]] = {
     "-e": lambda wish: _paths(wish.stderr),
     "-i": lambda wish: _paths(wish.stdin),
     "-S": lambda wish: _paths(wish.shells),
+    "-shell": lambda wish: "n" if wish.no_shell else "",
     "-j": lambda wish: _SWITCH[wish.merge or None],
     "-v": _variables,
     "-r": lambda wish: _SWITCH[wish.rerun],

@@ -14,8 +14,10 @@ from yarl import URL
 
 from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
-from daemons.web.job_rows import GROUPS, JobRow, Wanted, chosen, concerns_jobs
+from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
+from daemons.web.pages import job_output
 from daemons.web.pages.formats import link
+from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
 from gridengine.gdi.requests import REQUESTS, Answer
 from gridengine.ranges import Ranges
@@ -47,7 +49,7 @@ _LABELS = {
 async def job_list(visit: Visit) -> Data:
     """The list: rows of a page, how many there are, and how many of each group."""
     wanted = Wanted.of(visit.query)
-    found = chosen(visit.shared.jobs.all, wanted)
+    found = visit.shared.jobs.choose(wanted)
     number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
     tabs = [("All", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
     tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
@@ -71,7 +73,7 @@ async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     targets = fields.getall("target", [])
     if fields.get("all"):
         wanted = Wanted.of(MultiDict(URL(fields.get("list", "")).query))
-        targets = [row.target for row in chosen(visit.shared.jobs.all, wanted).rows if row.state != "z"]
+        targets = [row.target for row in visit.shared.jobs.choose(wanted).rows if row.state != "z"]
     if not targets:
         return [Answer(1, [("warning", "no jobs are selected")])]
     name, body = _REQUESTS[action]
@@ -113,8 +115,17 @@ async def one_job(visit: Visit) -> Data:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
         data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
-        data["groups"] = _groups(row for row in shared.jobs.all if row.id == int(number))
+        data["output"] = job_output.shown_with_job(visit, int(number), task)
+        data["groups"] = _groups(shared.jobs.of_job(int(number)))
+        data["usage"] = _usage(visit, int(number), visit.said("task") or task)
     return data
+
+
+def _usage(visit: Visit, number: int, wanted: str) -> ShownUsage | None:
+    """What the task that the address names uses, or the first that runs."""
+    job = visit.shared.mirror.state.jobs[number]
+    running = [task for task in job.placed if wanted in ("", str(task.id))]
+    return usage_of(job, running[0], visit.shared.usage.of(number, running[0].id)) if running else None
 
 
 def _groups(rows: Iterable[JobRow]) -> list[tuple[str, str]]:
@@ -166,5 +177,6 @@ def _plain(target: str) -> str:
 PAGES = [
     Page("/jobs", "jobs.html", job_list, concerns_jobs),
     Page("/jobs/{job}", "job.html", one_job, concerns_jobs),
+    *job_output.PAGES,
 ]
 ROUTES = [act_route("/jobs", act_on_jobs)]

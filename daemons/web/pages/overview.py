@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from daemons.web.job_rows import Wanted, chosen
+from daemons.web.job_rows import Wanted
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.page import Data, Page, Visit
 
@@ -25,10 +25,9 @@ async def overview(visit: Visit) -> Data:
     shared = visit.shared
     answer = await shared.read("status", {"cluster_queues": {}, "queues": {}, "reservations": {"users": ["*"]}}, visit.caller)
     status: Any = answer.data
-    rows = shared.jobs.all
-    counts = chosen(rows, Wanted()).counts
+    rows, counts = shared.jobs.choose(Wanted())
     now = shared.mirror.now
-    own = [row for row in rows if row.owner == visit.caller.user and row.state != "z"]
+    own = [row for row in rows if row.owner == visit.caller.user]
     return {
         "counts": counts,
         "late": sum(row.state == "qw" and now - row.time > _LONG_S for row in rows),

@@ -103,11 +103,11 @@ Answered = Callable[[web.Request], Awaitable[web.Response]]
 
 
 def page_route(page: Page) -> web.RouteDef:
-    """Where a page is read."""
+    """Where a page is read; by another page, its `main` alone."""
 
     async def read(request: web.Request) -> web.Response:
         visit = visit_of(request)
-        return html(render(page, visit, await page.data(visit)))
+        return html(render(page, visit, await page.data(visit), alone="HX-Request" in request.headers))
 
     return web.get(page.path, _told(read))
 

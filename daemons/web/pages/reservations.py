@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -19,46 +20,47 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, form_route, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, form_route, page_route, visit_of
+from daemons.web.pages.submitting import form_again
 from daemons.web.pages.time_line import slot_of, time_line
 from gridengine.gdi.requests import Answer
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
+from gridengine.state.reservations import AdvanceReservation
 
 ROWS = 100
+_TIMES = ("-a", "-e", "-d", "-latest")
 _STATES = {"w": "Waiting", "r": "Running", "W": "Warned", "E": "In error"}
-FORM = OptionForm(
-    "qrsub",
-    RESERVATION_OPTIONS,
-    {
-        "When": (
-            ("-a", "Start", "202612241800"),
-            ("-e", "End", "202612242000"),
-            ("-d", "Duration", "2:00:00"),
-            ("-latest", "Latest start", "202612250600"),
-            ("-recur", "Again and again", "FREQ=DAILY;COUNT=5"),
-        ),
-        "What": (
-            ("-l", "Resources", "h_vmem=4G"),
-            ("-q", "Queues", "all.q,*@@big"),
-            ("-pe", "Parallel environment and slots", "mpi 8"),
-            ("-alloc", "Slots by a rule", "$fill_up 8"),
-            ("-masterq", "Queues for the master task", ""),
-            ("-ckpt", "Checkpointing environment", ""),
-            ("-now", "Interactive queues only", ""),
-        ),
-        "Who, and how": (
-            ("-N", "Name", "maintenance"),
-            ("-u", "Users who may use it", "alice,@students,!bob"),
-            ("-A", "Account", ""),
-            ("-he", "Start no jobs while anything is wrong", ""),
-            ("-heal", "Move what is lost with a host", ""),
-            ("-idle", "Give it back when idle for", "0:30:00"),
-            ("-m", "Mail when", "bea"),
-            ("-M", "Mail to", ""),
-        ),
-    },
-)
+FIELDS = {
+    "When": (
+        ("-a", "Start", "202612241800"),
+        ("-e", "End", "202612242000"),
+        ("-d", "Duration", "2:00:00"),
+        ("-latest", "Latest start", "202612250600"),
+        ("-recur", "Again and again", "FREQ=DAILY;COUNT=5"),
+    ),
+    "What": (
+        ("-l", "Resources", "h_vmem=4G"),
+        ("-q", "Queues", "all.q,*@@big"),
+        ("-pe", "Parallel environment and slots", "mpi 8"),
+        ("-alloc", "Slots by a rule", "$fill_up 8"),
+        ("-masterq", "Queues for the master task", ""),
+        ("-ckpt", "Checkpointing environment", ""),
+        ("-now", "Interactive queues only", ""),
+    ),
+    "Who, and how": (
+        ("-N", "Name", "maintenance"),
+        ("-u", "Users who may use it", "alice,@students,!bob"),
+        ("-A", "Account", ""),
+        ("-he", "Start no jobs while anything is wrong", ""),
+        ("-heal", "Move what is lost with a host", ""),
+        ("-idle", "Give it back when idle for", "0:30:00"),
+        ("-m", "Mail when", "bea"),
+        ("-M", "Mail to", ""),
+    ),
+}
+"""Under each heading (option, label, example)."""
+FORM = OptionForm("qrsub", RESERVATION_OPTIONS, FIELDS)
 
 
 async def reservation_list(visit: Visit) -> Data:
@@ -92,13 +94,19 @@ async def reservation_list(visit: Visit) -> Data:
 
 async def one_reservation(visit: Visit) -> Data:
     """All about a reservation, and its jobs."""
-    number = visit.parts["number"]
-    rows = await _rows(visit, [number]) if number.isascii() and number.isdigit() and len(number) < 9 else []
-    if not rows:
-        raise Missing(f"There is no reservation {number}")
-    jobs = visit.shared.mirror.state.jobs
-    inside = [row for row in visit.shared.jobs.all if row.id in jobs and jobs[row.id].ar == rows[0]["id"]]
+    rows = await _rows(visit, [str(the_reservation(visit, visit.parts["number"]).id)])
+    jobs = sorted(visit.shared.mirror.state.reserved.jobs.get(rows[0]["id"], ()))
+    inside = [row for number in jobs for row in visit.shared.jobs.of_job(number)]
     return {"one": rows[0], "jobs": inside, "why_not": _why_not(visit, rows[0]["owner"])}
+
+
+def the_reservation(visit: Visit, number: str) -> AdvanceReservation:
+    """The reservation itself. Raises Missing."""
+    reservations = visit.shared.mirror.state.reservations
+    found = reservations.get(int(number)) if number.isascii() and number.isdigit() and len(number) < 9 else None
+    if found is None:
+        raise Missing(f"There is no reservation {number}")
+    return found
 
 
 async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
@@ -106,13 +114,13 @@ async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     targets = fields.getall("target", [])
     if not targets:
         return [Answer(1, [("warning", "no reservations are selected")])]
-    body = {"targets": targets, "users": ["*"], "series": fields.get("action") == "series"}
+    body = {"targets": targets, "users": ["*"], "series": fields.get("action") == "series", "force": bool(fields.get("force"))}
     return [await visit.shared.ask("delete_reservations", body, visit.caller)]
 
 
 async def reserve_form(visit: Visit) -> Data:
     """The form, filled in with what the address says."""
-    empty: Data = {"faults": {}, "answers": [], "command": "", "made": False, "windows": []}
+    empty: Data = {"faults": {}, "answers": [], "command": "", "made": False, "windows": [], "typed": False}
     return {"groups": FORM.groups, "values": dict(visit.query) | slot_of(visit), **empty}
 
 
@@ -120,14 +128,14 @@ async def reserve(request: web.Request) -> web.Response:
     """Check a form, look for free windows, or reserve."""
     visit, fields = visit_of(request), await request.post()
     values = {name: value for name, value in fields.items() if isinstance(value, str)}
-    data = await reserve_form(visit) | {"values": values}
+    data = await reserve_form(visit) | {"values": values, "typed": False}
     target = Submission("qrsub", {}, "", time.time())
     given = FORM.read(values, target)
     data["faults"] = given.faults
     if not given.faults:
         data["command"] = shlex.join(["qrsub", *given.words])
         await _ask(visit, target.request, values.get("do", ""), data)
-    return html(render(RESERVE, visit, data, alone="HX-Request" in request.headers))
+    return form_again(RESERVE, visit, data, request)
 
 
 async def _ask(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None:
@@ -140,8 +148,15 @@ async def _ask(visit: Visit, body: dict[str, Any], do: str, data: Data) -> None:
     except NoQmaster as away:
         answer = Answer(1, [("error", str(away))])
     data["answers"] = answer.answers
-    data["windows"] = answer.data.get("windows", []) if isinstance(answer.data, dict) else []
+    windows = answer.data.get("windows", []) if isinstance(answer.data, dict) else []
+    data["windows"] = [(start, end, granted, _form_of(data["values"], start, end)) for start, end, granted in windows]
     data["made"] = not answer.status and do not in ("check", "find")
+
+
+def _form_of(values: Mapping[str, str], begin: float, end: float) -> str:
+    """The address of the form with these values, for a window."""
+    kept = {name: value for name, value in values.items() if name in FORM.fields and name not in _TIMES and value}
+    return link("/reservations/new", begin=int(begin), end=int(end), **kept)
 
 
 async def _rows(visit: Visit, targets: list[str] | None) -> list[dict[str, Any]]:

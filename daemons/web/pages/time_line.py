@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from datetime import datetime
 from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 from daemons.web.drawing import timeline as drawing
 from daemons.web.drawing.timeline import TimeSpan
 from daemons.web.pages.formats import link, moment
+from daemons.web.pages.job_values import date_text
 from daemons.web.pages.page import Data, Visit
 from daemons.web.pages.states import reservation_badge
 from gridengine.errors import SyntaxFault
@@ -52,7 +52,7 @@ async def time_line(visit: Visit, reservations: list[dict[str, Any]]) -> Data:
     ways = [("Earlier", window.begin - step / 2), ("Later", window.begin + step / 2)]
     return {
         **{"line": drawing.draw(spans, window.begin, window.end, now, zone), "by": by, "row": wanted, "window": window},
-        **{"ways": [(words, link(visit.here, **{"from": _typed(when, visit)})) for words, when in ways]},
+        **{"ways": [(words, link(visit.here, **{"from": date_text(when, visit.shared.zone)})) for words, when in ways]},
         "now_address": link(visit.here, **{"from": None}),
         "zooms": [(_WORDS[each], link(visit.here, span=each), None) for each in SPANS],
         "zoom": link(visit.here, span=window.span),
@@ -69,11 +69,6 @@ def _window(visit: Visit) -> _Window:
     except SyntaxFault:
         begin = (now - length / _BEFORE) // 300 * 300
     return _Window(begin, begin + length, span)
-
-
-def _typed(when: float, visit: Visit) -> str:
-    """A time as -a of qrsub takes it."""
-    return f"{datetime.fromtimestamp(when, visit.shared.zone):%Y%m%d%H%M}"
 
 
 def _names(visit: Visit, by: str) -> list[str]:
@@ -118,4 +113,4 @@ def slot_of(visit: Visit) -> dict[str, str]:
     begin, end = (visit.said(name) for name in ("begin", "end"))
     if not all(text.isascii() and text.isdigit() and len(text) < 12 for text in (begin, end)) or int(end) <= int(begin):
         return {}
-    return {"-a": _typed(int(begin), visit), "-d": format_time(float(int(end) - int(begin)))}
+    return {"-a": date_text(int(begin), visit.shared.zone), "-d": format_time(float(int(end) - int(begin)))}

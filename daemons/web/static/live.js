@@ -10,6 +10,12 @@
     event.detail.ctx.request.headers["X-CSRF-Token"] = document.querySelector("meta[name=csrf]").content;
   });
 
+  // what asks again by itself waits while nobody sees it, and complains of nothing: the page says what is away
+  const asksAgain = (event) => event.detail.ctx?.sourceElement?.matches(".tail");
+  document.addEventListener("htmx:before:request", (event) => {
+    if (document.hidden && asksAgain(event)) event.preventDefault();
+  });
+
   // answers that are good news go away by themselves, others when somebody closes them
   const answers = document.getElementById("answers");
   let leaving;
@@ -33,10 +39,13 @@
     const { response, text } = event.detail.ctx;
     if (response.status < 400 || response.status === 422) return;
     event.preventDefault();
+    if (asksAgain(event)) return;
     const page = new DOMParser().parseFromString(text, "text/html");
     complain((page.querySelector("h1") ?? page.body).textContent.trim() || `The web server answers ${response.status}.`);
   });
-  document.addEventListener("htmx:error", () => complain("The web server does not answer: look whether anything has changed before you try again."));
+  document.addEventListener("htmx:error", (event) => {
+    if (!asksAgain(event)) complain("The web server does not answer: look whether anything has changed before you try again.");
+  });
   document.querySelector("[data-close]").addEventListener("click", () => answers.replaceChildren());
 
   function words(seconds) {

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from daemons.dbwriter.server import listen
+from gridengine.arco import ON_BEHALF
 from tests.integration.cells import eventually
 from tests.integration.dbwriter.plays import Cell, Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct
@@ -36,17 +37,21 @@ def cell(tmp_path: Path, address: str) -> Iterator[Cell]:
         assert errors == ""
 
 
-def ask(cell: Cell, request: str, fields: object, text: str = "") -> Any:
-    """The answer to a request."""
+def ask(cell: Cell, request: str, fields: object, text: str = "", behalf: tuple[str, ...] = ()) -> Any:
+    """The answer to a request; `behalf`: for which users a header each says that it is."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(str(cell.socket))
         asked = http.client.HTTPConnection("localhost")
         asked.sock = connection
-        asked.request("POST", f"/v1/{request}", text or json.dumps(fields))
+        asked.putrequest("POST", f"/v1/{request}")
+        body = (text or json.dumps(fields)).encode()
+        for name, value in (("Content-Length", str(len(body))), *((ON_BEHALF, each) for each in behalf)):
+            asked.putheader(name, value)
+        asked.endheaders(body)
         return json.loads(asked.getresponse().read())
 
 
-def ask_as(user: str, cell: Cell, request: str, fields: object) -> Any:
+def ask_as(user: str, cell: Cell, request: str, fields: object, behalf: tuple[str, ...] = ()) -> Any:
     """The same in a process of another user."""
     read_end, write_end = os.pipe()
     child = os.fork()
@@ -56,7 +61,7 @@ def ask_as(user: str, cell: Cell, request: str, fields: object) -> Any:
             os.setgroups([])
             os.setgid(known.pw_gid)
             os.setuid(known.pw_uid)
-            os.write(write_end, json.dumps(ask(cell, request, fields)).encode())
+            os.write(write_end, json.dumps(ask(cell, request, fields, behalf=behalf)).encode())
         finally:
             os._exit(0)
     os.close(write_end)
@@ -164,6 +169,22 @@ def test_another_user_may_ask_and_may_not_import(cell: Cell, tmp_path: Path) -> 
     assert ask(cell, "import", {"path": str(file)}) == {}
     eventually("it is imported", lambda: ask(cell, "status", {})["imports"][0]["state"] == "done")
     assert ask(cell, "sql", {"sql": "SELECT count(*) FROM sge_job_usage"})["rows"] == [[11]]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can ask as somebody else")
+def test_who_is_trusted_asks_on_behalf_of_others_with_their_rights_alone(cell: Cell, tmp_path: Path) -> None:
+    for directory in (cell.place, *cell.place.parents):
+        if directory.owner() == "root" and directory != Path("/"):
+            directory.chmod(directory.stat().st_mode | 0o011)
+    nobody = str(pwd.getpwnam("nobody").pw_uid)
+    file = {"path": str(tmp_path / "none")}
+    assert "cannot read" in ask(cell, "import", file)["error"]
+    assert "only root and the user of sge_dbwriter" in ask(cell, "import", file, behalf=(nobody,))["error"]
+    assert ask(cell, "run", {"query": "Accounting per Project"}, behalf=(nobody,))["columns"][0] == "time"
+    assert "on behalf of others" in ask_as("nobody", cell, "import", file, ("0",))["error"]
+    assert "on behalf of others" in ask_as("nobody", cell, "run", {"query": "Accounting per Project"}, (nobody,))["error"]
+    for wrong in (("",), ("-1",), ("root",), (nobody, "0"), ("9" * 40,)):
+        assert "is the number of one user" in ask(cell, "import", file, behalf=wrong)["error"]
 
 
 def test_questions_do_not_hold_the_writer(cell: Cell) -> None:

@@ -56,6 +56,8 @@ def main(link: str, directory: str, *paths: str) -> int:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=options)
         visits = Visits(browser)
         first = visits.open(link)
+        first.get_by_role("button", name="Log in").click()
+        first.get_by_role("heading", name="Overview").wait_for()
         login = first.context.storage_state()
         for path in paths:
             for size, pixels in SIZES.items():

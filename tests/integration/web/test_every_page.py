@@ -20,7 +20,8 @@ EXAMPLES = [
     *("/jobs/1", "/jobs/2", "/jobs/9999", "/jobs?state=held&sort=-name", "/instances/all.q@h1", "/hosts/h1", "/submit"),
     *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new", "/queues/all.q"),
     *("/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit"),
-    *("/jobs/2/alter", "/submit?from=1", "/reservations?view=time"),
+    *("/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights"),
+    *("/accounting/sql", "/jobs/1/output"),
     *("/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice"),
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
@@ -38,6 +39,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     cell.cycle()
     cell.admin("reserve", name="weather", start_time=cell.now + 7200, duration=600.0)
     cell.add("project", "climate")
+    cell.add("calendar", "nights", year="NONE", week="mon-fri=6-20=off")
     cell.admin("change_share_tree", verb="add", nodes=["/climate=25"])
     cell.add("resource_quota", "people", enabled="TRUE", limit="name each users {*} to slots=500\nusers bob to arch=lx-amd64")
     cell.configure("cluster_queue", "all.q", seq_no="7")

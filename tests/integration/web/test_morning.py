@@ -76,7 +76,7 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     page.mouse.up()
     expect(page.get_by_label("Queues", exact=True)).to_have_value(f"*@{cell.host}")
     start = page.get_by_label("Start", exact=True).input_value()
-    assert re.fullmatch(r"\d{12}", start)
+    assert re.fullmatch(r"\d{12}\.00", start)  # CCYYMMDDhhmm.SS, as -a takes it
     page.get_by_label("Start", exact=True).fill("")
     page.get_by_label("Duration").fill("0:10:00")
     page.get_by_label("Name", exact=True).fill("byhand")

@@ -44,6 +44,11 @@ class Visitor:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())
 
+    async def json(self, address: str) -> tuple[int, Any]:
+        """Status and JSON of an answer."""
+        async with self._client.get(address) as response:
+            return response.status, await response.json(content_type=None)
+
     async def post(self, address: str, **fields: Any) -> list[str]:
         """What the qmaster says to a form that is sent."""
         form = [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]

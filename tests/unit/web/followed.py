@@ -16,6 +16,7 @@ from daemons.runtime.cell import Cell as InstalledCell
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster
 from daemons.web.mirror import MirroredChange, StateMirror
 from daemons.web.shared import Web
+from gridengine.delivery import OutputTail, encode
 from gridengine.gdi.requests import Caller
 from gridengine.mirroring import Measures
 from tests.harness import MASTER, Cell
@@ -62,22 +63,33 @@ async def _nothing(*arguments: Any) -> Any:
 
 
 class Link:
-    """Stands for the connections to the qmaster: its service answers in this process. `away`: nobody answers."""
+    """Stands for the connections to the qmaster: its service answers in this process. `away`: nobody answers.
+
+    `tail`: what every host reads of a file, None while no host answers.
+    """
 
     def __init__(self, followed: Followed) -> None:
         self._followed = followed
-        self._service = Service(followed.cell.master, _nothing, _nothing, _nothing, dict, _nothing)
+        self._service = Service(followed.cell.master, _nothing, _nothing, _nothing, dict, _nothing, read_output=self._read)
+        self.tail: OutputTail | None = None
         self.asked: list[tuple[str, str]] = []
         self.away = False
 
-    async def post(self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None) -> Any:
+    async def post(self, path: str, body: bytes, caller: LocalCaller, total_s: float | None = None, key: str = "") -> Any:
         if self.away:
             raise NoQmaster("unable to contact qmaster", sent=False)
         name = path.rpartition("/")[2]
         self.asked.append((caller.user, name))
-        answer = await self._service.answer(name, body, Caller(caller.user, caller.uid, caller.group, caller.gid, "h1"))
+        asked_by = Caller(caller.user, caller.uid, caller.group, caller.gid, "h1")
+        answer = await self._service.answer(name, body, asked_by, key)
         self._followed.take()
         return _Response(msgspec.json.encode(answer))
+
+
+    async def _read(self, host: str, data: bytes) -> bytes:
+        if self.tail is None:
+            raise LookupError(host)
+        return encode(self.tail)
 
 
 class _Response:

@@ -12,12 +12,17 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from daemons.qmaster.decide.jobs.job_request import request_of
-from daemons.web.pages.altering import FORM, changes_of
+from daemons.web.pages.altering import JOBS, RESERVATIONS, changes_of
 from daemons.web.pages.job_values import program_of, values_of
+from daemons.web.pages.option_form import OptionForm
+from daemons.web.pages.reservation_values import reservation_values
+from daemons.web.pages.reservations import FIELDS
 from daemons.web.pages.submitting import fill
 from gridengine.gdi.requests import Caller
+from gridengine.options.reservation import RESERVATION_OPTIONS
+from gridengine.options.submission import Submission
 from tests.unit.web.browsing import visiting, words
-from tests.unit.web.followed import ALICE, BOB, Followed
+from tests.unit.web.followed import ALICE, BOB, ROOT, Followed
 from tests.unit.web.test_submit_page import FULL, NOW
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -25,6 +30,7 @@ SUBMITTED = {
     **{name: value for name, value in FULL.items() if name not in ("-ar", "-dl", "-hold_jid", "-h", "-P", "-masterq", "-pe")},
     **{"-l": "h_vmem=4G,h_rt=3600", "soft -l": "arch=lx-amd64", "-v": "A=1,B=x y", "-ac": "step=3,last", "-A": "team"},
     **{"-q": "all.q@h1,*@@allhosts", "soft -q": "all.q"},
+    **{"-js": "5", "-shell": "n", "-alloc": "$fill_up 2-4"},
     **{"-binding": "linear:2", "-m": "ae", "-S": "/bin/sh", "-i": "/tmp/in", "-e": "h1:/tmp/e"},
 }
 
@@ -98,13 +104,54 @@ def test_only_what_is_changed_is_sent(followed: Followed, play: Any) -> None:
     ],
 )
 def test_changes(before: dict[str, str], values: dict[str, str], words_: list[str], faults: list[str]) -> None:
-    changed = changes_of("7", before, values, NOW)
+    changed = changes_of(JOBS.form, "7", before, values, NOW)
     assert (changed.command, sorted(changed.faults)) == (" ".join(["qalter", *words_, "7"]), faults)
 
 
-def test_the_form_has_no_option_that_qalter_has_not() -> None:
-    assert {"-l", "soft -l", "-ar", "-sc"} <= FORM.fields.keys()
-    assert not {"-t", "-h", "-now", "-ac"} & FORM.fields.keys()
+def test_the_forms_have_no_option_that_their_command_has_not() -> None:
+    assert {"-l", "soft -l", "-ar", "-sc"} <= JOBS.form.fields.keys()
+    assert not {"-t", "-h", "-now", "-ac"} & JOBS.form.fields.keys()
+    assert {"-a", "-e", "-d", "-l", "-pe", "-u", "-heal"} <= RESERVATIONS.form.fields.keys()
+    assert not {"-latest", "-recur", "-now"} & RESERVATIONS.form.fields.keys()
+
+
+def test_the_values_of_a_reservation_make_the_same_one_again(followed: Followed, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    cell = followed.cell
+    cell.add("userset", "crew", entries="alice")
+    asked: dict[str, Any] = {"name": "full", "account": "team", "hard": ["h_rt=60"]}
+    asked |= {"hard_queues": ["all.q@h1", "all.q@h2"], "heal": True}
+    asked |= {"users": ["alice", "@crew", "!bob"], "idle_limit": 1800.0, "mail_options": "ab", "mail_list": ["root"]}
+    asked |= {"allocation_rule": "$fill_up", "pe_range": "2", "start_time": cell.now + 3600, "end_time": cell.now + 7200}
+    assert cell.admin("reserve", **asked).status == 0
+    (one,) = cell.state.reservations.values()
+    values = reservation_values(one, ZoneInfo("UTC"))
+    again = Submission("qrsub", {}, "", cell.now)
+    assert OptionForm("qrsub", RESERVATION_OPTIONS, FIELDS).read(values, again).faults == {}
+    wrong = {name: (value, again.request.get(name)) for name, value in asked.items() if again.request.get(name) != value}
+    assert wrong == {}
+
+
+@pytest.mark.statement("GU-10", "AR-125")
+def test_a_reservation_is_moved_in_its_form(followed: Followed, play: Any) -> None:
+    cell = followed.cell
+    cell.admin("reserve", name="late", start_time=cell.now + 3600, duration=600.0)
+    (number,) = cell.state.reservations
+
+    async def acts(visitor: Any) -> Any:
+        page = await visitor.get(f"/reservations/{number}/alter")
+        (form,) = page.xpath(f"//form[@action='/reservations/{number}/alter']")
+        values = {str(each.name): str(each.value or "") for each in form.inputs if each.name}
+        values |= {"-N": "early", "-d": "0:20:00"}
+        checked = await visitor.send(f"/reservations/{number}/alter", values | {"check": "1"})
+        before = cell.state.reservations[number].name
+        return checked, before, await visitor.send(f"/reservations/{number}/alter", values)
+
+    checked, before, after = play(acts, ROOT)
+    assert "It would be so" in words(checked)
+    assert (before, f"modified advance_reservation {number}" in words(after)) == ("late", True)
+    changed = cell.state.reservations[number]
+    assert (changed.name, changed.end_time - changed.start_time) == ("early", 1200)
 
 
 def test_what_is_wrong_is_told_while_somebody_types(followed: Followed, play: Any) -> None:

@@ -143,6 +143,31 @@ def test_what_is_wrong_is_a_problem_with_its_reason(
 
 
 @pytest.mark.statement("GU-12")
+def test_under_a_key_a_change_is_made_once(followed: Followed, api: Any) -> None:
+    job = {"script_file": "/bin/true", "binary": True, "name": "once"}
+
+    async def play(program: Program) -> None:
+        first = await program.ask("POST", "/jobs", job, Idempotency_Key="k1")
+        assert (await program.ask("POST", "/jobs", job, Idempotency_Key="k1"))[:2] == first[:2]
+        for path in ("/requests/submit", "/jobs"):
+            assert (await program.ask("POST", path, {**job, "name": "other"}, Idempotency_Key="k1"))[0] == 422
+        status, problem, _ = await program.ask("POST", "/jobs", job, Idempotency_Key="k 1")
+        assert (status, "malformed Idempotency-Key" in problem["detail"]) == (400, True)
+        assert (await program.ask("POST", "/requests/submit", job, Idempotency_Key="k1"))[1] == first[1]
+
+    api(play)
+    assert [each.name for each in followed.cell.state.jobs.values()] == ["once"]
+    operations = document()["paths"]
+    named = [
+        (path, method)
+        for path, methods in operations.items()
+        for method, operation in methods.items()
+        if "Idempotency-Key" in [each["name"] for each in operation["parameters"]]
+    ]
+    assert ("/api/v1/jobs", "post") in named and ("/api/v1/requests/submit", "post") in named
+    assert not [each for each in named if each[1] == "get" or "/config/" in each[0]]
+
+
 def test_rights_are_those_of_the_user(followed: Followed, api: Any) -> None:
     followed.cell.submit()
     assert api(one("DELETE", "/jobs/1"), BOB)[0] == 403
@@ -280,3 +305,23 @@ def test_what_is_forgotten_or_never_was_is_a_reset(followed: Followed, api: Any,
 
     found = api(play)
     assert found == ["reset", "reset", "here"]
+
+
+def test_the_history_is_filtered_by_who_made_a_change_and_when(followed: Followed, api: Any) -> None:
+    cell = followed.cell
+    for user in ("ann", "joe"):
+        cell.add("manager", user)
+    first = cell.state.revision
+    cell.configure("cluster_queue", "all.q", slots="3")
+    followed.take()
+
+    def kinds(query: str) -> list[str]:
+        _, found, _ = api(one("GET", f"/history?{query}"))
+        return [change["kind"] for entry in found["items"] for change in entry["objects"]]
+
+    assert kinds("user=root&kind=cluster_queue")[0] == "cluster_queue"
+    assert kinds("user=nobody") == []
+    assert "cluster_queue" in kinds("") and "manager" in kinds(f"before={first + 1}")
+    assert kinds(f"before={first + 1}&kind=cluster_queue") != kinds("kind=cluster_queue")
+    status, _, _ = api(one("GET", "/history?before=soon"))
+    assert status == 400

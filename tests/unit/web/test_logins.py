@@ -11,6 +11,7 @@ import pytest
 from daemons.web.access import guard as guards
 from daemons.web.access.guard import Attempts
 from daemons.web.access.links import MOST
+from daemons.web.pages.page import render
 from gridengine.gdi.requests import Caller
 from tests.unit.web.door import Client, Door, csrf, log_in, status
 from tests.unit.web.followed import ALICE, BOB, Followed
@@ -111,6 +112,34 @@ def test_whoever_is_thrown_out_sees_no_more_of_an_open_page(
             return await stream.content.read()
 
     assert at(play) == b""
+
+
+def test_two_sessions_of_one_user_share_a_page_and_not_its_secret(
+    door: Door, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rendered = []
+    monkeypatch.setattr("daemons.web.live.render", lambda *given, **more: rendered.append(1) or render(*given, **more))
+
+    async def sent(client: Client) -> str:
+        async with client.get("/live", params={"page": "/jobs"}) as stream:
+            await stream.content.readuntil(b"event: main")
+            return (await stream.content.readuntil(b"\n\n")).decode()
+
+    async def play(client: Client) -> list[str]:
+        found = []
+        for _ in range(2):
+            client.session.cookie_jar.clear()
+            await log_in(client, door)
+            found.append(await sent(client))
+        return found
+
+    followed.cell.submit(holds="u")
+    followed.take()
+    pages = at(play)
+    secrets = [session.csrf for session in door.sessions.of("alice")]
+    assert len(rendered) == 1
+    assert [sorted(secret in page for secret in secrets) for page in pages] == [[False, True]] * 2
+    assert pages[0] != pages[1]
 
 
 def test_a_full_disk_keeps_nobody_from_reading(door: Door, at: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +88,27 @@ def test_whether_it_lives_and_follows(followed: Followed, tmp_path: Path) -> Non
     found: dict[Any, float] = samples(followed, tmp_path)
     assert found[("gridengine_mirror_connected",)] == 0
     assert found["gridengine_host_up", "h1"] == 1, "what was known last is still there"
+
+
+def test_the_dashboard_asks_for_metrics_and_labels_that_there_are(followed: Followed, tmp_path: Path) -> None:
+    followed.cell.report("h1", Load(followed.cell.now, {"load_avg": "0.5"}))
+    followed.cell.master.flush()
+    followed.take()
+    _, text = get(followed, tmp_path, "/metrics")
+    there: dict[str, set[str]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            there.setdefault(sample.name, {"job"}).update(sample.labels)
+    dashboard = json.loads((Path(__file__).parents[3] / "cluster-config" / "grafana" / "gridengine.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    for expression in asked:
+        found = re.findall(r"(gridengine_\w+)\{([^}]*)\}", expression)
+        assert found
+        for name, labels in found:
+            assert set(re.findall(r"(\w+)=", labels)) <= there.get(name, set()), expression
+    named = {re.sub("_(bucket|sum|count)$", "", name) for name in re.findall(r"gridengine_\w+", " ".join(asked))}
+    shown = {re.sub("_(bucket|sum|count)$", "", name) for name in there}
+    assert shown - named == {"gridengine_jobs", "gridengine_mirror_age_seconds"}
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    assert len({(place["x"], place["y"]) for place in places}) == len(places)
+    assert all(place["x"] + place["w"] <= 24 for place in places)

@@ -285,6 +285,27 @@ def test_an_open_page_is_sent_again_when_it_changes(followed: Followed, browse: 
     assert "<h1>" in first
 
 
+def test_a_page_opened_behind_a_change_shows_it_without_another(
+    followed: Followed, browse: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("daemons.web.live.PAUSE_S", 0.2)
+
+    async def watch(visitor: Visitor) -> str:
+        for seen in range(2):
+            stream = visitor.events("/jobs")
+            _, shown = await anext(stream)
+            if seen and "fresh" not in shown:  # what somebody else was shown a moment ago
+                async with asyncio.timeout(10):
+                    _, shown = await anext(stream)
+            await stream.aclose()  # type: ignore[attr-defined]
+            if not seen:
+                followed.cell.submit(name="fresh", hard=["arch=nosuch"])
+                followed.take()
+        return shown
+
+    assert "fresh" in browse(watch)
+
+
 @pytest.mark.parametrize("address", ["", "/nothing", "//evil/jobs", "/metrics", "/static/style.css"])
 def test_a_stream_of_what_is_no_page_is_refused(browse: Any, address: str) -> None:
     async def watch(visitor: Visitor) -> int:

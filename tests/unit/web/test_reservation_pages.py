@@ -132,3 +132,23 @@ def test_one_that_is_not_there_is_not_found(browse: Any, number: str) -> None:
         return visitor.status
 
     assert browse(look) == 404
+
+
+@pytest.mark.statement("GU-9")
+def test_what_is_wrong_is_told_while_somebody_types(browse: Any) -> None:
+    typing = {"HX-Request": "true", "HX-Target": "div#outcome"}
+    values = {"-d": "60", "-q": "nosuch.q", "do": "check"}
+    shown = browse(lambda visitor: visitor.send("/reservations/new", values, typing))
+    assert not shown.xpath("//form")
+    assert "nosuch.q" in words(shown)
+
+
+@pytest.mark.statement("GU-9")
+def test_a_free_window_fills_in_the_form(browse: Any) -> None:
+    async def play(visitor: Visitor) -> Any:
+        found = await visitor.send("/reservations/new", {"-d": "1:00:00", "-N": "free", "do": "find"})
+        return await visitor.get(found.xpath("//td[@data-label='Form']/a/@href")[0])
+
+    free = browse(play)
+    assert [free.xpath(f"//input[@name='{name}']/@value") for name in ("-N", "-d")] == [["free"], ["01:00:00"]]
+    assert free.xpath("//input[@name='-a']/@value")

@@ -95,7 +95,7 @@ def test_a_reservation_is_in_the_rows_of_its_host_and_its_queue(followed: Follow
 @pytest.mark.parametrize(
     ("query", "values"),
     [
-        ("begin=1800000000&end=1800003600&-q=*@h1", {"-a": "202701150800", "-d": "01:00:00", "-q": "*@h1"}),
+        ("begin=1800000000&end=1800003600&-q=*@h1", {"-a": "202701150800.00", "-d": "01:00:00", "-q": "*@h1"}),
         ("begin=1800003600&end=1800000000", {"-a": "", "-d": ""}),
         ("begin=x&end=99999999999999", {"-a": "", "-d": ""}),
         ("-a=202701150800&-d=60", {"-a": "202701150800", "-d": "60"}),

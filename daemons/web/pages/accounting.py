@@ -1,0 +1,140 @@
+"""Accounting: the stored queries of the database, their fields as a form, and the rows as a table, a plot and CSV.
+
+Owns how answers are shown; who may ask what says sge_dbwriter, which is asked on behalf of the visitor.
+Source: DB-22, DB-23; `gridengine arco`; gridengine/arco.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from aiohttp import web
+
+from daemons.web.dbwriter_link import NoDatabase, QuestionDenied, ask_database
+from daemons.web.pages.formats import link
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
+from daemons.web.pages.query_plots import plots_of
+from gridengine import arco
+from gridengine.arco_rows import csv_text, shown
+
+ROWS = 100
+_MOST = 10_000
+"""Rows that are asked for to show them; a file takes all."""
+_NO_ROWS: Data = {"columns": [], "rows": [], "total": 0, "more": False, "plots": [], "asked": False}
+
+
+async def query_list(visit: Visit) -> Data:
+    """All stored queries, by category."""
+    try:
+        listed = await _ask(visit, arco.QUERIES)
+    except (NoDatabase, QuestionDenied) as fault:
+        return {"categories": {}, "faults": [], "fault": str(fault)}
+    categories: dict[str, list[Any]] = {}
+    for query in sorted(listed["queries"], key=lambda query: (query["category"], query["name"])):
+        categories.setdefault(query["category"], []).append(query)
+    return {"categories": categories, "faults": listed["faults"], "fault": ""}
+
+
+async def one_query(visit: Visit) -> Data:
+    """A query with its form, and its rows once all fields have values."""
+    query = await _query(visit)
+    fields = [one | {"value": visit.said(one["name"]) or one["default"] or ""} for one in query["fields"]]
+    data = {"query": query, "fields": fields, "fault": ""} | _NO_ROWS
+    if any(not one["value"] for one in fields):
+        return data
+    return data | await _rows(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)})
+
+
+async def own_sql(visit: Visit) -> Data:
+    """SQL of the visitor's own, which only reads."""
+    text = visit.said("sql")
+    data: Data = {"sql": text, "fault": ""} | _NO_ROWS
+    return data | await _rows(visit, arco.SQL, {"sql": text}) if text else data
+
+
+async def read_query(request: web.Request) -> web.Response:
+    """The page of a query, or its rows as CSV."""
+    visit = visit_of(request)
+    try:
+        if visit.said("format") == "csv":
+            query = await _query(visit)
+            return await _file(visit, arco.RUN, {"query": query["name"], "values": _values(visit, query)}, query["name"])
+        return html(render(QUERY, visit, await one_query(visit)))
+    except Missing as missing:
+        return problem(visit, 404, str(missing), "The list of all queries is at /accounting.")
+    except (NoDatabase, QuestionDenied) as fault:
+        return problem(visit, 503, "The database cannot be asked.", str(fault))
+
+
+async def read_sql(request: web.Request) -> web.Response:
+    """The page for SQL, or the rows as CSV."""
+    visit = visit_of(request)
+    if visit.said("format") == "csv":
+        return await _file(visit, arco.SQL, {"sql": visit.said("sql")}, "rows")
+    return html(render(SQL, visit, await own_sql(visit)))
+
+
+async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
+    """What a template needs of the rows, in the order that is asked for; a fault as its text."""
+    try:
+        answer = await _ask(visit, request, fields | {"limit": _MOST})
+    except (NoDatabase, QuestionDenied) as fault:
+        return {"fault": str(fault)}
+    columns, types, rows = answer["columns"], answer["types"], answer["rows"]
+    plots = plots_of(columns, types, rows, answer.get("plot"))
+    sort = visit.said("sort")
+    if (column := sort.lstrip("-")) in columns:
+        place = columns.index(column)
+        rows = sorted(rows, key=lambda row: _rank(row[place]), reverse=sort.startswith("-"))
+    number = min(visit.number("page"), max(1, -(-len(rows) // ROWS)))
+    rows, total = rows[(number - 1) * ROWS : number * ROWS], len(rows)
+    kinds = ["number" if kind in ("number", "interval") else "" for kind in types]
+    return {
+        **{"columns": list(zip(columns, columns, kinds, strict=True)), "total": total, "more": answer["more"], "asked": True},
+        "rows": [[shown(value, kind) for value, kind in zip(row, types, strict=True)] for row in rows],
+        **{"page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None)},
+    }
+
+
+def _rank(value: Any) -> tuple[bool, bool, Any]:
+    """Of a value among others, of which some may be no number where most are."""
+    return value is not None, isinstance(value, str), value
+
+
+async def _file(visit: Visit, request: str, fields: dict[str, object], name: str) -> web.Response:
+    """All rows as CSV; half of them are none."""
+    try:
+        answer = await _ask(visit, request, fields)
+    except (NoDatabase, QuestionDenied) as fault:
+        return problem(visit, 400, "The rows cannot be had.", str(fault))
+    if answer["more"]:
+        return problem(visit, 400, f"There are more than {len(answer['rows']):,} rows.", "Ask for less.")
+    file = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "rows"
+    headers = {"Content-Disposition": f'attachment; filename="{file}.csv"'}
+    return web.Response(text=csv_text(answer["columns"], answer["rows"]), content_type="text/csv", headers=headers)
+
+
+async def _query(visit: Visit) -> Any:
+    """The query that the address names. Raises Missing, NoDatabase, QuestionDenied."""
+    name = visit.parts["name"]
+    queries = (await _ask(visit, arco.QUERIES))["queries"]
+    found = [query for query in queries if query["name"] == name]
+    if not found:
+        raise Missing(f'There is no query "{name}"')
+    return found[0]
+
+
+def _values(visit: Visit, query: Any) -> dict[str, str]:
+    """What the visitor said; the writer fills in the rest."""
+    return {one["name"]: text for one in query["fields"] if (text := visit.said(one["name"]))}
+
+
+async def _ask(visit: Visit, request: str, fields: dict[str, object] | None = None) -> dict[str, Any]:
+    return await ask_database(visit.shared.cell, visit.caller, request, fields or {})
+
+
+QUERY = Page("/accounting/{name}", "query.html", one_query)
+SQL = Page("/accounting/sql", "sql.html", own_sql)
+PAGES = [Page("/accounting", "accounting.html", query_list)]
+ROUTES = [web.get(SQL.path, read_sql), web.get(QUERY.path, read_query)]

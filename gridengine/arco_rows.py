@@ -1,0 +1,44 @@
+"""How values of the database's answers are written for people and for programs, in a terminal and in a browser alike.
+
+Pure, but for the time zone of this process. Called by the commands of `gridengine arco` and the pages of accounting.
+Source: DB-22.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from gridengine.printable import printable
+
+
+def shown(value: Any, kind: str) -> str:
+    """A value for people: local times, h:mm:ss, numbers without digits that say nothing."""
+    if value is None:
+        return ""
+    if kind == "time":
+        moment = datetime.fromisoformat(value).astimezone()
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    if kind == "interval":
+        return duration(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    return str(printable(" ".join(str(value).split())))  # a name of a job steers no terminal
+
+
+def duration(seconds: float) -> str:
+    """`26:03:04`; what is less than a second is left off."""
+    sign, whole = ("-" if seconds < 0 else ""), abs(round(seconds))
+    return f"{sign}{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """RFC 4180 with a line of names; times in ISO form, intervals in seconds."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows([["" if value is None else value for value in row] for row in rows])
+    return text.getvalue()
