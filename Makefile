@@ -14,6 +14,7 @@
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
+#   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1   kill processes of a cell at bad moments: every task must run once
 #   make siege                 what attacks of one user on that cell cost another one
@@ -23,7 +24,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco siege torture clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco bench-web siege torture clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -58,8 +59,15 @@ lint: setup
 types: setup
 	@$(BIN)/mypy $(CODE)
 
+# The tests that start daemons mostly wait; those that only compute run beside them, and are told of afterwards.
 test: lint types
-	@$(BIN)/pytest
+	@mkdir -p build
+	$(BIN)/pytest -p no:cacheprovider --ignore=tests/integration >build/other-tests.log 2>&1 &
+	failed=0
+	$(BIN)/pytest tests/integration || failed=$$?
+	wait $$! || failed=$$?
+	cat build/other-tests.log
+	exit $$failed
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"
@@ -107,6 +115,10 @@ bench-accounting: setup
 
 bench-arco: setup
 	@$(BIN)/python -m bench.arco "$(or $(JOBS),1000000)"
+
+bench-web: setup
+	@$(BIN)/python -m bench.pages
+	@$(BIN)/python -m bench.web build/cell.env
 
 torture: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
