@@ -307,6 +307,7 @@ _ALL = (
         file="share_tree",
         single=True,
         shown_together=True,
+        made_by_editing=True,
     ),
 )
 #: kind by name, in an order in which each only refers to earlier ones, but for the groups within host groups

@@ -126,7 +126,7 @@ def modify_edited(kind: str, values: list[str]) -> int:
 def _modify_one(kind: str, name: str) -> int:
     answer = gdi.call("config_show", {"kind": kind, "names": [name] if not KIND[kind].single else None})
     if not answer.data and KIND[kind].made_by_editing:
-        return _edit("add", kind, _template(kind, name), name if kind == "configuration" else "")
+        return _edit("add", kind, _template(kind, "" if KIND[kind].single else name), name if kind == "configuration" else "")
     status = program.show_answers(answer)
     for each in answer.data:
         own = each["name"] if kind == "configuration" else ""

@@ -29,14 +29,15 @@ def finite(value: float) -> float:
 
 
 def assumed_slots(state: State, request: Request) -> int:
-    """Slots that a pending job is expected to get: 1, or as urgency_slots of its PE says; the least without a PE.
+    """Slots that a pending job is expected to get: 1, the number that it asks for, or of a range as urgency_slots of its PE
+    says; the least without a PE.
 
-    Source: sge_pe(5), PE-11; O for an average, of which the whole part counts.
+    Source: sge_pe(5), PE-11; O for a fixed number, and for an average, of which the whole part counts.
     """
-    if not request.pes:
-        return request.slot_ranges[0][0]
-    pe = state.pes[request.pes[0]]
     low, high = request.slot_ranges[0][0], request.slot_ranges[-1][1]
+    if not request.pes or low == high:
+        return low
+    pe = state.pes[request.pes[0]]
     if high >= MAX_SLOTS:
         high = max(low, pe.slots)
     if pe.urgency_slots == "max":

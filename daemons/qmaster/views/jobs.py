@@ -135,6 +135,7 @@ def _running_rows(
     listing: Listing, job: Job, states: frozenset[str], instances: frozenset[str] | None, details: Sequence[str]
 ) -> list[Row]:
     state = listing.state
+    held = _held_by(job, states)
     rows: list[Row] = []
     for task in job.tasks.values():
         if task.waits or (
@@ -142,7 +143,7 @@ def _running_rows(
         ):
             continue
         letters = running_letters(state, job, task)
-        if ("s" if any(letter in "sST" for letter in letters) else "r") not in states:
+        if ("s" if any(letter in "sST" for letter in letters) else "r") not in states and task.id not in held:
             continue
         priority = state.priorities.get(job.id, _NO_PRIORITY)
         row: Row = [job.id, priority[0], job.name, job.owner, letters, task.start_time, _grants(state, task)]
@@ -191,10 +192,7 @@ def _held_so(
     """The parts of the groups that wait for one of the reasons asked for by -s h… (ST-25)."""
     if ("hj" in states and state.waits_for(job)) or ("ha" in states and job.start_after > now):
         return groups
-    held = Ranges()
-    for name, hold in _HOLDS.items():
-        if name in states:
-            held = held | job.holds.get(hold.value, Ranges())
+    held = _held_by(job, states)
     if "hd" in states and job.array_predecessors:
         held = held | blocked_tasks(state, job)
     return [(letters, part) for letters, tasks in groups if (part := tasks & held)]
@@ -268,3 +266,12 @@ def _hard_requests(listing: Listing, job: Job, task: Task | None) -> list[list[o
         found = [[name, listing.request_text(name, value), urgencies.get(name, 0.0)] for name, value in job.hard.items()]
         listing.hard_requests[key] = found
     return found
+
+
+def _held_by(job: Job, states: frozenset[str]) -> Ranges:
+    """The tasks of a job, running ones too, that have one of the holds asked for by -s hu, ho, hs (ST-25)."""
+    held = Ranges()
+    for name, hold in _HOLDS.items():
+        if name in states and hold.value in job.holds:
+            held = held | job.holds[hold.value]
+    return held

@@ -14,16 +14,18 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import user_sets_of, users_allowed
 from gridengine.placement.ledger import Ledger
-from gridengine.placement.match import static_refusal
+from gridengine.placement.match import static_refusal, suits
 from gridengine.placement.obstacles import alarm, suspend_alarm
 from gridengine.placement.requests import CategoryKey, Demand, Request, category_key
-from gridengine.placement.resources import available, host_available
+from gridengine.placement.resources import host_available
 from gridengine.placement.site import Site
 from gridengine.placement.spread import Candidates, place_parallel
 from gridengine.placement.values import request_text
+from gridengine.state.bookings import holders_at
+from gridengine.state.configured.objects import ExecHost
 from gridengine.state.jobs import Job
 from gridengine.state.letters import instance_letters
-from gridengine.state.queues import QueueInstance
+from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.state import State
 from gridengine.syntax.queue_expression import QueueExpressions
 from gridengine.syntax.request_list import parse_requests
@@ -125,13 +127,24 @@ class Listing:
         return config.pe_list if config is not None else frozenset()
 
     def _admits(self, instance: QueueInstance, sets: frozenset[str]) -> bool:
-        """Whether someone in `sets` may use it: by its access lists, and by one project to which he has access. Source: O."""
+        """Whether someone in `sets` may use it, as its queue, its host, all hosts and the cluster say. Source: O."""
+        queue, *above = holders_at(instance.name)
         config = self.state.configs.get(instance.name)
-        if config is None or not users_allowed(sets, config.user_lists, config.xuser_lists):
+        whole = self.state.configuration()
+        levels = [config, *(self.site.levels[holder].access for holder in above)]
+        return (
+            config is not None
+            and users_allowed(sets, whole.user_lists, whole.xuser_lists)
+            and all(self._lets_in(sets, level) for level in levels if level is not None)
+        )
+
+    def _lets_in(self, sets: frozenset[str], access: InstanceConfig | ExecHost) -> bool:
+        """The same by one level's access lists, and by one of its projects to which he has access."""
+        if not users_allowed(sets, access.user_lists, access.xuser_lists):
             return False
-        if any(self._works_in(sets, project) for project in config.xprojects):
+        if any(self._works_in(sets, project) for project in access.xprojects):
             return False
-        return not config.projects or any(self._works_in(sets, project) for project in config.projects)
+        return not access.projects or any(self._works_in(sets, project) for project in access.projects)
 
     def _works_in(self, sets: frozenset[str], project: str) -> bool:
         known = self.state.projects.get(project)
@@ -157,10 +170,8 @@ class Listing:
         return demands
 
     def _offers(self, empty: Ledger, instance: QueueInstance, demand: Demand) -> bool:
-        if instance.name not in self.state.configs:
-            return False
-        offer = available(self.site, empty, instance.name, demand.name)
-        return offer is not None and demand.accepts(offer.value)
+        """Whether each level that has the attribute suits, as for a job that requests it."""
+        return instance.name in self.state.configs and suits(self.site, empty, demand, instance)
 
     def hosts_offering(self, hosts: Iterable[str], requests: list[str]) -> list[str]:
         """Those of the hosts that offer all requests, by what never changes (QH-4)."""

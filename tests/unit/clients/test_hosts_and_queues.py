@@ -288,3 +288,29 @@ def test_an_instance_that_is_no_longer_configured_is_not_ambiguous(shell: Shell,
     assert shell("qselect -qs c").out == "all.q@h1\n"
     cell.configure("cluster_queue", "all.q", hostlist="h2")
     assert shell("qselect -qs o").out == "all.q@h1\n" and shell("qselect -qs c").out == ""
+
+
+@pytest.mark.statement("QS-2", "US-6")
+def test_users_have_access_where_queue_host_and_cluster_let_them(hosts: Shell, cell: Cell) -> None:
+    cell.add("userset", "crew", entries="bob")
+    everywhere = "all.q@h1\nall.q@h2\nall.q@h3\n"
+    cell.configure("exec_host", "h1", user_lists="crew")
+    assert hosts("qselect -U alice").out == "all.q@h2\nall.q@h3\n"
+    assert hosts("qselect -U bob").out == everywhere
+    cell.configure("exec_host", "h1", user_lists="NONE", xuser_lists="crew")
+    assert hosts("qselect -U bob").out == "all.q@h2\nall.q@h3\n"
+    for kind, none in (("exec_host", "NONE"), ("configuration", "none")):
+        cell.configure(kind, "global", user_lists="crew")
+        assert hosts("qselect -U alice").status == 1, kind
+        cell.configure(kind, "global", user_lists=none)
+    assert hosts("qselect -U alice").out == everywhere
+
+
+@pytest.mark.statement("QS-2", "CX-27")
+def test_each_level_that_has_a_resource_must_suit(hosts: Shell, cell: Cell) -> None:
+    cell.add("complex", "flag", shortcut="flag", type="BOOL", relop="==")
+    cell.configure("exec_host", "h1", complex_values="flag=TRUE")
+    assert hosts("qselect -l flag=TRUE").out == "all.q@h1\n"
+    cell.configure("cluster_queue", "all.q", complex_values="flag=FALSE")
+    assert hosts("qselect -l flag=TRUE").out == "", "no job that requests it could run there"
+    assert hosts("qselect -l flag=FALSE").out == "all.q@h2\nall.q@h3\n"

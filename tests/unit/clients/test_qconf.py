@@ -351,3 +351,10 @@ def test_wrong_calls(shell: Shell) -> None:
     assert shell("qconf -sp").err.startswith("error: -sp option must have argument")
     assert shell("qconf -help").out.startswith("SGE 8.1.9\nusage: qconf")
     assert shlex.split(shell("qconf -sql -spl").out) == ["all.q", "make", "mpi", "smp"]
+
+
+@pytest.mark.statement("QF-32")
+def test_a_share_tree_is_made_in_the_editor_where_there_is_none(shell: Shell, cell: Cell, editor) -> None:  # type: ignore[no-untyped-def]
+    editor(lambda text: "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=NONE\n")
+    assert shell.as_root("qconf -mstree").status == 0
+    assert shell("qconf -sstree").lines[1] == "name=Root"

@@ -281,6 +281,13 @@ def test_a_load_formula_adds_numbers(cell: Cell) -> None:
     assert cell.configure("scheduler", "", load_formula="-slots").status == 0
 
 
+@pytest.mark.statement("RQ-6")
+def test_a_dynamic_limit_adds_numbers(cell: Cell) -> None:
+    answer = cell.add("resource_quota", "rq", limit="hosts {*} to slots=$arch*2")
+    assert answer.status == 1 and '"arch" is of the type STRING, not a number' in texts(answer)[0]
+    assert cell.add("resource_quota", "rq", limit="hosts {*} to slots=$num_proc*2").status == 0
+
+
 @pytest.mark.statement("JV-1", "GC-1")
 def test_a_verifier_that_cannot_be_run_is_refused_when_it_is_new(cell: Cell) -> None:
     cell.missing_programs = {"/opt/gone"}

@@ -16,7 +16,8 @@ from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
 from gridengine.placement.urgency import resource_urgency
 from gridengine.ranges import Ranges
-from gridengine.state.machines.job import PrioritiesSet
+from gridengine.state.jobs import Hold
+from gridengine.state.machines.job import HoldsChanged, PrioritiesSet
 from tests.builders import NOW, Cluster
 
 ALICE = Caller("alice", 1001, "users", 100, "h1")
@@ -59,7 +60,7 @@ def test_slots_of_a_parallel_task(first_task: str, slaves: list[int]) -> None:
     [
         *[("min", "4", 4), ("min", "2-8", 2), ("min", "-8", 1), ("min", "4-", 4), ("min", "16,2-3", 2)],
         *[("max", "2-6,9", 9), ("max", "4-", 10), ("avg", "2-6,9", 4), ("avg", "3-6,9", 5), ("avg", "4-", 7)],
-        *[("3", "2-6,9", 3), ("3", "4-", 3)],
+        *[("3", "2-6,9", 3), ("3", "4-", 3), ("3", "9", 9)],
     ],
 )
 def test_a_pending_parallel_job_is_shown_with_the_slots_that_its_urgency_counts(
@@ -168,3 +169,13 @@ def test_an_overridden_architecture_is_shown() -> None:
     cluster.values("h1", "arch=special")
     assert [row["arch"] for row in ask(cluster, queues)] == ["special", "lx-amd64"]
     assert [row["values"][0] for row in ask(cluster, hosts)] == [None, "special", "lx-amd64"]
+
+
+@pytest.mark.statement("ST-25")
+def test_a_running_task_that_is_held_is_among_the_held() -> None:
+    cluster = Cluster()
+    job = cluster.submit()
+    cluster.cycle()
+    cluster.apply(HoldsChanged(job, Ranges.of((1,)), set_holds=Hold.SYSTEM))
+    assert [row[4] for row in ask(cluster, jobs, states=["hs"])["running"]] == ["hr"]
+    assert ask(cluster, jobs, states=["hu"])["running"] == []

@@ -14,7 +14,7 @@ from gridengine.config.complexes import STRING_TYPES, value_of
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.host_rule import HostRule
 from gridengine.syntax.lists import is_none, join_names, join_pairs, split_names, split_pairs
-from gridengine.syntax.load_formula import parse_load_formula
+from gridengine.syntax.load_formula import LoadFormula, parse_load_formula
 from gridengine.syntax.overrides import Overrides
 from gridengine.syntax.rqs import parse_rule
 from gridengine.units import INFINITY
@@ -68,7 +68,10 @@ def with_full_names(proposal: Proposal, kind: str, name: str, attributes: Attrib
     if kind == "host_group" and attributes.get("rule"):
         _check_rule(table, name, HostRule(attributes["rule"]))
     if kind == "scheduler":
-        _check_formula(table, attributes["load_formula"])
+        try:
+            _check_formula(table, parse_load_formula(attributes["load_formula"]))
+        except SyntaxFault as fault:
+            raise ConfigError(kind, "", "load_formula", str(fault)) from None
     if kind == "resource_quota":
         changed["limit"] = "\n".join(_full_rule(table, name, line) for line in attributes["limit"].split("\n"))
     return changed
@@ -118,11 +121,11 @@ def _check_capacity(known: _Known, value: str) -> None:
         raise SyntaxFault(f'"{known.name}" is consumable, {value} is not an amount of it')
 
 
-def _check_formula(table: Table, text: str) -> None:
-    """The load formula adds numbers. Raises ConfigError. Source: LS-7; O."""
-    for name in parse_load_formula(text).names():
+def _check_formula(table: Table, formula: LoadFormula) -> None:
+    """A formula adds numbers. Raises SyntaxFault. Source: LS-7, RQ-6; O."""
+    for name in formula.names():
         if _known(table, name).type in STRING_TYPES:
-            raise ConfigError("scheduler", "", "load_formula", f'"{name}" is of the type {table[name].type}, not a number')
+            raise SyntaxFault(f'"{name}" is of the type {table[name].type}, not a number')
 
 
 def _check_rule(table: Table, name: str, rule: HostRule) -> None:
@@ -142,7 +145,10 @@ def _full_rule(table: Table, name: str, line: str) -> str:
     for written, value in rule.limits.items():
         known = _known(table, written)
         try:
-            if "$" not in value:
+            formula = rule.dynamic_limit(written)
+            if formula is not None:
+                _check_formula(table, formula)
+            else:
                 _check_value(known, value)
                 _check_capacity(known, value)
         except SyntaxFault as fault:
