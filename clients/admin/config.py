@@ -25,6 +25,7 @@ from clients.admin.cell_directory import (
     write_directory,
 )
 from clients.admin.refusal import Refusal
+from gridengine.kinds import KIND, OPTION_WORDS
 
 config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
 
@@ -89,6 +90,9 @@ def history(
     name: Annotated[str, typer.Option(help="Only changes of objects of this name.")] = "",
 ) -> None:
     """Show who changed what, when and from where, the newest change first."""
+    kind = OPTION_WORDS.get(kind, kind)
+    if kind and kind not in KIND:
+        raise Refusal(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
     for change in _read("config_history", {"limit": limit, "kind": kind, "name": name}):
         when = datetime.fromtimestamp(change["time"]).strftime("%Y-%m-%d %H:%M:%S")
         typer.echo(f"change {change['revision']}  {when}  {change['user']}@{change['host']}")

@@ -8,7 +8,7 @@ import os
 
 from clients import gdi, program
 from clients.configure.show import object_text, objects_text
-from gridengine.errors import SyntaxFault
+from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
 
@@ -135,22 +135,48 @@ def _modify_one(kind: str, name: str) -> int:
 
 
 def _edit(verb: str, kind: str, text: str, name: str, only: "list[str] | None" = None) -> int:
-    """Have a text edited, and send it. A text that is not changed is not sent, unless the name alone makes an object of it."""
+    """Have a text edited, and send it. A text that is not changed is not sent, unless the name alone makes an object of it.
+
+    What is refused can be edited again by a person at a terminal.
+    """
+    result = _edited(kind, text)
+    while result is not None:
+        if result == text and (verb == "modify" or not KIND[kind].made_by_name):
+            program.complain("nothing was changed")
+            return int(not KIND[kind].unchanged_is_fine)
+        try:
+            status = _send(verb, kind, result, "the edited text", name, only)
+        except (ConfigError, SyntaxFault) as refusal:
+            if not _is_edited_again(str(refusal)):
+                raise
+        else:
+            if not status or not _is_edited_again():
+                return status
+        result = _edited(kind, result)
+    program.complain("the editor failed, nothing was changed")
+    return 1
+
+
+def _edited(kind: str, text: str) -> "str | None":
+    """The text as it leaves the editor; None when that failed."""
     import tempfile
 
     with tempfile.TemporaryDirectory(prefix="qconf-") as directory:
         path = os.path.join(directory, f"{kind}.txt")
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-        if not _run_editor(path):
-            program.complain("the editor failed, nothing was changed")
-            return 1
         # editors replace the file, or remove it: it is read by its name
-        result = program.file_text(path)
-    if result == text and (verb == "modify" or not KIND[kind].made_by_name):
-        program.complain("nothing was changed")
-        return int(not KIND[kind].unchanged_is_fine)
-    return _send(verb, kind, result, "the edited text", name, only)
+        return program.file_text(path) if _run_editor(path) else None
+
+
+def _is_edited_again(refusal: str = "") -> bool:
+    """Whether a person at a terminal wants to have another go at what was refused; others are not asked."""
+    if not (os.isatty(0) and os.isatty(2)):
+        return False
+    if refusal:
+        program.complain(refusal)
+    os.write(2, b"Edit it again? [y/n] ")
+    return os.read(0, 256).strip().lower() in (b"y", b"yes")
 
 
 def _run_editor(path: str) -> bool:

@@ -89,6 +89,8 @@ _TEXTS = frozenset("qname hostname group owner job_name account project departme
 _NULL_IF_NONE = frozenset("project granted_pe category pe_taskid".split())
 _NULL_IF_ZERO = frozenset("task_number arid ar_sub_time start_time".split())
 _REALS = frozenset("ru_utime ru_stime cpu mem io iow".split())
+#: in KiB where it is recorded. Source: getrusage(2), accounting(5)
+_IN_KIB = "ru_maxrss"
 
 
 def accounting_records(records: "Iterable[AccountingRecord]") -> "Fields":
@@ -111,7 +113,7 @@ def _accounted(name: str, text: str) -> "tuple[str, Any]":
     if name in _NULL_IF_NONE and text == "NONE":
         value = None
     elif name not in _TEXTS:
-        value = float(text) if name in _REALS else int(float(text))
+        value = float(text) if name in _REALS else int(float(text)) * (1024 if name == _IN_KIB else 1)
         value = None if name in _NULL_IF_ZERO and not value else value
     return _RENAMED.get(name, name), value
 

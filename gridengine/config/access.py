@@ -12,6 +12,9 @@ from gridengine.config.objects import ConfigObject
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.syntax.lists import check_object_name, is_none, join_names, split_names
 
+DEFAULT_DEPARTMENT = "defaultdepartment"
+"""The department of all users who are in no other. Source: access_list(5); US-4."""
+
 
 class User(ConfigObject):
     """A user known to the ticket policies."""
@@ -65,7 +68,12 @@ class Userset(ConfigObject):
     entries: Annotated[str, AttributeType(_entries)] = "NONE"
 
     def check(self) -> None:
-        """Only departments have shares and override tickets. Source: access_list(5) fshare, oticket; US-3."""
+        """Only departments have shares and override tickets; the default one is of all who are in no other.
+
+        Source: access_list(5) fshare, oticket; US-3; O.
+        """
+        if self.name == DEFAULT_DEPARTMENT and not is_none(self.entries):
+            raise ConfigError(self.kind, self.name, "entries", "users in no other department are in this one, it lists nobody")
         for attribute, text in (("fshare", self.fshare), ("oticket", self.oticket)):
             if text != "0" and not self.is_department:
                 raise ConfigError(self.kind, self.name, attribute, f"{text} is not 0, and the type ACL has no share of tickets")

@@ -13,6 +13,7 @@ from gridengine.state.instances import settle
 from gridengine.state.machines import usage
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.machines.host import forget_sensed
+from gridengine.state.machines.job import forget_finished
 from gridengine.state.state import State, Unsettled
 
 
@@ -73,6 +74,8 @@ def _configuration_changed(state: State, kind: str, name: str, more: bool) -> No
             state.rule_members.pop(name, None)
     elif kind == "cluster_queue":
         state.unsettled.queues.add(name)
+    elif kind == "configuration":
+        forget_finished(state)
     elif kind in _OF_QUOTAS:
         state.unsettled.quotas = True
     elif kind in ("user", "project") and not state.has(kind, name):

@@ -189,7 +189,6 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     _forget_dependencies(state, job)
     for other_id in state.dependents.pop(job.id, ()):
         _predecessor_ended(state, state.jobs[other_id], job)
-    keep = state.configuration().finished_jobs
     state.finished.append(
         FinishedJob(
             id=job.id,
@@ -203,7 +202,12 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
             tasks=str(job.array or ""),
         )
     )
-    del state.finished[: max(0, len(state.finished) - keep)]
+    forget_finished(state)
+
+
+def forget_finished(state: State) -> None:
+    """Keep the last `finished_jobs` ended jobs, as configured now. Source: sge_conf(5) finished_jobs."""
+    del state.finished[: max(0, len(state.finished) - state.configuration().finished_jobs)]
 
 
 def _predecessor_ended(state: State, job: Job, ended: Job) -> None:

@@ -210,6 +210,9 @@ def test_history_tells_who_changed_what_and_undo_takes_it_back(admin: Administra
     assert "    slots: 4 -> 7\n" in text
     assert "root@master" in text
     assert "all.q" not in admin("history", "--kind", "project", "--name", "p")[1]
+    assert "slots: 4 -> 7" in admin("history", "--kind", "queue")[1], "as qconf calls it"
+    status, text = admin("history", "--kind", "queues")
+    assert (status, '"queues" is no kind of object' in text) == (1, True)
     assert admin("undo", "--plan")[0] == 0
     assert admin.cell.state.configs["all.q@h1"].slots == 7
     status, text = admin("undo")

@@ -298,3 +298,10 @@ def test_no_text_of_a_user_breaks_a_record(shell: Shell, cell: Cell) -> None:
         outcome = shell(f"qacct -j 7 -json {source}")
         (one,) = json.loads(outcome.out)["records"]
         assert (one["job_name"], one["account"], one["job_id"], outcome.err) == (name, account, 7, "")
+
+
+@pytest.mark.statement("AC-1")
+def test_bytes_are_bytes(shell: Shell, file: Path) -> None:
+    file.write_text(text(record(ru_maxrss="2048")))
+    (found,) = json.loads(shell(f"qacct -f {file} -j -json").out)["records"]
+    assert found["ru_maxrss_bytes"] == 2048 * 1024

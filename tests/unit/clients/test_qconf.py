@@ -358,3 +358,23 @@ def test_a_share_tree_is_made_in_the_editor_where_there_is_none(shell: Shell, ce
     editor(lambda text: "id=0\nname=Root\ntype=0\nshares=1\nchildnodes=NONE\n")
     assert shell.as_root("qconf -mstree").status == 0
     assert shell("qconf -sstree").lines[1] == "name=Root"
+
+
+@pytest.mark.statement("QF-9")
+@pytest.mark.parametrize("wrong", ["slots              many", "start_proc_args \nslots 1"])
+def test_what_is_refused_is_edited_again_at_a_terminal(shell: Shell, editor, monkeypatch, wrong: str) -> None:  # type: ignore[no-untyped-def]
+    answers = [b"y\n", b"n\n"]
+    texts: list[str] = []
+
+    def change(text: str) -> str:
+        texts.append(text)
+        return text.replace("slots              99999", wrong)
+
+    editor(change)
+    assert shell.as_root("qconf -mp mpi").status == 1 and len(texts) == 1, "a script is not asked"
+    monkeypatch.setattr(os, "isatty", lambda descriptor: True)
+    monkeypatch.setattr(os, "read", lambda descriptor, most: answers.pop(0))
+    outcome = shell.as_root("qconf -mp mpi")
+    assert (outcome.status, answers, len(texts)) == (1, [], 3)
+    assert wrong in texts[2], "the text as it was left"
+    assert "slots              99999" in shell("qconf -sp mpi").lines

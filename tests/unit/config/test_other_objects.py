@@ -150,6 +150,9 @@ def test_a_user_is_in_one_department_only() -> None:
     check_departments([first, userset("d2", "DEPT", "bob"), userset("a", "ACL", "alice")])
     with pytest.raises(ConfigError, match='"alice" is already in the department "d1"'):
         check_departments([first, userset("d2", "ACL DEPT", "alice")])
+    assert userset("defaultdepartment", "DEPT", "NONE").is_department
+    with pytest.raises(ConfigError, match="it lists nobody"):
+        userset("defaultdepartment", "DEPT", "alice")
 
 
 @pytest.mark.statement("US-1", "US-2")

@@ -187,6 +187,16 @@ def test_only_so_many_finished_jobs_are_kept(cell: Cell) -> None:
     assert cell.state.finished == []
 
 
+@pytest.mark.statement("ST-25", "GC-1")
+def test_fewer_finished_jobs_are_kept_at_once(cell: Cell) -> None:
+    jobs = [cell.submit() for _ in range(3)]
+    cell.cycle()
+    for job in jobs:
+        cell.end(job)
+    globally(cell, finished_jobs="2")
+    assert [job.id for job in cell.state.finished] == [2, 3]
+
+
 @pytest.mark.statement("EX-14")
 @pytest.mark.parametrize(
     ("limits", "text"),

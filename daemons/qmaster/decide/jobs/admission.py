@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.refused import Refused
 from gridengine.config import KINDS
+from gridengine.config.access import DEFAULT_DEPARTMENT
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
 from gridengine.state.configured.configuration import HostConfiguration
@@ -17,7 +18,6 @@ from gridengine.state.state import State
 
 EXIT_LIMIT = 25
 """Exit code when max_jobs or max_u_jobs is reached (SB-7)."""
-DEFAULT_DEPARTMENT = "defaultdepartment"
 
 
 def check_person(state: State, configuration: HostConfiguration, caller: Caller) -> None:
