@@ -59,6 +59,13 @@ def need(program: str, *packages: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def need_user(name: str) -> None:
+    """Make a user of this machine, unless there is one of this name; as root."""
+    if run(["id", name]).returncode:
+        done = run(["useradd", "-m", "-s", "/bin/bash", name])
+        assert done.returncode == 0, done.stderr
+
+
 def kill_daemon(pid_file: Path) -> None:
     """kill -9 the daemon that a pid file names; return when it is dead: it may be started again then, not before."""
     words = pid_file.read_text().split()

@@ -29,6 +29,7 @@ SPANS = {"6h": 6 * 3600, "1d": 86400, "3d": 3 * 86400, "1w": 7 * 86400, "4w": 28
 _WORDS = {"6h": "6 hours", "1d": "Day", "3d": "3 days", "1w": "Week", "4w": "4 weeks"}
 _BEFORE = 8
 """A window that nobody chose begins this part of itself before now."""
+_ABOUT_NOW_S = 60
 
 
 class _Window(NamedTuple):
@@ -109,8 +110,14 @@ def _add_jobs(visit: Visit, spans: dict[str, list[TimeSpan]], row_of: RowOf, win
 
 
 def slot_of(visit: Visit) -> dict[str, str]:
-    """What was dragged, as fields of the form that reserves: `begin` and `end`, epoch s."""
+    """What was dragged, as fields of the form that reserves: `begin` and `end`, epoch s.
+
+    What begins about now has no start: it would be in the past by the time that the form is sent.
+    """
     begin, end = (visit.said(name) for name in ("begin", "end"))
     if not all(text.isascii() and text.isdigit() and len(text) < 12 for text in (begin, end)) or int(end) <= int(begin):
         return {}
-    return {"-a": date_text(int(begin), visit.shared.zone), "-d": format_time(float(int(end) - int(begin)))}
+    duration = {"-d": format_time(float(int(end) - int(begin)))}
+    if int(begin) <= visit.shared.mirror.now + _ABOUT_NOW_S:
+        return duration
+    return {"-a": date_text(int(begin), visit.shared.zone), **duration}

@@ -12,24 +12,19 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.integration.cells import DemoCell, eventually
+from tests.integration.cells import DemoCell, eventually, need_user
 from tests.integration.web.browser import PHONE, Visits, go, overhang, serious_findings
 
 
-def _why_not() -> str:
-    if os.geteuid() != 0:
-        return "jobs of two users need root"
-    missing = [user for user in ("alice", "bob") if user not in {each.pw_name for each in pwd.getpwall()}]
-    return f"there is no user {missing[0]}" if missing else ""
-
-
-pytestmark = pytest.mark.skipif(bool(_why_not()), reason=_why_not())
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="jobs of two users need root")
 SECRET = "of root alone"
 
 
 @pytest.fixture
 def place(web_cell: DemoCell) -> Iterator[Path]:
     """A directory of alice's."""
+    for user in ("alice", "bob"):
+        need_user(user)
     directory = web_cell.work / "alices"
     directory.mkdir(exist_ok=True)
     os.chown(directory, pwd.getpwnam("alice").pw_uid, -1)
