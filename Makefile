@@ -59,14 +59,20 @@ lint: setup
 types: setup
 	@$(BIN)/mypy $(CODE)
 
-# The tests that start daemons mostly wait; those that only compute run beside them, and are told of afterwards.
+# Tests that start daemons mostly wait, so three parts run side by side. The first is seen as it goes, the others afterwards.
+ASIDE := clients dbwriter web
+
 test: lint types
 	@mkdir -p build
-	$(BIN)/pytest -p no:cacheprovider --ignore=tests/integration >build/other-tests.log 2>&1 &
+	$(BIN)/pytest -p no:cacheprovider --ignore=tests/integration >build/test-core.log 2>&1 &
+	core=$$!
+	$(BIN)/pytest -p no:cacheprovider $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
+	aside=$$!
 	failed=0
-	$(BIN)/pytest tests/integration || failed=$$?
-	wait $$! || failed=$$?
-	cat build/other-tests.log
+	$(BIN)/pytest tests/integration $(ASIDE:%=--ignore=tests/integration/%) || failed=$$?
+	wait $$core || failed=$$?
+	wait $$aside || failed=$$?
+	cat build/test-core.log build/test-aside.log
 	exit $$failed
 
 fuzz: setup

@@ -5,6 +5,7 @@ Owns the two kinds of cells behind the fixtures of `conftest.py`. Tests use the 
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -51,11 +52,17 @@ def run(command: list[str], **options: object) -> Done:
 
 def need(program: str, *packages: str) -> None:
     """Install Debian packages that bring a program, unless it is there; AssertionError with what apt-get said."""
-    if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is not None:
-        return
-    settings = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "timeout": 600}
-    run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "update"], **settings)
-    done = run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", *packages], **settings)
+    if shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin") is None:
+        install(*packages)
+
+
+def install(*packages: str) -> None:
+    """Install Debian packages; tests of another session wait meanwhile. AssertionError with what apt-get said."""
+    with Path("/run/lock/gridengine-test-packages").open("w") as one_at_a_time:
+        fcntl.flock(one_at_a_time, fcntl.LOCK_EX)  # apt-get waits for other packages, but not for other lists of them
+        settings = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "timeout": 600}
+        run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "update"], **settings)
+        done = run(["apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", *packages], **settings)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

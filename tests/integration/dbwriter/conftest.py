@@ -14,6 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.integration.cells import install
+
 _numbers = count(1)
 
 
@@ -67,7 +69,7 @@ class PostgresqlServer:
 def _programs() -> Path:
     """Where PostgreSQL is; installed from Debian's packages when it is not."""
     if not _installed() and os.geteuid() == 0 and shutil.which("apt-get"):
-        subprocess.run(["apt-get", "install", "-y", "-qq", "postgresql"], stdout=subprocess.DEVNULL, check=False)
+        install("postgresql")
     if not _installed():
         pytest.skip("PostgreSQL is not installed and cannot be")
     return _installed()[-1]

@@ -15,7 +15,6 @@ from playwright.sync_api import Page, expect
 from tests.integration.cells import DemoCell, eventually, need_user
 from tests.integration.web.browser import PHONE, Visits, go, overhang, serious_findings
 
-
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="jobs of two users need root")
 SECRET = "of root alone"
 
