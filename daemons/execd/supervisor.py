@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import pwd
+import random
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ import aiohttp
 
 from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
+from daemons.execd.pauses import pause_s
+from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import belong, read_cell_id
 from daemons.runtime.cell import Cell, CellFault
@@ -29,8 +32,10 @@ from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 
 _log = logging.getLogger(__name__)
 
-#: seconds: between two hellos, that one may take, between two starts of something that ends again and again
+#: seconds: between two hellos, that one may take, between tries while the qmaster is away: a hundred hosts are back in 10 s
 _HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
+_FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
+#: seconds: between two starts of something that ends again and again, from the first on; what has lived so long starts anew
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _STABLE_S = 0.1, 10.0, 30.0
 _LAUNCHER_STOP_S = 5.0
 
@@ -88,7 +93,7 @@ class ExecdSupervisor:
 
     async def _again(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do `work` for ever; when it ends, start it again, ever later if it ends at once."""
-        pause_s = _FIRST_PAUSE_S
+        failures = 0
         loop = asyncio.get_running_loop()
         while True:
             began = loop.time()
@@ -98,8 +103,8 @@ class ExecdSupervisor:
                 _log.error("%s: %s", name, error)
             except Exception:
                 _log.exception("%s failed", name)
-            pause_s = _FIRST_PAUSE_S if loop.time() - began > _STABLE_S else min(2 * pause_s, _LONGEST_PAUSE_S)
-            await asyncio.sleep(pause_s)
+            failures = 1 if loop.time() - began > _STABLE_S else failures + 1
+            await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
 
     # --- children -------------------------------------------------------------------------------------------------
 
@@ -132,45 +137,65 @@ class ExecdSupervisor:
                     await child.wait()
 
     async def _node(self) -> None:
-        """Be a node of the cluster until it ends or the cluster is another one."""
+        """Be a node of the cluster until it ends, its head is gone or the cluster is another one."""
         while self._cluster is None:
             self._news.clear()
             await self._news.wait()
         cluster = self._cluster
         node = RayNode(self._cell, worker_spec(self._cell, self._host, cluster.head), cluster.token)
+        life = asyncio.create_task(self._live(node, cluster))
+        gone = asyncio.create_task(head_gone(cluster.head))
         try:
-            info = await node.start()
-            if info.session != cluster.session:
-                raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
-            self._node_id = info.node_id
-            self._hello_wanted.set()
-            _log.info("Ray node %s has joined %s", info.node_id[:8], cluster.head)
-            while node.alive and self._cluster == cluster:
-                self._news.clear()
-                gone, changed = asyncio.create_task(node.wait()), asyncio.create_task(self._news.wait())
-                await asyncio.wait((gone, changed), return_when=asyncio.FIRST_COMPLETED)
-                gone.cancel()
-                changed.cancel()
-            _log.warning("Ray node %s: %s", info.node_id[:8], "new head" if node.alive else "ended")
+            await asyncio.wait((life, gone), return_when=asyncio.FIRST_COMPLETED)
+            if life.done():
+                life.result()
+            else:
+                _log.warning("the Ray head at %s is gone: its node here ends, jobs go on", cluster.head)
         finally:
             self._node_id = ""
-            if not node.alive and self._cluster == cluster:
+            headless = gone.done()
+            if (headless or not node.alive) and self._cluster == cluster:
                 self._cluster = None  # wait until the qmaster says again which cluster there is
-            await node.stop()
+            for task in (life, gone):
+                task.cancel()
+            await asyncio.gather(life, gone, return_exceptions=True)
+            await node.stop(at_once=headless)
+
+    async def _live(self, node: RayNode, cluster: Cluster) -> None:
+        """Start the node and return when it has ended, or the qmaster has named another cluster."""
+        info = await node.start()
+        if info.session != cluster.session:
+            raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
+        self._node_id = info.node_id
+        self._hello_wanted.set()
+        _log.info("Ray node %s has joined %s", info.node_id[:8], cluster.head)
+        while node.alive and self._cluster == cluster:
+            self._news.clear()
+            ended, changed = asyncio.create_task(node.wait()), asyncio.create_task(self._news.wait())
+            try:
+                await asyncio.wait((ended, changed), return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                ended.cancel()
+                changed.cancel()
+        _log.warning("Ray node %s: %s", info.node_id[:8], "new head" if node.alive else "ended")
 
     # --- the qmaster ----------------------------------------------------------------------------------------------
 
     async def _hello(self) -> None:
         """Tell the qmaster every 2 s that this host lives, and learn which Ray cluster to join."""
+        failures = 0
         while True:
             self._hello_wanted.clear()
             try:
                 self._learn(await self._say_hello())
+                failures, wait_s = 0, _HELLO_S
                 self._complain("")
             except NoQmaster as error:
+                failures += 1
+                wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S)
                 self._complain(str(error))
             try:
-                async with asyncio.timeout(_HELLO_S):  # wait_for may lose a cancellation here (Python 3.11)
+                async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
                     await self._hello_wanted.wait()
             except TimeoutError:
                 continue

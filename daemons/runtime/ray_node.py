@@ -24,6 +24,9 @@ from daemons.runtime.ports import PortBlock, claim_block
 #: seconds that a node may take to come up and to end
 START_S = 90.0
 STOP_S = 10.0
+#: the signal that ends a node without a farewell, and the seconds that it has for it
+END_NOW = signal.SIGUSR1
+STOP_NOW_S = 2.0
 
 #: A host that was powered off or cut is seen dead in 4.5 s; a worker node that lost its head ends itself after 5 s;
 #: neither Ray nor the kernel may choose the daemons to be killed when jobs use the memory; Ray tells nobody about itself.
@@ -165,10 +168,10 @@ class RayNode:
             line = await asyncio.wait_for(self._child.stdout.readline(), START_S)
             return NodeInfo(**json.loads(line))
         except (TimeoutError, ValueError, TypeError):
-            await self.stop()
+            await self.stop(at_once=True)
             raise RayNodeFault(f"the Ray node {self._spec.name} did not come up: see {log}") from None
         except asyncio.CancelledError:
-            await self.stop()
+            await self.stop(at_once=True)
             raise
 
     @property
@@ -181,19 +184,19 @@ class RayNode:
         if self._child is not None:
             await self._child.wait()
 
-    async def stop(self) -> None:
-        """End the node and return when it is gone."""
+    async def stop(self, at_once: bool = False) -> None:
+        """End the node and return when it is gone. `at_once`: without a farewell, for which there is no head any more."""
         try:
             if self.alive:
-                await self._end()
+                await self._end(*((END_NOW, STOP_NOW_S) if at_once else (signal.SIGTERM, STOP_S)))
         finally:
             self._release_ports()
 
-    async def _end(self) -> None:
+    async def _end(self, number: signal.Signals, patience_s: float) -> None:
         assert self._child is not None
-        self._child.send_signal(signal.SIGTERM)
+        self._child.send_signal(number)
         try:
-            await asyncio.wait_for(self._child.wait(), STOP_S)
+            await asyncio.wait_for(self._child.wait(), patience_s)
         except TimeoutError:
             self._child.kill()
             await self._child.wait()

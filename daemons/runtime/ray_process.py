@@ -29,6 +29,7 @@ from ray._raylet import (  # type: ignore[attr-defined]
 )
 
 from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.ray_node import END_NOW
 
 _OBJECT_STORE_BYTES = 80_000_000  # Ray's least
 _POLL_S = 0.1
@@ -100,26 +101,27 @@ def _end(node: PlainNode | None, status: int) -> NoReturn:
 
 
 def main() -> None:
-    """Be the node until told to end (SIGTERM), or one of its processes ends, or the supervisor does."""
+    """Be the node until told to end (SIGTERM; at once: `END_NOW`), or one of its processes ends, or the supervisor does."""
     supervisor, spec = int(sys.argv[1]), json.loads(sys.argv[2])
     die_with_parent(supervisor)
-    stopped = False
+    told = 0
 
-    def stop(_number: int, _frame: object) -> None:
-        nonlocal stopped
-        stopped = True
+    def stop(number: int, _frame: object) -> None:
+        nonlocal told
+        told = number
 
     signal.signal(signal.SIGTERM, stop)
+    signal.signal(END_NOW, stop)
     node = start_node(spec)
     facts = {"session": node.session_name, "head": node.gcs_address, "node_id": node.node_id}
     os.write(1, json.dumps(facts).encode() + b"\n")
     os.dup2(2, 1)
-    while not stopped:
+    while not told:
         time.sleep(_POLL_S)
         if dead := node.dead_processes():
             print("ended by itself:", ", ".join(str(kind) for kind, _ in dead), file=sys.stderr)
             _end(node, 1)
-    _end(node, 0)
+    _end(node, 0 if told == signal.SIGTERM else 1)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,57 @@
+"""Whether the head of the cell's Ray cluster is still there, as an exec host sees it within milliseconds.
+
+Ray's own processes do not end when their head dies: for seconds they ask whoever listens at its address, thousands of times
+a second, and so keep a new head from coming up. This holds one silent TCP connection to the head and tells when nobody
+listens there any more. It must not take a cut cable for an end: only a head that answers "no" is gone, Ray itself judges
+silence. Called by the supervisor. Source: docs/adr/0148.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+
+from daemons.execd.pauses import pause_s
+
+_CONNECT_S = 4.0
+#: a connection that lasted longer than this was a good one: the head closes one that says nothing after minutes
+_GOOD_S = 1.0
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 2.0
+#: a host that lost its power closes nothing: it is asked when nothing was heard for this many seconds, so often
+_KEEPALIVE = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
+
+
+async def head_gone(head: str) -> None:
+    """Return when connections to `head` ("ADDRESS:PORT") are refused. Waits as long as it cannot be reached at all."""
+    loop = asyncio.get_running_loop()
+    failures = 0
+    while True:
+        began = loop.time()
+        try:
+            await _closed(head)
+        except ConnectionRefusedError:
+            return
+        except (OSError, TimeoutError):
+            pass  # no road, or the connection was broken: asked again
+        if loop.time() - began > _GOOD_S:
+            failures = 0
+            continue
+        failures += 1
+        await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
+
+
+async def _closed(head: str) -> None:
+    """Connect, and return or raise OSError when the other side has closed the connection, or does not live."""
+    address, _, port = head.rpartition(":")
+    async with asyncio.timeout(_CONNECT_S):
+        reader, writer = await asyncio.open_connection(address, int(port))
+    try:
+        connection = writer.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in _KEEPALIVE:
+            connection.setsockopt(socket.IPPROTO_TCP, option, value)
+        while await reader.read(1024):
+            pass
+    finally:
+        writer.close()
