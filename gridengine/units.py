@@ -170,6 +170,18 @@ def format_time(seconds: float) -> str:
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
 
+def spoken_time(seconds: float) -> str:
+    """As people say it, its two largest units: `4.5 s`, `1 min 12 s`, `2 h 5 min`, `3 d 4 h`; tenths below a minute."""
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    for unit, length, part, part_length in (("d", 86400, "h", 3600), ("h", 3600, "min", 60), ("min", 60, "s", 1)):
+        if whole >= length:
+            rest = whole % length // part_length
+            return f"{whole // length} {unit}" + (f" {rest} {part}" if rest else "")
+    raise AssertionError("more than a minute")
+
+
 def format_memory(size: float) -> str:
     """Bytes as `4.000G`: three decimals and the largest fitting letter of K M G T, none below 1024."""
     if size == INFINITY:

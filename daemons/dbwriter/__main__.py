@@ -25,6 +25,7 @@ from daemons.dbwriter.writer import Writer
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, become_user, run_until_stopped
 from daemons.runtime.messages import open_messages
+from daemons.runtime.watchdog import watched
 from gridengine import arco
 
 PROGRAM = "sge_dbwriter"
@@ -91,7 +92,8 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
             await asyncio.sleep(0.05)
         if not faults:
             startup.ready()
-        await stop.wait()
+        async with watched():
+            await stop.wait()
     finally:
         writer.stop()
         await server.close()

@@ -29,6 +29,7 @@ from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
+from daemons.runtime.watchdog import watched
 
 _log = logging.getLogger(__name__)
 
@@ -79,17 +80,21 @@ class ExecdSupervisor:
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
-        await stop.wait()
+        async with watched(self._serves):
+            await stop.wait()
         for task in work:
             task.cancel()
         await asyncio.gather(*work, return_exceptions=True)
         await self._link.close()
 
     async def _announce(self, on_serving: Callable[[], None]) -> None:
-        for path in (self._spool / "launcher.sock", self._cell.gateway_socket):
-            while not await _answers(str(path)):
-                await asyncio.sleep(0.02)
+        while not await self._serves():
+            await asyncio.sleep(0.02)
         on_serving()
+
+    async def _serves(self) -> bool:
+        """Whether launcher and gateway take connections."""
+        return await _answers(str(self._spool / "launcher.sock")) and await _answers(str(self._cell.gateway_socket))
 
     async def _again(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """Do `work` for ever; when it ends, start it again, ever later if it ends at once."""

@@ -167,7 +167,7 @@ def _await_start(read_end: int, program: str) -> int:
 
 
 def notify(state: str) -> None:
-    """Tell systemd `READY=1` or `STOPPING=1`, where it is the one who started this. Source: sd_notify(3)."""
+    """Tell systemd `READY=1`, `STOPPING=1` or `WATCHDOG=1`, where it is the one who started this. Source: sd_notify(3)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         if address.startswith("@"):

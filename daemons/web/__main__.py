@@ -20,6 +20,7 @@ from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_
 from daemons.runtime.door import tcp_listener, unix_listener
 from daemons.runtime.messages import open_messages
 from daemons.runtime.qmaster_link import read_proof
+from daemons.runtime.watchdog import watched
 from daemons.web.server import WebServer, tls_of
 from daemons.web.settings import read_settings
 from gridengine import web
@@ -75,7 +76,8 @@ async def _serve(
         await server.start(pages, links)
         _log.info("%s serves at %s", PROGRAM, base)
         startup.ready()
-        await stop.wait()
+        async with watched():
+            await stop.wait()
     finally:
         await server.stop()
     _log.info("%s ends", PROGRAM)

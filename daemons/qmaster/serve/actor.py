@@ -249,7 +249,7 @@ class QmasterActor:
         known = self._master.state.hosts.get(host)
         patience_s = UNKNOWN_SHUT_DOWN_S
         if known is not None and known.up:
-            self._master.lose_host(host)
+            self._service.node_ends(host)
             patience_s = SHUT_DOWN_S
         try:
             actor = self._execd(host)

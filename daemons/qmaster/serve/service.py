@@ -21,6 +21,7 @@ from daemons.qmaster.serve.endpoints import ENDPOINTS, Requests
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.file_writer import FileWriter
 from daemons.qmaster.serve.gdi_server import GdiServer
+from daemons.qmaster.serve.host_log import HostLog
 from daemons.qmaster.serve.host_names import Settled, at_once
 from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.known_hosts import KeyOf
@@ -70,11 +71,17 @@ class Service:
         self._correspondence = Correspondence(master.incarnation)
         self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
         self.event_clients = EventClients(master)
+        self._host_log = HostLog(master)
         self._gdi: GdiServer | None = None
         self._mail: MailSender | None = None
         self._writer: FileWriter | None = None
+
+        async def joined(host: str) -> None:
+            self._host_log.heard(host)
+            await host_joined(host)
+
         outside = Outside(
-            *(self.durable, settled, host_joined, session), lambda: self.driver.monitor(), shut_down, read_output
+            *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output
         )
         self.requests = Requests(master, outside, self.event_clients, self._waits, self._mirrors)
         master.subscribers.append(self._waits.committed)
@@ -173,6 +180,7 @@ class Service:
             self._outdated(host, batch.master[0])
         if not self._correspondence.takes(host, batch):
             return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
+        self._host_log.heard(host)
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
@@ -199,9 +207,13 @@ class Service:
         """The node of a host is gone: do not wait for max_unheard."""
         known = self.master.state.hosts.get(host)
         if known is not None and known.up:
-            _log.warning("host %s does not answer any more", host)
             self.master.lose_host(host)
             self.flush()
+
+    def node_ends(self, host: str) -> None:
+        """The daemon of a host is told to end: nothing more is placed there from now on."""
+        self._host_log.ending(host)
+        self.master.lose_host(host)
 
     async def _beats(self) -> None:
         while True:

@@ -13,14 +13,19 @@ import logging
 import signal
 from collections.abc import Awaitable
 
+import aiohttp
+
 from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
+from daemons.runtime.watchdog import watched
 
 _log = logging.getLogger(__name__)
 ACTORS_S = 110.0
+_QUESTION = "http://qmaster/v1/may_configure"
+"""What is asked of the qmaster to see whether it answers: it looks at its state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
 
 
@@ -32,6 +37,7 @@ class QmasterSupervisor:
         self._ending = asyncio.Event()
         self._node: RayNode | None = None
         self._served = False
+        self._starting = False
 
     async def run(self, stop: asyncio.Event) -> int:
         """Serve until `stop` is set and return the exit code of the daemon."""
@@ -40,7 +46,8 @@ class QmasterSupervisor:
         _log.info("starting up sge_qmaster on %s", self._host)
         daily = asyncio.ensure_future(DailyBackup(self._cell).run())
         try:
-            status = await self._serve()
+            async with watched(self._serves):
+                status = await self._serve()
         finally:
             daily.cancel()
             await asyncio.gather(daily, return_exceptions=True)
@@ -74,6 +81,17 @@ class QmasterSupervisor:
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
         return 0
 
+    async def _serves(self) -> bool:
+        """Whether the qmaster answers; while its node is being made anew, for which there are limits of time, too."""
+        if self._starting:
+            return True
+        connector = aiohttp.UnixConnector(str(self._cell.gdi_socket))
+        try:
+            async with aiohttp.ClientSession(connector=connector) as session, session.post(_QUESTION, json={}) as answer:
+                return answer.status == 200 and bool(await answer.read())
+        except aiohttp.ClientError:
+            return False
+
     def _renew(self) -> None:
         """Make the node anew, and with it the token that a revoked host still has. Source: docs/adr/0101."""
         _log.warning("told to start the master's node anew")
@@ -82,8 +100,12 @@ class QmasterSupervisor:
 
     async def _live(self, node: RayNode) -> None:
         """Start node and actors and return when the node has ended."""
-        info = await node.start()
-        await self._start_actors(info)
+        self._starting = True
+        try:
+            info = await node.start()
+            await self._start_actors(info)
+        finally:
+            self._starting = False
         if not self._served:
             self._served = True
             self._startup.ready()

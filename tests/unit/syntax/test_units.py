@@ -18,6 +18,7 @@ from gridengine.units import (
     parse_number,
     parse_quantity,
     parse_time,
+    spoken_time,
 )
 
 
@@ -155,3 +156,14 @@ def test_date_time(text: str, expected: float) -> None:
 def test_wrong_dates_are_refused(text: str) -> None:
     with pytest.raises(SyntaxFault, match="date and time"):
         parse_date_time(text, NOW, UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        *((0, "0.0 s"), (4.52, "4.5 s"), (59.94, "59.9 s"), (59.96, "1 min"), (72, "1 min 12 s"), (3599.6, "1 h")),
+        *((7500, "2 h 5 min"), (7202, "2 h"), (86400, "1 d"), (273600, "3 d 4 h")),
+    ],
+)
+def test_times_as_people_say_them(seconds: float, text: str) -> None:
+    assert spoken_time(seconds) == text

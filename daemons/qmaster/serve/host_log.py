@@ -1,0 +1,62 @@
+"""One line in `messages` for each loss and each return of an exec host, with how long it took.
+
+Owns when each host was last heard, in seconds of a clock that nobody sets; the state has only its reports. Decides nothing.
+Called by the service, with what hosts say and what is committed. Source: docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.spooling.spool import Transaction
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.state import State
+from gridengine.units import spoken_time
+
+_log = logging.getLogger(__name__)
+
+
+class HostLog:
+    """Follows a master's transactions. A host that has not been heard since this process began is no loss and no return."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self._heard: dict[str, float] = {}
+        self._lost: dict[str, float] = {}
+        self._ended: set[str] = set()
+        master.subscribers.append(self.committed)
+
+    def heard(self, host: str) -> None:
+        """It said hello, or reported."""
+        self._heard[host] = self._master.world().steady
+
+    def ending(self, host: str) -> None:
+        """Somebody ends its daemon: its next loss has that cause."""
+        self._ended.add(host)
+
+    def committed(self, transaction: Transaction) -> None:
+        """A transaction is on disk."""
+        for event in transaction.events:
+            if type(event) is HostLost:
+                self._is_lost(event.host)
+            elif type(event) is HostHeard and not event.by and event.host in self._lost:
+                self._is_back(event.host)
+
+    def _is_lost(self, host: str) -> None:
+        now = self._lost[host] = self._master.world().steady
+        if host in self._ended:
+            self._ended.discard(host)
+            _log.warning("host %s is shut down", host)
+            return
+        silence = spoken_time(now - self._heard[host]) if host in self._heard else "a while"
+        _log.warning("host %s is lost: nothing heard for %s", host, silence)
+
+    def _is_back(self, host: str) -> None:
+        away_s = self._master.world().steady - self._lost.pop(host)
+        _log.warning("host %s is back after %s; %s ran on", host, spoken_time(away_s), _tasks(self._master.state, host))
+
+
+def _tasks(state: State, host: str) -> str:
+    running = sum(state.jobs[job].tasks[task].status == "running" for job, task in state.tasks_on.get(host, ()))
+    return f"{running or 'no'} task{'' if running == 1 else 's'}"

@@ -1,0 +1,71 @@
+"""What `messages` says of hosts that are lost and come back."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import pytest
+
+from daemons.qmaster.serve.host_log import HostLog
+from gridengine.delivery import Inventory, Load
+from tests.harness import LOAD, Cell
+
+Told = Callable[[], list[str]]
+
+
+@pytest.fixture
+def told(caplog: pytest.LogCaptureFixture) -> Told:
+    """Gives the lines that came since it was called last."""
+    caplog.set_level(logging.WARNING)
+
+    def lines() -> list[str]:
+        new = [record.getMessage() for record in caplog.records if record.name == HostLog.__module__]
+        caplog.clear()
+        return new
+
+    return lines
+
+
+def lose(cell: Cell, host: str) -> None:
+    cell.master.lose_host(host)
+    cell.master.flush()
+
+
+@pytest.mark.statement("GC-4", "QI-3")
+def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, told: Told) -> None:
+    log = HostLog(cell.master)
+    job = cell.submit()
+    cell.cycle()
+    host = cell.running[job, 1, 1]
+    cell.report(host, Inventory([(job, 1, 1)], "boot1"))
+    log.heard(host)
+    cell.pass_time(4.5)
+    assert told() == []
+    lose(cell, host)
+    assert told() == [f"host {host} is lost: nothing heard for 4.5 s"]
+    cell.pass_time(72)
+    cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    assert told() == [f"host {host} is back after 1 min 12 s; 1 task ran on"]
+    cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    assert told() == []
+
+
+def test_a_clock_that_is_set_changes_no_duration(cell: Cell, told: Told) -> None:
+    log = HostLog(cell.master)
+    log.heard("h1")
+    cell.set_clock(-3600)
+    cell.pass_time(5)
+    lose(cell, "h1")
+    assert told() == ["host h1 is lost: nothing heard for 5.0 s"]
+
+
+def test_a_host_whose_daemon_is_ended_is_not_lost(cell: Cell, told: Told) -> None:
+    log = HostLog(cell.master)
+    log.heard("h1")
+    log.ending("h1")
+    lose(cell, "h1")
+    assert told() == ["host h1 is shut down"]
+    cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
+    lose(cell, "h1")
+    assert told()[-1].startswith("host h1 is lost: ")
