@@ -40,6 +40,7 @@ from clients.admin.local_daemons import (
     stop,
 )
 from clients.admin.progress import Progress
+from clients.admin.top import top
 from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
 
 app = typer.Typer(
@@ -52,7 +53,7 @@ app = typer.Typer(
 app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
-for command in (backup, verify, restore):
+for command in (backup, verify, restore, top):
     app.command()(command)
 
 Root = Annotated[

@@ -17,16 +17,15 @@ from prometheus_client.registry import Collector
 
 from daemons.qmaster.views.queues import cluster_queues
 from daemons.qmaster.views.selection import Listing
+from daemons.qmaster.views.totals import TASK_STATES, tasks_of
 from daemons.web.mirror import StateMirror
 from daemons.web.shared import WEB
 from gridengine.gdi.requests import Caller
 from gridengine.mirroring import BUCKETS_S, Histogram
-from gridengine.state.letters import pending_groups, running_letters
 from gridengine.state.state import State
 
 NOBODY = Caller("", -1, "", -1, "")
 _USED = ("used", "resv", "available", "total", "temporary", "manual")
-_TASK_STATES = ("pending", "held", "error", "transferring", "running", "suspended")
 _MEASURES = {
     "commit": ("gridengine_commit_seconds", "Writes of transactions to the qmaster's disk."),
     "cycle": ("gridengine_scheduling_cycle_seconds", "Runs of the scheduler."),
@@ -57,15 +56,12 @@ class CellMetrics(Collector):
 
 
 def _jobs(state: State) -> Iterator[Metric]:
-    tasks: Counter[str] = Counter(dict.fromkeys(_TASK_STATES, 0))
+    tasks = dict.fromkeys(TASK_STATES, 0)
     for job in state.jobs.values():
-        for letters, pending in pending_groups(state, job):
-            tasks["error" if "E" in letters else "held" if "h" in letters else "pending"] += len(pending)
-        for task in job.placed:
-            letters = running_letters(state, job, task)
-            tasks["transferring" if "t" in letters else "running" if "r" in letters else "suspended"] += 1
+        for name, count in tasks_of(state, job):
+            tasks[name] += count
     family = _gauge("tasks", "Tasks of jobs by state.", labels=["state"])
-    for name in _TASK_STATES:
+    for name in TASK_STATES:
         family.add_metric([name], tasks[name])
     yield family
     yield _gauge("jobs", "Jobs that are not over.", len(state.jobs))

@@ -132,6 +132,7 @@ class Status(TypedDict, total=False):
     reservations: Reservations
     quotas: Quotas
     share_tree: Nothing
+    totals: Nothing
 
 
 class Accounting(TypedDict, total=False):

@@ -21,6 +21,7 @@ from daemons.qmaster.views.reservations import reservations
 from daemons.qmaster.views.selection import Listing
 from daemons.qmaster.views.share_tree import share_tree
 from daemons.qmaster.views.source import StateSource
+from daemons.qmaster.views.totals import totals
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -34,6 +35,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "reservations": reservations,
     "quotas": quotas,
     "share_tree": share_tree,
+    "totals": totals,
 }
 """Parts of `status`: view(listing, body, caller, now) -> data."""
 

@@ -25,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("launchers")
         ["stop"],
         ["status", "--root", "/nonexistent"],
         ["demo", "more"],
+        ["top", "--root", "/nonexistent"],
         ["host", "add"],
         ["host", "--root", "/nonexistent", "list"],
         ["upgrade-accounting", "/nonexistent", "/tmp/x"],
