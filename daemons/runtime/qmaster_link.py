@@ -7,6 +7,7 @@ the supervisor of an exec host, and by the web server. Source: docs/architecture
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from dataclasses import dataclass
@@ -120,7 +121,10 @@ def _reason(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return (error.os_error.strerror or str(error.os_error)).lower()
+        cause = error.os_error
+        # the text that comes with a number of the kernel's is asyncio's, for programmers; names have numbers below 0
+        known = os.strerror(cause.errno) if cause.errno is not None and cause.errno > 0 else cause.strerror
+        return (known or str(cause)).lower()
     if isinstance(error, aiohttp.ServerDisconnectedError):
         return "it closed the connection before it had answered"
     return str(error) or type(error).__name__
