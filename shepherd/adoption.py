@@ -1,7 +1,7 @@
 """Tasks whose shepherd this launcher did not fork, and tasks whose shepherd died before its time.
 
-Owns finding them in the spool directory, and burying the dead: what is left of the job is ended, and the `exit` file
-that the shepherd could not write is written. Called by `launcher`, never by a shepherd.
+Owns finding them in the spool directory, and burying the dead: what is left of the job is ended, its scratch directory
+removed, and the `exit` file that the shepherd could not write is written. Called by `launcher`, never by a shepherd.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 
 from gridengine.failed import AFTER_JOB, BEFORE_PID, HOST_CRASHED, SHEPHERD_ERROR
 from gridengine.task_file import TaskFileError
-from shepherd import containment, process_tree, task_files
+from shepherd import containment, preparation, process_tree, task_files
 from shepherd.config import read_config
+from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
@@ -36,15 +37,37 @@ def is_finished(directory: Path) -> bool:
     return (directory / task_files.EXIT).exists()
 
 
-def bury(directory: Path, shepherds: set[int]) -> None:
-    """End what is left of a job whose shepherd is dead, and write `exit` for it.
+def end_job(directory: Path, children: set[int]) -> None:
+    """Kill what is left of a job whose shepherd is dead. `children`: of this process; any other one is an orphan of a dead
+    shepherd."""
+    process_tree.kill_tree(os.getpid(), children)
+    _kill_recorded(directory)
 
-    `shepherds`: the living ones that are children of this process; any other child is an orphan of a dead shepherd.
+
+def left_scratch(directory: Path) -> bool:
+    """Whether there may be a scratch directory, which `clear` has to remove before the burial."""
+    return (directory / task_files.SCRATCH).exists()
+
+
+def clear(directory: Path) -> None:
+    """Remove the scratch directory that a dead shepherd has left, and the note of it. May take long: in a process of its own."""
+    noted = task_files.read_scratch(directory)
+    try:
+        config = read_config(directory / task_files.CONFIG)
+        if noted is not None:
+            inode, path = noted
+            preparation.remove_directory(owner(config), path, task_files.Trace(directory), inode)
+    except (TaskFileError, IdentityError):
+        pass  # then no shepherd has made one
+    (directory / task_files.SCRATCH).unlink(missing_ok=True)
+
+
+def bury(directory: Path) -> None:
+    """Write `exit` for a job whose shepherd is dead, when the job has been ended and cleared.
+
     `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18
     (sge_status(5)). The job is not run again from here: whether it may is for the qmaster to say.
     """
-    _kill_orphans(shepherds)
-    _kill_recorded(directory)
     had_started = (directory / task_files.JOB_PID).exists()
     exit_status, number = (128 + signal.SIGKILL, int(signal.SIGKILL)) if had_started else (0, 0)
     now = time.time()
@@ -69,11 +92,6 @@ def _failed(directory: Path, had_started: bool) -> int:
     except FileNotFoundError:
         return BEFORE_PID
     return AFTER_JOB if had_started else SHEPHERD_ERROR
-
-
-def _kill_orphans(shepherds: set[int]) -> None:
-    """Kill the children that this process, a subreaper, has inherited from dead shepherds."""
-    process_tree.kill_tree(os.getpid(), shepherds)
 
 
 def _kill_recorded(directory: Path) -> None:

@@ -19,20 +19,24 @@ _TRIES = 16
 _PATIENCE_S = 600.0  # how long removing may take; what is left then stays
 
 
-def make(path: str) -> str:
+Note = Callable[..., None]
+"""`note(path)` before a directory is made there, `note(path, inode)` when it is."""
+
+
+def make(path: str, note: Note) -> str:
     """Make `path`, mode 0755, empty, or where it is taken `path.XXXXXXXX`; returns which. Raises OSError.
 
     What an earlier attempt of the same task left there is removed.
     """
-    made = _make_at_a_free_place(path, os.geteuid())
+    made = _make_at_a_free_place(path, os.geteuid(), note)
     os.chmod(made, 0o755)  # the umask of the launcher does not count
     return made
 
 
-def make_for(path: str, uid: int, gid: int) -> str:
+def make_for(path: str, uid: int, gid: int, note: Note) -> str:
     """As `make`, by root for a user who may not write to the directory above, which is made where it is missing, too."""
     os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
-    made = _make_at_a_free_place(path, uid)
+    made = _make_at_a_free_place(path, uid, note)
     descriptor = os.open(made, os.O_RDONLY | _DIRECTORY)
     try:
         if os.fstat(descriptor).st_uid == os.geteuid():  # still the one that was just made
@@ -43,31 +47,39 @@ def make_for(path: str, uid: int, gid: int) -> str:
     return made
 
 
-def _make_at_a_free_place(path: str, owner: int) -> str:
+def _make_at_a_free_place(path: str, owner: int, note: Note) -> str:
     for place in (path, *(f"{path}.{os.urandom(4).hex()}" for _ in range(_TRIES))):
         with suppress(OSError):
             remove(place, owner)
         try:
+            note(place)
             os.mkdir(place, 0o700)
+            note(place, os.lstat(place).st_ino)
             return place
         except FileExistsError as error:
             taken = error
     raise taken
 
 
-def remove(path: str, owner: int) -> None:
+def remove(path: str, owner: int, inode: int | None = None) -> None:
     """Remove the directory `path` of user `owner` and all below it, leaving out what cannot be removed.
 
-    Raises OSError for `path` itself: it is no directory of the owner's (or root's), or it stays.
+    `inode`: of the directory that is meant, which another host may have replaced by its own; 0 when nobody knows it: then
+    only an empty one goes. Raises OSError for `path` itself: it is not the one or no directory of the owner's (or
+    root's), or it stays.
     """
     try:
         place = os.open(path, os.O_PATH | _DIRECTORY)
     except FileNotFoundError:
         return
     try:
-        if os.fstat(place).st_uid not in (owner, 0):
+        found = os.fstat(place)
+        if found.st_uid not in (owner, 0):
             raise PermissionError(errno.EPERM, "it belongs to somebody else")
-        _empty(place)
+        if inode and found.st_ino != inode:
+            raise FileExistsError(errno.EEXIST, "it is another one")
+        if inode != 0:
+            _empty(place)
     finally:
         os.close(place)
     os.rmdir(path)

@@ -55,6 +55,7 @@ class Launcher:
         self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
         self._own: dict[int, str] = {}  # shepherds that are children of this process
+        self._clearing: dict[int, str] = {}  # children that remove what a dead shepherd has left
         self._unburied: set[str] = set()  # their shepherd is dead, and the disk is full
         self._adopted: dict[int, str] = {}  # pidfds of the others
         self._wrapped: set[str] = set()  # of the own ones, those below shepherd_cmd
@@ -92,6 +93,7 @@ class Launcher:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
+        self._reap()  # those that have ended before the handler was there
         while not self._stopping:
             for descriptor, events in self._poll.poll(_RETRY_S if self._unburied else None):
                 self._ready(descriptor, events)
@@ -181,7 +183,7 @@ class Launcher:
         except (ValueError, TypeError, KeyError, AttributeError):
             return {"op": "failed", "directory": "", "reason": 'the request is not a JSON object with "op"'}
         if op == "list":
-            return {"op": "list", "running": sorted(self._pids)}
+            return {"op": "list", "running": sorted({*self._pids, *self._clearing.values()})}
         if Path(directory).parent != self._active or not os.path.isdir(directory):
             return _failed(directory, f"not a task's directory below {self._active}")
         if op == "start":
@@ -196,7 +198,8 @@ class Launcher:
         `wrapper`: shepherd_cmd of the configuration, "" for none.
         """
         path = Path(directory)
-        if directory not in self._pids and not adoption.is_finished(path):
+        known = directory in self._pids or directory in self._clearing.values()
+        if not known and not adoption.is_finished(path):
             if adoption.is_started(path):
                 self._find(directory)
             else:
@@ -224,6 +227,20 @@ class Launcher:
         if wrapper:
             self._wrapped.add(directory)
         self._pids[directory] = pid
+
+    def _clear(self, directory: str) -> None:
+        """Fork a process that removes a scratch directory, which may hold millions of files. Raises OSError."""
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                process_tree.detach()
+                adoption.clear(Path(directory))
+                status = 0
+            finally:
+                os._exit(status)
+        self._clearing[pid] = directory
 
     def _signal(self, directory: str, command: str) -> Message:
         if not _COMMAND.fullmatch(command):
@@ -277,17 +294,27 @@ class Launcher:
         """Collect ended children: own shepherds, and processes of jobs whose shepherd had died."""
         while True:
             try:
-                pid, _ = os.waitpid(-1, os.WNOHANG)
+                pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
                 return
             if pid == 0:
                 return
-            directory = self._own.pop(pid, None)
-            if directory is not None:
-                self._ended(directory)
+            if pid in self._clearing:
+                directory = self._clearing.pop(pid)
+                if status:
+                    self._unburied.add(directory)  # it was killed, or the disk is full
+                else:
+                    self._ended(directory)
+            elif pid in self._own:
+                self._ended(self._own.pop(pid))
 
     def _ended(self, directory: str) -> None:
-        """A shepherd has ended: tell everybody, after the burial if it left no `exit`."""
+        """A shepherd has ended: tell everybody, after the burial if it left no `exit`.
+
+        Its scratch directory goes before: the next try of the task may have the same one.
+        """
+        if directory in self._clearing.values():
+            return
         self._pids.pop(directory, None)
         self._wrapped.discard(directory)
         path = Path(directory)
@@ -296,7 +323,12 @@ class Launcher:
                 self._find(directory)  # ours gave way to one of an earlier launcher
                 return
             try:
-                adoption.bury(path, set(self._own))
+                adoption.end_job(path, {*self._own, *self._clearing})
+                if adoption.left_scratch(path):
+                    self._unburied.discard(directory)
+                    self._clear(directory)
+                    return
+                adoption.bury(path)
             except OSError as error:
                 if directory not in self._unburied:
                     print(f"launcher: can't write the end of {directory}: {error}", file=sys.stderr, flush=True)

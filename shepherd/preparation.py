@@ -13,7 +13,7 @@ from gridengine.failed import ADDING_GROUP, BEFORE_JOB
 from shepherd import containment, directories, plan
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, as_user
-from shepherd.task_files import Trace
+from shepherd.task_files import ScratchNote, Trace
 
 
 class Unprepared(Exception):
@@ -54,29 +54,35 @@ def bind(processors: list[int], trace: Trace) -> None:
         trace(f"can't bind to the processors {processors}: {error.strerror}")
 
 
-def make_directory(owner: Identity, path: str) -> str:
+def make_directory(directory: Path, owner: Identity, path: str) -> str:
     """Make the scratch directory: as its owner, on whose file server root may be nobody, else as root. Returns its path,
-    which is another one where somebody else sits. Raises Unprepared."""
+    which is another one where somebody else sits. Where it is stands in the task's `directory`. Raises Unprepared."""
+    try:
+        note = ScratchNote(directory)
+        try:
+            return _make_as_owner_or_root(owner, path, note)
+        finally:
+            note.close()
+    except OSError as error:
+        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
+
+
+def _make_as_owner_or_root(owner: Identity, path: str, note: ScratchNote) -> str:
     try:
         with as_user(owner):
-            return directories.make(path)
+            return directories.make(path, note)
     except (FileNotFoundError, PermissionError):
-        pass
-    except OSError as error:
-        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
-    try:
-        return directories.make_for(path, owner.uid, owner.gid)
-    except OSError as error:
-        raise Unprepared(BEFORE_JOB, f"can't make directory {path}: {error.strerror}", fault_of(error)) from error
+        return directories.make_for(path, owner.uid, owner.gid, note)
 
 
-def remove_directory(owner: Identity, path: str, trace: Trace) -> None:
-    """First as the owner, who may have rights that root has not (on a file server); then what is left, as root."""
+def remove_directory(owner: Identity, path: str, trace: Trace, inode: int | None = None) -> None:
+    """First as the owner, who may have rights that root has not (on a file server); then what is left, as root. `inode` as
+    `directories.remove` has it."""
     try:
         with as_user(owner):
-            directories.remove(path, owner.uid)
+            directories.remove(path, owner.uid, inode)
     except OSError:
         try:
-            directories.remove(path, owner.uid)
+            directories.remove(path, owner.uid, inode)
         except OSError as error:
             trace(f"can't remove directory {path}: {error.strerror}")

@@ -122,7 +122,7 @@ class TaskRun:
             case plan.Bind():
                 preparation.bind(step.processors, self._trace)
             case plan.MakeDirectory():
-                self._config = with_tmpdir(self._config, preparation.make_directory(self._owner, step.path))
+                self._config = with_tmpdir(self._config, preparation.make_directory(self._directory, self._owner, step.path))
             case plan.Run():
                 self._run_to_end(step)
             case plan.StartSession():

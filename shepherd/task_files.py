@@ -27,6 +27,7 @@ _RETRY_S = 1.0
 ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 SESSION = "session"
+SCRATCH = "scratch"
 
 
 def claim(directory: Path) -> bool:
@@ -71,6 +72,34 @@ def read_checkpoint(directory: Path) -> int:
         return int((directory / CHECKPOINT).read_text())
     except (OSError, ValueError):
         return 0
+
+
+class ScratchNote:
+    """The file `scratch`, a line `INODE PATH` for each place where the scratch directory was to be made, the last one being
+    where it is. The inode is 0 from before it is made until it is there, so that no crash leaves one that nobody knows of.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor = os.open(directory / SCRATCH, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __call__(self, path: str, inode: int = 0) -> None:
+        """Note where it is about to be made, or with its inode that it is. Raises OSError."""
+        line = f"{inode} {path}\n".encode()
+        if os.write(self._descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+def read_scratch(directory: Path) -> tuple[int, str] | None:
+    """Inode and path of the scratch directory that a shepherd has made or was making; None without one."""
+    try:
+        lines = (directory / SCRATCH).read_text(errors="surrogateescape").split("\n")[:-1]
+        inode, path = lines[-1].split(" ", 1)
+        return int(inode), path
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def running(path: Path) -> int | None:

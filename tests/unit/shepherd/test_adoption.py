@@ -20,8 +20,6 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A task's directory on a host that was booted long ago; there is nothing to kill."""
     directory = tmp_path / "active_jobs" / "7.1"
     directory.mkdir(parents=True)
-    monkeypatch.setattr(adoption, "_kill_orphans", lambda shepherds: None)
-    monkeypatch.setattr(adoption, "_kill_recorded", lambda directory: None)
     monkeypatch.setattr(process_tree, "boot_time", lambda: BOOTED)
     return directory
 
@@ -32,7 +30,7 @@ def write(path: Path, at: float = BOOTED + 1) -> None:
 
 
 def buried(directory: Path) -> dict[str, object]:
-    adoption.bury(directory, set())
+    adoption.bury(directory)
     found: dict[str, object] = json.loads((directory / task_files.EXIT).read_text())
     return found
 
@@ -109,7 +107,7 @@ def test_the_living_shepherds_are_spared_when_orphans_are_killed(tmp_path: Path,
     killed: list[tuple[int, set[int]]] = []
     monkeypatch.setattr(process_tree, "kill_tree", lambda pid, spared: killed.append((pid, spared)))
     monkeypatch.setattr(adoption, "_kill_recorded", lambda directory: None)
-    adoption.bury(tmp_path, {41, 42})
+    adoption.end_job(tmp_path, {41, 42})
     assert killed == [(os.getpid(), {41, 42})]
 
 
@@ -141,7 +139,7 @@ class Held:
 def done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """What is done about the processes of a dead shepherd, in its order; 50 is the job's, a child of 40."""
     made: list[object] = []
-    monkeypatch.setattr(adoption, "_kill_orphans", lambda _: made.append("orphans"))
+    monkeypatch.setattr(process_tree, "kill_tree", lambda *_: made.append("orphans"))
     monkeypatch.setattr(containment, "recorded", lambda _: Held(made))
     monkeypatch.setattr(task_files, "running", lambda path: 50 if path.name == "job_pid" else None)
     monkeypatch.setattr(process_tree, "parent", {50: 40}.get)
@@ -155,7 +153,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 @pytest.mark.statement("EX-6", "EX-7")
 def test_all_that_leads_to_processes_of_a_dead_shepherd_is_used(tmp_path: Path, done: list[object]) -> None:
-    adoption.bury(tmp_path, set())
+    adoption.end_job(tmp_path, set())
     job = [(50, signal.SIGSTOP), (50, signal.SIGKILL), (50, {40}, signal.SIGKILL)]
     assert done == ["orphans", "cgroup", *job, (20000, 1001), "release"]
 
@@ -166,7 +164,7 @@ def test_a_job_that_has_ended_is_not_killed_nor_is_anything_looked_for_that_nobo
 ) -> None:
     monkeypatch.setattr(task_files, "running", lambda _: None)
     monkeypatch.setattr(adoption, "_owner_of", lambda _: None)
-    adoption.bury(tmp_path, set())
+    adoption.end_job(tmp_path, set())
     assert done == ["orphans", "cgroup", "release"]
 
 
@@ -174,7 +172,7 @@ def test_a_job_whose_parent_has_gone_meanwhile_is_looked_for_below_nobody(
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(process_tree, "parent", lambda _: None)
-    adoption.bury(tmp_path, set())
+    adoption.end_job(tmp_path, set())
     assert (50, {0}, signal.SIGKILL) in done
 
 
@@ -184,7 +182,7 @@ def test_a_cgroup_is_given_back_when_killed_processes_have_left_it_but_not_waite
     tmp_path: Path, done: list[object], monkeypatch: pytest.MonkeyPatch, rounds: int, waits: int
 ) -> None:
     monkeypatch.setattr(containment, "recorded", lambda _: Held(done, rounds))
-    adoption.bury(tmp_path, set())
+    adoption.end_job(tmp_path, set())
     assert done.count(0.01) == waits
     assert done[-1] == ("release" if rounds == 3 else 0.01)
 
@@ -273,3 +271,50 @@ def test_what_cannot_be_killed_is_not_tried_for_ever(tmp_path: Path, monkeypatch
     monkeypatch.setattr(process_tree, "send", lambda *given: tries.append(given[0]))
     adoption._kill_marked(tmp_path, None, 1001)
     assert tries == [50]
+
+
+# --- its scratch directory -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noted(task: Path, tmp_path: Path) -> Path:
+    """The scratch directory of the task, with a file in it."""
+    place = tmp_path / "7.1.all.q"
+    place.mkdir()
+    (place / "data").touch()
+    config = {**BASE, "uid": os.geteuid(), "gid": os.getegid(), "tmpdir": str(place)}
+    (task / task_files.CONFIG).write_text(json.dumps(config))
+    note = task_files.ScratchNote(task)
+    note(str(tmp_path / "taken"))
+    note(str(place))
+    note(str(place), place.stat().st_ino)
+    note.close()
+    return place
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_what_a_dead_shepherd_has_made_is_removed_once(task: Path, noted: Path) -> None:
+    assert adoption.left_scratch(task)
+    adoption.clear(task)
+    assert not noted.exists() and not adoption.left_scratch(task)
+    adoption.clear(task)
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_another_one_at_its_place_is_left_alone(task: Path, noted: Path, tmp_path: Path) -> None:
+    noted.rename(tmp_path / "moved")
+    noted.mkdir()
+    (noted / "of another try").touch()
+    adoption.clear(task)
+    assert (noted / "of another try").exists() and not adoption.left_scratch(task)
+    assert "another one" in (task / task_files.TRACE).read_text()
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+@pytest.mark.parametrize("config", ["", "{"])
+@pytest.mark.parametrize("note", ["", "12", "x /tmp\n", "0 /gone\n"])
+def test_a_note_or_configuration_that_cannot_be_read_holds_nothing_up(task: Path, config: str, note: str) -> None:
+    (task / task_files.CONFIG).write_text(config)
+    (task / task_files.SCRATCH).write_text(note)
+    adoption.clear(task)
+    assert not adoption.left_scratch(task)

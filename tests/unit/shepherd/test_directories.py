@@ -14,6 +14,10 @@ from shepherd import directories
 ME = os.geteuid()
 
 
+def unnoted(path: str, inode: int = 0) -> None:
+    """Nobody wants to know where it is."""
+
+
 def open_files() -> int:
     return len(os.listdir("/proc/self/fd"))
 
@@ -124,7 +128,7 @@ def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
     place = tmp_path / "7.1.all.q"
     place.mkdir()
     (place / "old").touch()
-    assert directories.make(str(place)) == str(place)
+    assert directories.make(str(place), unnoted) == str(place)
     assert (os.listdir(place), place.stat().st_mode & 0o777) == ([], 0o755)
 
 
@@ -136,8 +140,8 @@ def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monk
     before = open_files()
     os.umask(mask)
     try:
-        made = directories.make_for(str(tmp_path / "scratch" / "7.1.all.q"), 4711, 4712)
-        second = directories.make_for(str(tmp_path / "scratch" / "8.1.all.q"), 4711, 4712)
+        made = directories.make_for(str(tmp_path / "scratch" / "7.1.all.q"), 4711, 4712, unnoted)
+        second = directories.make_for(str(tmp_path / "scratch" / "8.1.all.q"), 4711, 4712, unnoted)
     finally:
         os.umask(0o022)
     assert [Path(each).stat().st_mode & 0o777 for each in (made, second)] == [0o755, 0o755]
@@ -153,7 +157,7 @@ def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_awa
     for name in ("fchown", "fchmod"):
         monkeypatch.setattr(os, name, lambda *what: given.append(what))
     monkeypatch.setattr(os, "geteuid", lambda: ME + 1)
-    directories.make_for(str(tmp_path / "7.1.all.q"), 4711, 4712)
+    directories.make_for(str(tmp_path / "7.1.all.q"), 4711, 4712, unnoted)
     assert given == []
 
 
@@ -171,7 +175,7 @@ def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(
     monkeypatch.setattr(os, "mkdir", watched)
     place = tmp_path / "7.1.all.q"
     place.write_text("mine")
-    made = Path(directories.make(str(place)))
+    made = Path(directories.make(str(place), unnoted))
     assert re.fullmatch(r"7\.1\.all\.q\.[0-9a-f]{8}", made.name) and made.is_dir()
     assert place.read_text() == "mine"
     assert modes == [0o700, 0o700], "nobody puts anything into it before it is its owner's"
@@ -187,7 +191,7 @@ def test_many_places_are_tried_but_not_for_ever(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "mkdir", taken)
     with pytest.raises(FileExistsError):
-        directories.make(str(tmp_path / "7.1.all.q"))
+        directories.make(str(tmp_path / "7.1.all.q"), unnoted)
     assert len(set(tried)) == len(tried) == 17
 
 
@@ -208,7 +212,7 @@ def test_a_link_that_somebody_has_put_there_meanwhile_is_not_followed(tmp_path: 
     monkeypatch.setattr(os, "mkdir", lambda path, _: os.symlink(outside, path))
     monkeypatch.setattr(os, "makedirs", lambda *_, **__: None)
     with pytest.raises(OSError, match="directory|symbolic"):
-        directories.make_for(str(tmp_path / "7.1.all.q"), ME, os.getegid())
+        directories.make_for(str(tmp_path / "7.1.all.q"), ME, os.getegid(), unnoted)
     assert outside.stat().st_mode & 0o777 == 0o700
 
 
@@ -233,3 +237,33 @@ def test_rights_that_the_job_has_taken_away_are_given_back_to_remove_what_is_bel
     assert {mode for _, mode in given} == {0o700}
     assert names.count("b") == 1 and {"7.1.all.q", "a"} <= set(names), "before it is moved"
     assert not top.exists()
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_where_it_will_be_is_noted_before_it_is_made_and_its_inode_afterwards(tmp_path: Path) -> None:
+    notes: list[tuple[str, int, bool]] = []
+    place = tmp_path / "7.1.all.q"
+    place.symlink_to(tmp_path)  # a stranger sits there
+    made = directories.make(str(place), lambda path, inode=0: notes.append((path, inode, os.path.isdir(path))))
+    assert notes == [
+        (str(place), 0, True),
+        (made, 0, False),
+        (made, os.stat(made).st_ino, True),
+    ]
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_only_the_directory_that_is_meant_is_removed(tmp_path: Path) -> None:
+    place = tmp_path / "7.1.all.q"
+    place.mkdir()
+    (place / "kept").touch()
+    with pytest.raises(FileExistsError, match="another one"):
+        directories.remove(str(place), ME, place.stat().st_ino + 1)
+    with pytest.raises(OSError, match="not empty"):
+        directories.remove(str(place), ME, 0)
+    assert (place / "kept").exists()
+    directories.remove(str(place), ME, place.stat().st_ino)
+    assert not place.exists()
+    place.mkdir()
+    directories.remove(str(place), ME, 0)
+    assert not place.exists()

@@ -35,7 +35,8 @@ def task(tmp_path: Path) -> Path:
 def buried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
     """The tasks that were buried, with the living shepherds that were spared."""
     found: list[tuple[str, set[int]]] = []
-    monkeypatch.setattr(adoption, "bury", lambda directory, shepherds: found.append((directory.name, shepherds)))
+    monkeypatch.setattr(adoption, "end_job", lambda directory, children: found.append((directory.name, children)))
+    monkeypatch.setattr(adoption, "bury", lambda directory: None)
     return found
 
 
@@ -325,3 +326,46 @@ def test_a_relative_spool_directory_is_below_the_present_one(tmp_path: Path, mon
     monkeypatch.setattr(launcher, "_lock", lambda spool: asked.append(spool) or -1)
     assert launcher.main(["spool"]) == 1
     assert asked == [tmp_path / "spool"]
+
+
+# --- clearing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clearing(played: Played, task: Path, monkeypatch: pytest.MonkeyPatch) -> Played:
+    """A child, 4713, removes the scratch directory of the task."""
+    monkeypatch.setattr(os, "fork", lambda: 4713)
+    (task / task_files.SCRATCH).touch()
+    played._ended(str(task))
+    assert played._clearing == {4713: str(task)}
+    return played
+
+
+def reap(played: Played, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    ended = [(4713, status), (0, 0)]
+    monkeypatch.setattr(os, "waitpid", lambda *_: ended.pop(0))
+    played._reap()
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_a_task_is_buried_when_its_scratch_directory_has_gone(
+    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
+) -> None:
+    assert clearing.ask(op="list")["running"] == [str(task)], "its end will be told"
+    clearing._ended(str(task))
+    clearing.ask(op="start", directory=str(task))
+    assert (len(buried), clearing.forked) == (1, []), "one child does it"
+    (task / task_files.SCRATCH).unlink()
+    reap(clearing, monkeypatch, 0)
+    assert buried == [("7.1", set()), ("7.1", set())]
+    assert (clearing._clearing, clearing._unburied, clearing.ask(op="list")["running"]) == ({}, set(), [])
+
+
+@pytest.mark.statement("QC-19", "EX-10")
+def test_a_child_that_was_killed_while_it_cleared_has_a_successor(
+    clearing: Played, task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reap(clearing, monkeypatch, 9)
+    assert (clearing._clearing, clearing._unburied) == ({}, {str(task)}), "in a second"
+    clearing._ended(str(task))
+    assert (clearing._clearing, clearing._unburied) == ({4713: str(task)}, set())

@@ -84,16 +84,16 @@ def test_processors_are_a_wish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.statement("QC-19")
-def test_the_scratch_directory_is_made_by_its_owner_or_for_him(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(directories, "make", lambda path: f"{path} by alice")
-    monkeypatch.setattr(directories, "make_for", lambda path, uid, gid: f"{path} for {uid}:{gid}")
-    assert preparation.make_directory(ALICE, "/tmp/7.1.q") == "/tmp/7.1.q by alice"
+def test_the_scratch_directory_is_made_by_its_owner_or_for_him(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directories, "make", lambda path, note: f"{path} by alice")
+    monkeypatch.setattr(directories, "make_for", lambda path, uid, gid, note: f"{path} for {uid}:{gid}")
+    assert preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q") == "/tmp/7.1.q by alice"
     monkeypatch.setattr(directories, "make", forbidden)
-    assert preparation.make_directory(ALICE, "/tmp/7.1.q") == "/tmp/7.1.q for 1001:1002"
+    assert preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q") == "/tmp/7.1.q for 1001:1002"
     for name in ("make_for", "make"):
         monkeypatch.setattr(directories, name, full)
         with pytest.raises(Unprepared, match="can't make directory /tmp/7.1.q: No space") as caught:
-            preparation.make_directory(ALICE, "/tmp/7.1.q")
+            preparation.make_directory(tmp_path, ALICE, "/tmp/7.1.q")
         assert (caught.value.failed, caught.value.fault) == (11, "host")
 
 
@@ -101,7 +101,7 @@ def test_the_scratch_directory_is_made_by_its_owner_or_for_him(monkeypatch: pyte
 def test_what_the_owner_may_not_remove_root_removes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[tuple[str, int]] = []
 
-    def remove(path: str, owner: int) -> None:
+    def remove(path: str, owner: int, inode: int | None) -> None:
         tries.append((path, owner))
         if len(tries) == 1:
             forbidden()
