@@ -105,9 +105,9 @@ async def one_job(visit: Visit) -> Data:
     if not (number.isascii() and number.isdigit() and len(number) < 8):
         raise Missing(f'"{visit.parts["job"]}" is not the number of a job')
     shared, caller = visit.shared, visit.caller
+    story = await _story(visit, int(number))  # the job may end meanwhile: all that follows is of one moment
     status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
     jobs = status.data["job_detail"]["jobs"]  # type: ignore[index]
-    story = await _story(visit, int(number))
     if not jobs and not story:
         raise Missing(f"There is no job {number}")
     data: Data = {"number": int(number), "task": task, "story": story, "job": None, "actions": _LABELS, "why_not": ""}

@@ -349,3 +349,22 @@ def test_a_form_of_what_is_not_there_says_so(browse: Any, address: str) -> None:
 
     status, text = browse(play)
     assert status == 404 and "There is no" in text
+
+
+@pytest.mark.statement("GU-12")
+def test_a_job_that_ends_while_its_page_is_made_is_over(followed: Followed, browse: Any) -> None:
+    some_jobs(followed)
+
+    async def play(visitor: Visitor) -> tuple[int, str]:
+        ask = visitor.link.post
+
+        async def after_its_end(*given: Any) -> Any:
+            followed.cell.ask("delete_jobs", targets=["4"])
+            return await ask(*given)
+
+        visitor.link.post = after_its_end  # type: ignore[method-assign]
+        text = words(await visitor.get("/jobs/4"))
+        return visitor.status, text
+
+    status, text = browse(play)
+    assert status == 200 and "It is over." in text
