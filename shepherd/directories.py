@@ -73,10 +73,10 @@ def remove(path: str, owner: int, inode: int | None = None) -> None:
     except FileNotFoundError:
         return
     try:
-        found = os.fstat(place)
-        if found.st_uid not in (owner, 0):
+        status = os.fstat(place)
+        if status.st_uid not in (owner, 0):
             raise PermissionError(errno.EPERM, "it belongs to somebody else")
-        if inode and found.st_ino != inode:
+        if inode and status.st_ino != inode:
             raise FileExistsError(errno.EEXIST, "it is another one")
         if inode != 0:
             _empty(place)
