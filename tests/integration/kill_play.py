@@ -1,7 +1,7 @@
 """The play of the kills: sixty short tasks, and a process of the cell that dies just when they start, end or are acknowledged.
 
 Owns one act of it and what must hold afterwards: every task began once and ended once, whatever `-r` says, and has one
-record. Tests play an act or two; `python -m tests.integration.kill_play MINUTES SEED` (`make torture`) goes on until the time
+record. Tests play an act or two; `python -m tests.integration.kill_play MINUTES SEED` (`make kills`) goes on until the time
 is up, with a cell of its own; the seed gives the same victims and moments, though not the same schedule of the machine.
 """
 

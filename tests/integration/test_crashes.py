@@ -91,7 +91,7 @@ def field(said: str, name: str) -> str:
 @pytest.mark.statement("EX-9", "SP-3", "QC-17")
 @pytest.mark.parametrize(("who", "moment", "seed"), [("control store", "submitted", 1), ("execd actor", "acknowledged", 2)])
 def test_what_dies_while_tasks_start_and_end_makes_none_run_twice(cell: DemoCell, who: str, moment: str, seed: int) -> None:
-    """`make torture` plays the other processes and moments, for as long as one likes."""
+    """`make kills` plays the other processes and moments, for as long as one likes."""
     KillPlay(cell, seed).act(who, moment, rerun="n")
 
 

@@ -1,0 +1,69 @@
+"""What is broken when: a list of faults that a seed decides alone, before anything runs.
+
+Owns the kinds of faults and how often each comes. Pure. Called by `play`; `faults` inflicts them.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+MASTER = "tm"
+EXEC_HOSTS = ("t1", "t2", "t3")
+
+#: processes of each role, by what their command line or name holds
+VICTIMS = {
+    "qmaster actor": "ray::QmasterActor",
+    "schedd actor": "ray::ScheddActor",
+    "control store": "/gcs_server ",
+    "sge_qmaster": "/sge_qmaster",
+    "execd actor": "ray::ExecdActor",
+    "raylet": "/raylet ",
+    "sge_execd": "/sge_execd",
+    "launcher": "sge_launcher",
+    "shepherd": "sge_shepherd",
+}
+OF_MASTER = ("qmaster actor", "schedd actor", "control store", "sge_qmaster", "raylet")
+OF_EXEC_HOST = ("execd actor", "raylet", "sge_execd", "launcher", "shepherd", "shepherd")
+DAEMONS = frozenset(("sge_qmaster", "sge_execd"))
+"""What nobody starts again by himself."""
+
+#: how often each kind comes, and how long it lasts at least and at most, in seconds
+KINDS = {
+    "kill": (10, 0.0, 0.0),
+    "stop": (4, 0.5, 8.0),
+    "power": (3, 0.0, 6.0),
+    "cut": (3, 1.0, 10.0),
+    "lossy": (2, 2.0, 10.0),
+    "full": (1, 1.0, 6.0),
+}
+GAP_S = 4.0
+"""Longest quiet time between two faults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`after_s` the end of the one before, `kind` happens to a host (or to a `victim` there) and lasts so long, in seconds."""
+
+    after_s: float
+    kind: str
+    host: str
+    victim: str
+    lasts_s: float
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.victim or 'host'} on {self.host}, {self.lasts_s:.1f} s"
+
+
+def faults(seed: int, number: int) -> list[Fault]:
+    """The first faults of a seed; those of a longer list begin with those of a shorter one."""
+    chance = random.Random(f"faults {seed}")
+    return [_fault(chance) for _ in range(number)]
+
+
+def _fault(chance: random.Random) -> Fault:
+    (kind,) = chance.choices(list(KINDS), [weight for weight, _, _ in KINDS.values()])
+    _, least, most = KINDS[kind]
+    host = MASTER if kind == "full" or chance.random() < 0.3 else chance.choice(EXEC_HOSTS)
+    victim = chance.choice(OF_MASTER if host == MASTER else OF_EXEC_HOST) if kind in ("kill", "stop") else ""
+    return Fault(chance.uniform(0, GAP_S), kind, host, victim, chance.uniform(least, most))
