@@ -22,16 +22,19 @@ ANSWER_S = 60.0
 """A command that has not ended by then is taken for lost: it asks again for half a minute by itself."""
 LICENCES, SLOTS = 5, 6
 """Of the cell, and of each host."""
-_PAUSE_S = 0.6
+_PAUSE_S = 1.0
+"""Between two acts of a user, on average: the cell has few slots, and must be able to follow."""
 _RECENT = 12
 
 
 class User:
-    """One user, or the administrator, who does one thing after the other until `stop` is set."""
+    """One user, or the administrator, who does one thing after the other until `stop` is set. `tag`: tells him from himself at
+    another terminal."""
 
-    def __init__(self, name: str, cell: TestbedCell, scripts: Scripts, journal: Journal, seed: int) -> None:
+    def __init__(self, name: str, tag: int, cell: TestbedCell, scripts: Scripts, journal: Journal, seed: int) -> None:
         self._name, self._cell, self._scripts, self._journal = name, cell, scripts, journal
-        self._chance = random.Random(f"{name} {seed}")
+        self._tag = f"{name}{tag}"
+        self._chance = random.Random(f"{self._tag} {seed}")
         self._numbers = 0
         self._acts: dict[Callable[[], None], int] = {
             self._single: 8,
@@ -59,13 +62,13 @@ class User:
     # --- jobs -----------------------------------------------------------------------------------------------------
 
     def _single(self, *options: str, kind: str = "single", **more: Any) -> None:
-        licences = self._chance.choice((0, 0, 1, 2, 3))
+        licences = self._chance.choice((0, 1) if kind == "parallel" else (0, 0, 1, 2, 3))
         rerun = self._chance.choice("yn")
         words = [*options, "-r", rerun, *(("-l", f"lic={licences}") if licences else ())]
         self._submit(kind, words, self._scripts.run, licences, rerun=rerun, **more)
 
     def _array(self) -> None:
-        tasks = self._chance.randint(2, 8)
+        tasks = self._chance.randint(2, 6)
         self._single("-t", f"1-{tasks}", kind="array", tasks=tasks)
 
     def _parallel(self) -> None:
@@ -103,7 +106,7 @@ class User:
 
     def _alter(self) -> None:
         self._numbers += 1
-        account = f"{self._name}{self._numbers}"
+        account = f"{self._tag}.{self._numbers}"
         self._change("alter", "held", lambda job: ["qalter", "-A", account, str(job)], account=account)
 
     def _change(self, what: str, kind: str, words: Callable[[int], list[str]], **more: Any) -> None:
@@ -138,7 +141,7 @@ class User:
 
     def _interactive(self) -> None:
         self._numbers += 1
-        name = f"{self._name}.i{self._numbers}"
+        name = f"{self._tag}.i{self._numbers}"
         entry = self._ask("session", ["qrsh", "-now", "n", "-N", name, str(self._scripts.run), "0.5", "0"])
         entry.more = {"name": name}
         self._journal.say(entry)

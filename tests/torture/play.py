@@ -71,7 +71,7 @@ def play(cell: TestbedCell, seed: int, seconds: float) -> Outcome:
         _prepare(cell, place)
         faults = Faults(cell, journal)
         stop = threading.Event()
-        users = [User(name, cell, scripts, journal, seed * 10 + index) for index, name in enumerate(USERS)]
+        users = [User(name, index, cell, scripts, journal, seed) for index, name in enumerate(USERS)]
         threads = [threading.Thread(target=user.work, args=(stop,)) for user in users]
         for thread in threads:
             thread.start()

@@ -13,14 +13,14 @@ _SAY = """say() {{
   echo "$1 $JOB_ID ${{SGE_TASK_ID:-undefined}} $(hostname) $up $$ $JOB_NAME $2" >> {lines}
 }}
 """
-#: run.sh SECONDS LICENCES
+#: run.sh SECONDS LICENCES, of each slot
 _RUN = """#!/bin/sh
 #$ -S /bin/sh -j y -o /dev/null
 {say}
 at=$(hostname):1
 [ -z "$PE_HOSTFILE" ] || at=$(awk '{{printf "%s:%s,", $1, $2}}' "$PE_HOSTFILE")
 [ -d "$TMPDIR" ] && : > "$TMPDIR/left"
-say B "lic=$2 at=$at"
+say B "lic=$(($2 * NSLOTS)) at=$at"
 sleep "$1"
 say E
 """
@@ -29,7 +29,7 @@ _TIGHT = """#!/bin/sh
 #$ -S /bin/sh -j y -o /dev/null
 {say}
 at=$(awk '{{printf "%s:%s,", $1, $2}}' "$PE_HOSTFILE")
-say B "lic=$2 at=$at"
+say B "lic=$(($2 * NSLOTS)) at=$at"
 for host in $(awk '{{print $1}}' "$PE_HOSTFILE"); do qrsh -inherit "$host" {place}/slave.sh "$1" & done
 wait
 say E
