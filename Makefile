@@ -61,7 +61,7 @@ types: setup
 	@$(BIN)/mypy $(CODE)
 
 # Tests that start daemons mostly wait, so three parts run side by side. The first is seen as it goes, the others afterwards.
-ASIDE := clients dbwriter web
+ASIDE := clients dbwriter execd shepherd web
 
 test: lint types
 	@mkdir -p build
