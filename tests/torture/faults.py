@@ -61,7 +61,7 @@ class Faults:
         try:
             getattr(self, f"_{fault.kind}")(fault)
         finally:
-            self._journal.break_(Broken(begin, now(), str(fault), fault.host))
+            self._journal.broke(Broken(begin, now(), str(fault), fault.host))
 
     def heal(self) -> None:
         """Everything that may still be broken is mended, every daemon runs."""

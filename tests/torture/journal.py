@@ -59,7 +59,7 @@ class Journal:
             self.said.append(entry)
             self._write(entry)
 
-    def break_(self, entry: Broken) -> None:
+    def broke(self, entry: Broken) -> None:
         with self._lock:
             self.broken.append(entry)
             self._write(entry)

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,15 +73,14 @@ def play(cell: TestbedCell, seed: int, seconds: float) -> Outcome:
         faults = Faults(cell, journal)
         stop = threading.Event()
         users = [User(name, index, cell, scripts, journal, seed) for index, name in enumerate(USERS)]
-        threads = [threading.Thread(target=user.work, args=(stop,)) for user in users]
-        for thread in threads:
-            thread.start()
-        try:
-            _break(faults, seed, seconds)
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join()
+        with ThreadPoolExecutor(len(users)) as terminals:
+            working = [terminals.submit(user.work, stop) for user in users]
+            try:
+                _break(faults, seed, seconds)
+            finally:
+                stop.set()
+        for each in working:
+            each.result()  # a user who broke down has asked for nothing since
         faults.heal()
         healed = now()
         still_there = _settle(cell, journal)
@@ -93,9 +93,7 @@ def play(cell: TestbedCell, seed: int, seconds: float) -> Outcome:
 def _prepare(cell: TestbedCell, place: Path) -> None:
     """Few slots, few licences, a parallel environment, so that everybody waits for something."""
     (place / "pe").write_text(_PE)
-    (place / "complexes").write_text(
-        cell.on(MASTER, "qconf", "-sc").stdout + "lic lic INT <= YES YES 0 0\n"
-    )
+    (place / "complexes").write_text(cell.on(MASTER, "qconf", "-sc").stdout + "lic lic INT <= YES YES 0 0\n")
     eventually("all hosts are there", lambda: hosts_ready(cell.on(MASTER, "qstat", "-f").stdout) == set(plan.EXEC_HOSTS))
     for command in (
         ("qconf", "-Ap", f"{place}/pe"),

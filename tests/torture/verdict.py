@@ -123,18 +123,18 @@ def windows(e: Evidence) -> Iterator[str]:
     made = {each.more["reservation"]: each for each in e.said if each.what == "reserve" and each.sure}
     tries = e.tries_of()
     for said in _submissions(e):
-        one = made.get(said.more.get("reservation", 0))
-        for each in tries.get((said.job, 1), []) if one is not None else []:
-            if not one.asked <= each.begin <= one.answered + one.more["lasts"] + 1:
-                yield f"job {said.job} began at {each.begin}, outside of reservation {one.more['reservation']}"
+        number = said.more.get("reservation", 0)
+        for each in tries.get((said.job, 1), []) if number in made else []:
+            if not made[number].asked <= each.begin <= made[number].answered + made[number].more["lasts"] + 1:
+                yield f"job {said.job} began at {each.begin}, outside of reservation {number}"
 
 
 def holds(e: Evidence) -> Iterator[str]:
     """A held job begins after somebody has released it."""
     released: dict[int, float] = {}
-    for each in e.said:
-        if each.what == "release":
-            released[each.job] = min(each.asked, released.get(each.job, each.asked))
+    for said in e.said:
+        if said.what == "release":
+            released[said.job] = min(said.asked, released.get(said.job, said.asked))
     held = {each.job for each in _submissions(e) if each.more["kind"] == "held"}
     for each in e.tries:
         if each.job in held and each.begin < released.get(each.job, float("inf")) - _TICK_S:
