@@ -84,8 +84,9 @@ class Dispatcher:
                 self._dirty[host].set()
 
     def _complain(self, host: str, reason: str) -> None:
-        """Log why a host cannot be told, once for as long as the reason stays the same."""
-        if self._complaints.get(host) != reason:
+        """Log why a host cannot be told, once for as long as the reason stays. Of one that is away nothing is expected."""
+        known = self._master.state.hosts.get(host)
+        if known is not None and known.up and self._complaints.get(host) != reason:
             self._complaints[host] = reason
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 

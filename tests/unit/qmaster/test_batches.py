@@ -171,6 +171,24 @@ def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
     asyncio.run(scene())
 
 
+@pytest.mark.statement("GC-4")
+def test_a_host_that_cannot_be_told_is_complained_of_once_while_it_is_there(one: Cell, caplog: pytest.LogCaptureFixture) -> None:
+    async def call(host: str, data: bytes) -> bytes:
+        raise LookupError("it has not joined")
+
+    async def scene() -> None:
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        for _ in range(2):
+            dispatcher._complain(HOST, "it has not joined")
+        one.master.lose_host(HOST)
+        dispatcher._complain(HOST, "another reason")
+
+    asyncio.run(scene())
+    assert [record.getMessage() for record in caplog.records if "cannot reach" in record.getMessage()] == [
+        f"cannot reach execd on host {HOST}: it has not joined"
+    ]
+
+
 def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
     reports = [Inventory([], "boot1")] if inventory else [Started((1, 1, 1), 1.0)]
     return Batch(reports=list(reports), master=(master, 0), host=(life, number))
