@@ -62,7 +62,7 @@ class User:
     # --- jobs -----------------------------------------------------------------------------------------------------
 
     def _single(self, *options: str, kind: str = "single", **more: Any) -> None:
-        licences = self._chance.choice((0, 1) if kind == "parallel" else (0, 0, 1, 2, 3))
+        licences = self._chance.choice((0, 0, 0, 1) if kind == "parallel" else (0, 0, 0, 0, 1, 3))
         rerun = self._chance.choice("yn")
         words = [*options, "-r", rerun, *(("-l", f"lic={licences}") if licences else ())]
         self._submit(kind, words, self._scripts.run, licences, rerun=rerun, **more)

@@ -25,9 +25,10 @@ def breaches(evidence: Evidence) -> list[str]:
 
 
 def lost(e: Evidence) -> Iterator[str]:
-    """What was acknowledged has run or was deleted."""
+    """What was acknowledged has run or was deleted, by a user or with its reservation."""
     tries, records = e.tries_of(), e.records_of()
     deleted = {each.job for each in e.said if each.what == "delete"}
+    deleted |= {each.job for each in _submissions(e) if each.more["kind"] == "reserved"}
     for said in _submissions(e):
         for task in range(1, said.more["tasks"] + 1):
             key = said.job, task

@@ -113,6 +113,11 @@ def test_a_submission_without_an_answer_may_have_made_a_job(e: Evidence) -> None
     assert verdict.breaches(e) == []
 
 
+def test_a_job_that_has_not_begun_goes_with_its_reservation(e: Evidence) -> None:
+    e.said.append(submitted(98, "reserved", reservation=7))
+    assert verdict.breaches(e) == []
+
+
 @pytest.mark.statement("AC-1")
 def test_evidence_is_read_from_lines_of_jobs_and_from_accounting() -> None:
     found = Evidence([], [])
