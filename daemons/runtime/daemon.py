@@ -34,6 +34,8 @@ _ENDING = "ending"
 #: longest time, in seconds, that a daemon waits for its predecessor to end; a Ray node may take 10 s
 ENDING_S = 60.0
 _POLL_S = 0.05
+#: longest time, in seconds, that systemd may take to read what a daemon says of its state
+_HEARD_S = 10.0
 
 
 class DaemonFault(Exception):
@@ -167,12 +169,16 @@ def _await_start(read_end: int, program: str) -> int:
 
 
 def notify(state: str) -> None:
-    """Tell systemd `READY=1`, `STOPPING=1` or `WATCHDOG=1`, where it is the one who started this. Source: sd_notify(3)."""
+    """Tell systemd `READY=1`, `STOPPING=1` or `WATCHDOG=1`, where it is the one who started this. Source: sd_notify(3).
+
+    A manager that has not read the messages before keeps nobody waiting for a beat, and _HEARD_S for another word.
+    """
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         if address.startswith("@"):
             address = "\0" + address[1:]
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as connection:
+            connection.settimeout(0 if state == "WATCHDOG=1" else _HEARD_S)
             try:
                 connection.sendto(state.encode(), address)
             except OSError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import array
 import os
+import queue
 import signal
 import socket
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,18 +21,26 @@ BEAT = b"WATCHDOG=1"
 
 
 class Manager:
-    """The socket at which systemd listens; messages come with the process that the kernel says sent them."""
+    """The socket at which systemd listens; messages come with the process that the kernel says sent them.
+
+    Like systemd it reads at any time, whether a test asks for the messages or not.
+    """
 
     def __init__(self, path: Path) -> None:
+        self._heard: queue.Queue[tuple[bytes, int]] = queue.Queue()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._socket.bind(str(path))
-        self._socket.settimeout(PATIENCE_S)
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while True:
+            text, credentials, _, _ = self._socket.recvmsg(4096, socket.CMSG_SPACE(struct.calcsize("3i")))
+            self._heard.put((text, array.array("i", credentials[0][2])[0]))
 
     def hear(self) -> tuple[bytes, int]:
-        """The next message and its sender. TimeoutError: none came."""
-        text, credentials, _, _ = self._socket.recvmsg(4096, socket.CMSG_SPACE(struct.calcsize("3i")))
-        return text, array.array("i", credentials[0][2])[0]
+        """The next message and its sender. queue.Empty: none came."""
+        return self._heard.get(timeout=PATIENCE_S)
 
     def beat_of(self, pid: int) -> None:
         while self.hear() != (BEAT, pid):
@@ -38,15 +48,8 @@ class Manager:
 
     def forget(self) -> None:
         """Drop what has come until now."""
-        self._socket.setblocking(False)
-        try:
-            while True:
-                self.hear()
-        except BlockingIOError:
-            self._socket.settimeout(PATIENCE_S)
-
-    def close(self) -> None:
-        self._socket.close()
+        for _ in range(self._heard.qsize()):
+            self._heard.get()
 
 
 @pytest.fixture
@@ -73,7 +76,6 @@ def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell) -
     finally:
         os.kill(hanging, signal.SIGCONT)
     manager.beat_of(qmaster)
-    manager.close()
 
 
 def quiet(manager: Manager, qmaster: int, execd: int) -> bool:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
+import threading
+from pathlib import Path
 
 import pytest
 
+from daemons.runtime.daemon import notify
 from daemons.runtime.watchdog import interval_s
 
 
@@ -22,3 +26,15 @@ from daemons.runtime.watchdog import interval_s
 )
 def test_four_beats_in_the_time_that_systemd_waits(environment: dict[str, str], seconds: float) -> None:
     assert interval_s(environment) == seconds
+
+
+def test_a_manager_that_reads_nothing_does_not_stop_a_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    queued = int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text())
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(str(tmp_path / "notify"))
+        beats = threading.Thread(target=lambda: [notify("WATCHDOG=1") for _ in range(queued + 5)], daemon=True)
+        beats.start()
+        beats.join(10)
+        assert not beats.is_alive()
+        assert manager.recv(100) == b"WATCHDOG=1"
