@@ -41,10 +41,7 @@ class PostgresqlDatabase:
                 connect_timeout=_CONNECT_S,
                 application_name="sge_dbwriter",
             )
-        # a writer whose machine has gone away keeps the lock until the server notices: that is waited for
-        if not self.rows("SELECT pg_try_advisory_lock($1::bigint)", [_WRITER])[0][0]:
-            self.close()
-            raise DatabaseFault("another sge_dbwriter writes into this database", passing=True)
+            self._become_the_writer()
         self.learn_columns()
 
     def learn_columns(self) -> None:
@@ -52,6 +49,16 @@ class PostgresqlDatabase:
         question = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_name ~ '^(sge|view)_'"
         for table, column, kind in self.rows(question):
             self.columns.setdefault(table, {})[column] = kind
+
+    def _become_the_writer(self) -> None:
+        """Take the lock. The server ends a connection some time after its client does: so long the lock is waited for."""
+        try:
+            self._connection.execute(f"SET lock_timeout = '{_CONNECT_S}s'")
+            self._connection.execute("SELECT pg_advisory_lock($1::bigint)", [_WRITER])
+            self._connection.execute("RESET lock_timeout")
+        except psycopg.errors.LockNotAvailable:
+            self.close()
+            raise DatabaseFault("another sge_dbwriter writes into this database", passing=True) from None
 
     def run(self, statement: str, parameters: Row = ()) -> None:
         with _faults():

@@ -170,3 +170,13 @@ def test_wrong_settings_are_refused_with_their_reason(tmp_path: Path, settings: 
     assert output == ""
     assert reason in errors
     assert errors.startswith("sge_dbwriter: ") and errors.count("\n") == 1
+
+
+def test_the_lock_of_a_writer_that_has_just_gone_is_waited_for(postgresql: PostgresqlServer) -> None:
+    """The server ends the connection of a client a while after that has closed it."""
+    address = postgresql.new_database()
+    before = open_database(address)
+    closing = threading.Timer(0.5, before.close)
+    closing.start()
+    open_database(address).close()
+    closing.join()
