@@ -80,6 +80,15 @@ def _who_waits(state: State) -> Iterator[str]:
             yield f"there are {what} of jobs {gone}, which are gone"
 
 
+def _ending_reservations(state: State) -> Iterator[str]:
+    """Nothing waits for a reservation that is over: it would wait for ever, and so would that."""
+    for reservation in state.reservations.values():
+        if reservation.ending:
+            for number in state.reserved.jobs[reservation.id]:
+                if state.jobs[number].waits:
+                    yield f"job {number} waits for reservation {reservation.id}, which is ending"
+
+
 # --- places and sums -----------------------------------------------------------------------------------------------
 
 
@@ -175,6 +184,7 @@ LAWS: tuple[Callable[[State], Iterator[str]], ...] = (
     _jobs,
     _slaves,
     _who_waits,
+    _ending_reservations,
     _places,
     _sums,
     _quotas,

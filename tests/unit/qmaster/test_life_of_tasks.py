@@ -300,6 +300,17 @@ def test_a_rebooted_host_loses_its_tasks_and_rerunnable_ones_run_again(cell: Cel
     assert cell.state.bookings.slots("all.q@h1") == 0
 
 
+@pytest.mark.statement("EX-10")
+def test_a_reboot_brings_no_deleted_task_back(cell: Cell) -> None:
+    cell.configure("host_group", "@allhosts", hostlist="h1")
+    job = cell.submit(rerun=True)
+    cell.place()
+    assert cell.state.task(job, 1).status == "transferring"
+    assert cell.ask("delete_jobs", targets=[str(job)]).status == 0
+    cell.report("h1", Load(cell.now, dict(LOAD), full=True, incarnation="boot2"), Inventory([], "boot2"))
+    assert job not in cell.state.jobs
+
+
 @pytest.mark.statement("EX-9")
 def test_an_end_that_comes_with_the_inventory_is_believed(cell: Cell) -> None:
     job = cell.submit()

@@ -194,7 +194,7 @@ class _Batch:
                     decision += slave_lost(self.state, own, self.now)
             if task.host != self.host or TaskKey(job_id, task_id, task.attempt) in here or task.master_end is not None:
                 continue
-            if task.applied:
+            if task.applied or (booted and task.deleted_by):
                 decision += lost_task(self.state, job, task, self.now)
             elif booted:
                 decision.events.append(TaskRequeued(job_id, task_id, task.attempt, self.now))
