@@ -16,7 +16,7 @@
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
-#   make torture MINUTES=10 SEED=1   break a cell of the test bed under a mixed load, and judge what came of it (root)
+#   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
@@ -128,7 +128,7 @@ bench-web: setup
 	@$(BIN)/python -m bench.web build/cell.env
 
 torture: setup
-	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)"
+	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)" $(if $(SHADOW),shadow)
 
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: how long a command waits for a qmaster that is being restarted, and for sockets that are not there at all
 PATIENCE_S = 4.0
+PATIENCE_TAKE_OVER_S = 20.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
 #: an answer that does not begin within this time will not come
@@ -85,10 +86,19 @@ def _connect(answer_s: float) -> Socket:
             except OSError as error:
                 connection.close()
                 if not isinstance(error, FileNotFoundError):
-                    patience = PATIENCE_S
+                    patience = _patience_s()
         if time.monotonic() - begin > patience:
             raise Unreachable(_no_qmaster())
         time.sleep(_PAUSE_S)
+
+
+def _patience_s() -> float:
+    """Where another host takes over from a master that is lost, that is waited for."""
+    try:
+        os.stat(f"{common_directory()}/shadow_masters")
+    except OSError:
+        return PATIENCE_S
+    return PATIENCE_TAKE_OVER_S
 
 
 def _no_qmaster() -> str:
@@ -190,7 +200,7 @@ def _patiently(
         try:
             return _exchange(name, body, key, answer_s)
         except _Refused as refused:
-            if time.monotonic() - begin > PATIENCE_S:
+            if time.monotonic() - begin > _patience_s():
                 raise Unreachable(str(refused) or _no_qmaster()) from None
             time.sleep(_PAUSE_S)
 

@@ -68,7 +68,7 @@ class Cell:
         known = {MASTER, *self.names}
         resolve = lambda name: self.aliases.get(name, name if name in known or name in ("h8", "h9") else None)  # noqa: E731
         return Master(
-            Spool(self.directory / "spool.db"),
+            self._spool(),
             self.directory / "accounting",
             lambda: World(
                 *(self.now, resolve, MASTER, "root"),
@@ -76,6 +76,9 @@ class Cell:
                 is_program=lambda path: path not in self.missing_programs,
             ),
         )
+
+    def _spool(self) -> Spool:
+        return Spool(self.directory / "spool.db")
 
     def _mirror(self) -> Mirror:
         """A scheduler's mirror that follows the master by its events."""

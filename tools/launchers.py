@@ -22,6 +22,7 @@ PROGRAMS = {
     "gridengine": "clients.admin.__main__",
     "sge_qmaster": "daemons.qmaster.__main__",
     "sge_backup": "daemons.qmaster.backup.__main__",
+    "sge_shadowd": "daemons.qmaster.shadow.__main__",
     "sge_execd": "daemons.execd.__main__",
     "sge_dbwriter": "daemons.dbwriter.__main__",
     "sge_web": "daemons.web.__main__",

@@ -27,6 +27,7 @@ START_S = 210.0
 STOP_S = 60.0
 
 QMASTER = "sge_qmaster"
+SHADOWD = "sge_shadowd"
 EXECD = "sge_execd"
 DBWRITER = "sge_dbwriter"
 WEB = "sge_web"
@@ -50,6 +51,26 @@ def qmaster_of(cell: InstalledCell) -> LocalDaemon:
     return LocalDaemon(
         QMASTER, cell.master_host, cell.qmaster_spool_dir / "qmaster.pid", cell.run_dir / "gdi.sock"
     )
+
+
+def shadowd_of(cell: InstalledCell) -> LocalDaemon:
+    """Return what runs on this machine when it may be the master and is not: with the pid file of a qmaster, which it becomes."""
+    pid_file = cell.qmaster_spool_dir / "qmaster.pid"
+    return LocalDaemon(SHADOWD, this_host(cell), pid_file, cell.run_dir / "seat.sock")
+
+
+def shadow_masters(cell: InstalledCell) -> list[str]:
+    """Return the hosts that may be the master, [] where the file names none. Source: shadow_masters(5)."""
+    try:
+        lines = (cell.files.common / "shadow_masters").read_text().splitlines()
+    except OSError:
+        return []
+    return list(dict.fromkeys(name for line in lines if (name := line.partition("#")[0].strip())))
+
+
+def is_shadow_here(cell: InstalledCell) -> bool:
+    """Say whether this machine is to keep a copy of the master's spool, and to take over."""
+    return not is_master_here(cell) and bool({socket.gethostname(), this_host(cell)} & set(shadow_masters(cell)))
 
 
 def dbwriter_of(cell: InstalledCell) -> LocalDaemon:
@@ -97,11 +118,12 @@ def is_master_here(cell: InstalledCell) -> bool:
 
 
 def exec_hosts_to_start(cell: InstalledCell, installation: Installation) -> list[str]:
-    """Return the exec hosts that this machine plays when nobody says: its own name, on the master host only if
-    the cell knows it as an exec host. Refusal: the qmaster on this host cannot be asked.
+    """Return the exec hosts that this machine plays when nobody says: its own name, on the master host and those that may
+    be it only if the cell knows it as an exec host, or it was one. Refusal: the qmaster on this host cannot be asked.
     """
     host = this_host(cell)
-    return [host] if not is_master_here(cell) or host in known_exec_hosts(cell, installation) else []
+    plain = not (is_master_here(cell) or is_shadow_here(cell))
+    return [host] if plain or execd_of(cell, host).pid_file.exists() or host in known_exec_hosts(cell, installation) else []
 
 
 def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[str]:
@@ -116,6 +138,8 @@ def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
     if was_left_running(web_of(cell)):
         found.append(web_of(cell))
+    if is_shadow_here(cell):
+        found.append(shadowd_of(cell))
     if not is_master_here(cell):
         return found
     return [*found, *([dbwriter_of(cell)] if has_database(cell) else []), qmaster_of(cell)]

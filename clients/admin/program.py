@@ -33,13 +33,16 @@ from clients.admin.local_daemons import (
     has_database,
     is_ending,
     is_master_here,
+    is_shadow_here,
     known_exec_hosts,
     process_of,
     qmaster_of,
+    shadowd_of,
     start,
     stop,
 )
 from clients.admin.progress import Progress
+from clients.admin.shadow import shadow
 from clients.admin.top import top
 from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
 
@@ -53,6 +56,7 @@ app = typer.Typer(
 app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
+app.add_typer(shadow, name="shadow")
 for command in (backup, verify, restore, top):
     app.command()(command)
 
@@ -144,6 +148,8 @@ def start_command(
             hosts = known_exec_hosts(here, installation)
             provide_hosts(here, hosts)
             typer.echo(f"made keys for exec hosts, each of which has to be started (again): {', '.join(hosts) or 'none'}")
+    if is_shadow_here(here) and not host_name:
+        _start(shadowd_of(here), here, installation, progress)
     for name in host_name or exec_hosts_to_start(here, installation):
         _start(execd_of(here, name), here, installation, progress)
     if is_master_here(here) and has_database(here):

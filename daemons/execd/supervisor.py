@@ -18,15 +18,16 @@ from dataclasses import dataclass
 
 import aiohttp
 
-from daemons.execd.gateway import Gateway
 from daemons.execd.load import incarnation
 from daemons.execd.pauses import pause_s
 from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import belong, read_cell_id
+from daemons.execd.witness import Witness
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, module_command, module_environment
+from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 from daemons.runtime.watchdog import watched
@@ -36,6 +37,8 @@ _log = logging.getLogger(__name__)
 #: seconds: between two hellos, that one may take, between tries while the qmaster is away: a hundred hosts are back in 10 s
 _HELLO_S, _HELLO_ANSWER_S = 2.0, 10.0
 _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
+#: the longest pause where another host may be the master in a moment
+_HELLO_AGAIN_S = 1.0
 #: seconds: between two starts of something that ends again and again, from the first on; what has lived so long starts anew
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _STABLE_S = 0.1, 10.0, 30.0
 _LAUNCHER_STOP_S = 5.0
@@ -63,6 +66,7 @@ class ExecdSupervisor:
         room = Room()
         self._gateway = Gateway(cell, self._link, room)
         self._sessions = SessionServer(cell, host, room)
+        self._witness = Witness(cell, host)
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster is another one
@@ -77,6 +81,7 @@ class ExecdSupervisor:
             asyncio.create_task(self._again("gateway", self._gateway.run)),
             asyncio.create_task(self._again("session server", self._sessions.run)),
             asyncio.create_task(self._again("Ray node", self._node)),
+            asyncio.create_task(self._again("witness", self._witness.run)),
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
@@ -158,7 +163,7 @@ class ExecdSupervisor:
                 _log.warning("the Ray head at %s is gone: its node here ends, jobs go on", cluster.head)
         finally:
             self._node_id = ""
-            headless = gone.done()
+            headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
             if (headless or not node.alive) and self._cluster == cluster:
                 self._cluster = None  # wait until the qmaster says again which cluster there is
             for task in (life, gone):
@@ -197,7 +202,8 @@ class ExecdSupervisor:
                 self._complain("")
             except NoQmaster as error:
                 failures += 1
-                wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S)
+                longest_s = _LONGEST_HELLO_PAUSE_S if self._link.alone else _HELLO_AGAIN_S
+                wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
                 self._complain(str(error))
             try:
                 async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
@@ -212,7 +218,10 @@ class ExecdSupervisor:
         try:
             body["cell_id"] = read_cell_id(self._spool)
             answer = await self._link.post(
-                "/v1/execd_hello", json.dumps(body).encode(), self._caller, total_s=_HELLO_ANSWER_S
+                "/v1/execd_hello",
+                json.dumps(body).encode(),
+                self._caller,
+                total_s=_HELLO_ANSWER_S if self._link.alone else _HELLO_ANSWER_S / 3,
             )
             async with answer:
                 welcome = await answer.json(content_type=None)

@@ -14,7 +14,7 @@ import typer
 
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.shadow.program import serve_cell
 from daemons.qmaster.spooling.cell_identity import settle
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellFault, read_cell
@@ -37,7 +37,8 @@ def start(
         cell = read_cell()
         host = cell.own_name()
         if cell.master_host() != host:
-            raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster})")
+            hint = ": sge_shadowd runs here" if host in cell.candidates() else ""
+            raise CellFault(f"this host is {host}, the cell's master is {cell.master_host()} ({cell.act_qmaster}){hint}")
         make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
     except (CellFault, OSError) as fault:
@@ -54,7 +55,7 @@ def start(
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
-    status = run_until_stopped(QmasterSupervisor(cell, host, startup).run, pid_file)
+    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop), pid_file)
     pid_file.release()
     raise SystemExit(status)
 

@@ -35,6 +35,7 @@ from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
 from daemons.qmaster.tell.share_log import ShareLog
 from daemons.qmaster.tell.story import Line, as_text, lines
+from daemons.qmaster.unannounced import Unannounced
 from gridengine.delivery import Acknowledgement, Instruction, Origin, Report, Stamp, Verdict
 from gridengine.gdi.requests import Answer, Caller, RequestBody
 from gridengine.orders import Orders
@@ -61,8 +62,8 @@ class Master:
     """State and spool of a cell.
 
     `subscribers` get every transaction after it was committed, `post` the letters of it.
-    `committed` is the revision on disk; `state.revision` may be ahead of it until `flush()`. `incarnation` grows with every
-    start on a spool.
+    `committed` is the revision that is on disk and announced; `state.revision` may be ahead of it until `flush()`, and with
+    shadows until these have it, too. `incarnation` grows with every start on a spool.
     """
 
     def __init__(self, spool: Spool, accounting: Path, world: Callable[[], World]) -> None:
@@ -80,6 +81,7 @@ class Master:
         self._records = Records()
         self._share_log = ShareLog()
         self._queued: list[Transaction] = []
+        self._unannounced: Unannounced | None = None
         self._last_look = world()
         self._started = self._last_look.now
         self.incarnation = spool.begin(int(self._started * 1000))
@@ -321,11 +323,29 @@ class Master:
     @property
     def stamp(self) -> Stamp:
         """The place of a word to a host that speaks of what is on disk now."""
-        return self.incarnation, self.committed
+        return self.incarnation, max(self.committed, 0)
 
     @property
     def pending(self) -> bool:
         return bool(self._queued)
+
+    @property
+    def announced(self) -> bool:
+        """Whether all that was decided is on disk and has been told."""
+        return not self._queued and not self._unannounced
+
+    def replicate(self, allowed: Callable[[], int]) -> None:
+        """From now on announce commits of the spool up to what `allowed` says alone; that goes for those of before, too."""
+        self._unannounced = Unannounced(self.spool, allowed)
+        self.committed = -1
+        self.accounting.last_allowed, self.reporting.last_allowed = self._unannounced.add(self.state.revision, []).rows
+
+    def announce(self) -> None:
+        """Tell what may be told by now, in order."""
+        for written in self._unannounced.due() if self._unannounced is not None else ():
+            self.accounting.last_allowed, self.reporting.last_allowed = written.rows
+            self.committed = written.revision
+            self.published(written.transactions)
 
     def take_queued(self) -> list[Transaction]:
         """The transactions to write now, for a caller that commits in another thread."""
@@ -362,13 +382,18 @@ class Master:
         self.accounting.carry_out = self.reporting.carry_out = carry_out
 
     def flush(self) -> bool:
-        """Write everything queued to the spool, in this thread. Whether there was something to write."""
+        """Write everything queued to the spool, in this thread, and tell what may be told. Whether it wrote something."""
         transactions = self.take_queued()
         wrote = self.write(transactions)
-        self.published(transactions)
+        if self._unannounced is None:
+            self.published(transactions)
+        else:
+            if transactions:
+                self._unannounced.add(transactions[-1].revision, transactions)
+            self.announce()
         return wrote
 
     def compact(self) -> None:
         """Replace the journal by a snapshot when it has grown; everything queued must be written."""
         if self.spool.wants_snapshot:
-            self.spool.snapshot(self.committed, self.state.snapshot())
+            self.spool.snapshot(self.state.revision, self.state.snapshot())

@@ -11,11 +11,13 @@ import socket
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Literal, get_args
 
 from gridengine import cell_files
 from gridengine.errors import SyntaxFault
 from gridengine.units import parse_memory
 
+WaitFor = Literal["one", "none", "majority"]
 _REQUIRED = ("admin_user", "qmaster_spool_dir", "execd_spool_dir", "run_dir", "qmaster_port", "ray_port")
 LOOPBACK = "127.0.0.1"
 
@@ -47,7 +49,8 @@ class Cell:
     """The settings of one cell. Ports are TCP ports (`execd_port` 0: one of `ray_ports`, a first and a last one).
 
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
-    backups that are kept, 0 for none.
+    backups that are kept, 0 for none. `shadow_port`: where hosts that may become the master, and those that grant it, hear of
+    each other; `answers_wait_for`: how many shadow hosts must have what is acknowledged (`none`, `one`, `majority`).
     """
 
     root: Path
@@ -63,6 +66,8 @@ class Cell:
     limits: Limits = field(default_factory=Limits)
     backup_hour: int = 2
     backup_keep: int = 7
+    shadow_port: int = 0
+    answers_wait_for: WaitFor = "one"
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
     ignore_fqdn: bool = False
@@ -95,6 +100,21 @@ class Cell:
     def web_spool(self) -> Path:
         """Beside the qmaster's, on the host of the web server: what sge_web keeps."""
         return self.qmaster_spool_dir.parent / "web"
+
+    @property
+    def shadow_masters(self) -> Path:
+        """Names the hosts that may be the master, the usual one first. Source: shadow_masters(5), SH-1."""
+        return self.common / "shadow_masters"
+
+    def candidates(self) -> tuple[str, ...]:
+        """Return the hosts that may be the master, as the file names them now; none unless they are two or more.
+
+        Raises CellFault.
+        """
+        lines = _read(self.shadow_masters).splitlines() if self.shadow_masters.exists() else []
+        names = (line.partition("#")[0].strip() for line in lines)
+        hosts = tuple(dict.fromkeys(self.unique_name(name) for name in names if name))
+        return hosts if len(hosts) > 1 else ()
 
     @property
     def cell_id_file(self) -> Path:
@@ -178,6 +198,8 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         limits=Limits(**{each.name: _size(settings, each.name, path) for each in fields(Limits) if each.name in settings}),
         backup_hour=_number(settings, "backup_hour", 2, 23, path),
         backup_keep=_number(settings, "backup_keep", 7, 1000, path),
+        shadow_port=_port(settings, "shadow_port", path) if "shadow_port" in settings else _usual_shadow_port(settings),
+        answers_wait_for=_wait_for(settings, path),
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
@@ -216,6 +238,20 @@ def _number(settings: Mapping[str, str], key: str, usual: int, most: int, path: 
     if not (text.isascii() and text.isdigit() and int(text) <= most):
         raise CellFault(f'{path}: {key} "{text}" is not a number from 0 to {most}')
     return int(text)
+
+
+def _usual_shadow_port(settings: Mapping[str, str]) -> int:
+    """The one behind the port of the qmaster, which was the port of sge_execd in Grid Engine."""
+    return int(settings["qmaster_port"]) + 1
+
+
+def _wait_for(settings: Mapping[str, str], path: Path) -> WaitFor:
+    choices: tuple[WaitFor, ...] = get_args(WaitFor)
+    text = settings.get("answers_wait_for", choices[0])
+    for choice in choices:
+        if choice == text:
+            return choice
+    raise CellFault(f'{path}: answers_wait_for "{text}" is not one of {", ".join(choices)}')
 
 
 def _size(settings: Mapping[str, str], key: str, path: Path) -> int:

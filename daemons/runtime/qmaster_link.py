@@ -7,6 +7,7 @@ the supervisor of an exec host, and by the web server. Source: docs/architecture
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import ssl
 import time
@@ -22,6 +23,9 @@ from daemons.runtime.keys import own_keys
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
 #: seconds for which an unused connection is kept: less than the qmaster does, who must not close one that is being used
 _KEPT_S = 30.0
+_NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellFault)
+
+_log = logging.getLogger(__name__)
 
 
 class NoQmaster(Exception):
@@ -58,14 +62,18 @@ def read_proof(cell: Cell, host: str) -> HostProof:
 
 
 class QmasterLink:
-    """TLS connections to whoever is the master now, for one event loop; `close` at the end."""
+    """TLS connections to whoever is the master now, for one event loop; `close` at the end.
+
+    Where several hosts may be the master they are asked in turn, beginning with the one that was it last.
+    """
 
     def __init__(self, cell: Cell, host: str, proof: HostProof) -> None:
-        self._cell, self._host, self._key = cell, host, proof.key
-        connector = aiohttp.TCPConnector(ssl=proof.tls, limit=0, keepalive_timeout=_KEPT_S)
-        timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_S)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False)
-        self._address = ("", "", 0.0)
+        self._cell, self._host, self._key, self._tls = cell, host, proof.key, proof.tls
+        self._session = self._connections()
+        self._named = ""  # the master by act_qmaster when somebody last looked
+        self._turn: list[str] = []
+        self._answered = ""
+        self._addresses: dict[str, tuple[str, float]] = {}
 
     async def close(self) -> None:
         """End all connections."""
@@ -79,29 +87,83 @@ class QmasterLink:
         A request is never sent twice: the qmaster may have carried out one whose answer was lost. Who gave it an idempotency
         `key` can ask again.
         """
-        master = "?"
+        fault = NoQmaster("unable to contact qmaster", sent=False)
+        for master in self._masters():
+            try:
+                answer = await self._ask(master, path, body, self._headers(caller, key), total_s)
+            except NoQmaster as error:
+                fault = fault if fault.__cause__ else error
+                self._failed(master)
+                if error.sent:
+                    raise
+                continue
+            await self._found(master)
+            return answer
+        raise fault
+
+    async def _ask(
+        self, master: str, path: str, body: bytes, headers: dict[str, str], total_s: float | None
+    ) -> aiohttp.ClientResponse:
+        """Send a request to one host. Raises NoQmaster."""
         try:
-            master, address = await self._locate()
-            url = f"https://{address}:{self._cell.qmaster_port}{path}"
-            timeout = aiohttp.ClientTimeout(total=total_s, connect=_CONNECT_S)
-            return await self._session.post(
-                url, data=body, headers=self._headers(caller, key), timeout=timeout, server_hostname=master
-            )
+            url = f"https://{await self._address(master)}:{self._cell.qmaster_port}{path}"
+            timeout = aiohttp.ClientTimeout(total=total_s, connect=self._patience_s)
+            return await self._session.post(url, data=body, headers=headers, timeout=timeout, server_hostname=master)
         except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
-            self._address = ("", "", 0.0)
+            self._addresses.pop(master, None)
             raise NoQmaster(
-                f'unable to contact qmaster on host "{master}" port {self._cell.qmaster_port}: {_reason(error)}',
-                sent=not isinstance(error, aiohttp.ClientConnectorError | CellFault),
+                f'unable to contact qmaster on host "{master or "?"}" port {self._cell.qmaster_port}: {reason_of(error)}',
+                sent=not isinstance(error, _NEVER_SENT),
             ) from error
 
-    async def _locate(self) -> tuple[str, str]:
-        """The master host as act_qmaster names it now, and its address."""
-        master = self._cell.master_host()
-        known, address, since = self._address
-        if known != master or time.monotonic() - since > _ADDRESS_S:
+    def _masters(self) -> list[str]:
+        """Who may be the master, the likeliest first: the host that act_qmaster names when that has changed, else the one that
+        was it last. Raises NoQmaster."""
+        try:
+            named, candidates = self._cell.master_host(), self._cell.candidates()
+        except CellFault as fault:
+            port = self._cell.qmaster_port
+            raise NoQmaster(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
+        first = [named] if named != self._named else self._turn
+        self._named = named
+        self._turn = [host for host in dict.fromkeys((*first, named, *candidates)) if host == named or host in candidates]
+        return list(self._turn)
+
+    def _failed(self, master: str) -> None:
+        """Ask this host last from now on."""
+        self._turn = [*(host for host in self._turn if host != master), master]
+
+    async def _found(self, master: str) -> None:
+        """Ask this host first from now on. What still waits for an answer of another one would wait for ever if that has lost its
+        power: it is told that the answer is lost."""
+        if self._answered not in ("", master):
+            _log.warning("the master is host %s now", master)
+            earlier, self._session = self._session, self._connections()
+            await earlier.close()
+        self._answered = master
+        self._turn = [master, *(host for host in self._turn if host != master)]
+
+    @property
+    def alone(self) -> bool:
+        """Whether one host alone may be the master: with whom one has to be patient, since nobody else can be asked."""
+        return len(self._turn) < 2
+
+    @property
+    def _patience_s(self) -> float:
+        """How long a connection may take to be made."""
+        return _CONNECT_S if self.alone else _CONNECT_S / 2
+
+    def _connections(self) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(ssl=self._tls, limit=0, keepalive_timeout=_KEPT_S)
+        return aiohttp.ClientSession(connector=connector, auto_decompress=False)
+
+    async def _address(self, master: str) -> str:
+        """Raises CellFault."""
+        address, since = self._addresses.get(master, ("", 0.0))
+        if not address or time.monotonic() - since > _ADDRESS_S:
             address = await asyncio.get_running_loop().run_in_executor(None, self._cell.address, master)
-            self._address = (master, address, time.monotonic())
-        return master, address
+            self._addresses[master] = (address, time.monotonic())
+        return address
 
     def _headers(self, caller: LocalCaller, key: str) -> dict[str, str]:
         return {
@@ -117,7 +179,8 @@ class QmasterLink:
         }
 
 
-def _reason(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
+    """Why a connection to another host failed, in words for people."""
     if isinstance(error, TimeoutError):
         return "no answer in time"
     if isinstance(error, aiohttp.ClientConnectorError):

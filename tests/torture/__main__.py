@@ -1,4 +1,4 @@
-"""`python -m tests.torture MINUTES SEED`: torture a cell of the test bed, and say whether all that was promised held."""
+"""`python -m tests.torture MINUTES SEED [shadow]`: torture a cell of the test bed, and say whether all that was promised held."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.integration.cells import TestbedCell, why_no_testbed
 from tests.torture.play import play
 
 
-def main(minutes: float, seed: int) -> int:
+def main(minutes: float, seed: int, shadowed: bool) -> int:
     """Exit code 0: every rule held; 1: a breach; 2: there can be no test bed here."""
     if reason := why_no_testbed():
         print(reason, file=sys.stderr)
@@ -20,7 +20,7 @@ def main(minutes: float, seed: int) -> int:
         fcntl.flock(one_session, fcntl.LOCK_EX)
         try:
             cell.install()
-            outcome = play(cell, seed, minutes * 60)
+            outcome = play(cell, seed, minutes * 60, shadowed)
         finally:
             cell.remove()
     print(f"seed {seed}, {minutes:g} minutes\n{outcome}")
@@ -30,4 +30,4 @@ def main(minutes: float, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1]), int(sys.argv[2])))
+    sys.exit(main(float(sys.argv[1]), int(sys.argv[2]), "shadow" in sys.argv[3:]))

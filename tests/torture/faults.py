@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.integration.cells import TestbedCell, eventually, run
+from tests.integration.cells import TESTBED, TestbedCell, eventually, run
 from tests.integration.victims import command_line
 from tests.torture.journal import Broken, Journal, now
-from tests.torture.plan import DAEMONS, EXEC_HOSTS, MASTER, VICTIMS, Fault
+from tests.torture.plan import DAEMONS, EXEC_HOSTS, MASTER, SHADOW, VICTIMS, Fault
 
 DISKS = Path("/var/lib/testbed")
 _PIDS = Path("/run/testbed")
@@ -76,14 +76,15 @@ class Faults:
             eventually(f"{host} has its daemon", lambda host=host: not self._cell.on(host, "gridengine", "start").returncode)
 
     def _kill(self, fault: Fault) -> None:
-        for pid in victims(fault.host, fault.victim)[:1]:
+        host, found = self._found(fault)
+        for pid in found:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         if fault.victim in DAEMONS:
-            self._start(fault.host)
+            self._start(host)
 
     def _stop(self, fault: Fault) -> None:
-        found = victims(fault.host, fault.victim)[:1]
+        _, found = self._found(fault)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for pid in found:
                 with suppress(ProcessLookupError):
@@ -107,6 +108,16 @@ class Faults:
         time.sleep(fault.lasts_s)
         self._cell.on(fault.host, "nft", "delete", "table", "inet", "torture")
 
+    def _part(self, fault: Fault) -> None:
+        """No packet passes between two hosts; both reach all others."""
+        addresses = dict(line.split()[:2] for line in run([str(TESTBED / "hosts"), "list"]).stdout.splitlines())
+        ways = ((fault.host, addresses[fault.victim]), (fault.victim, addresses[fault.host]))
+        for host, address in ways:
+            self._cell.on(host, "ip", "route", "add", "blackhole", f"{address}/32")
+        time.sleep(fault.lasts_s)
+        for host, address in ways:
+            self._cell.on(host, "ip", "route", "del", "blackhole", f"{address}/32")
+
     def _full(self, fault: Fault) -> None:
         with suppress(OSError), self._fill.open("wb") as file:
             while True:
@@ -114,6 +125,12 @@ class Faults:
                 file.flush()
         time.sleep(fault.lasts_s)
         self._fill.unlink(missing_ok=True)
+
+    def _found(self, fault: Fault) -> tuple[str, list[int]]:
+        """Where a process of this kind is, and its number: the master's may be on the host that has taken over."""
+        places = [fault.host, SHADOW] if fault.host == MASTER else [fault.host]
+        host = next((place for place in places if victims(place, fault.victim)), fault.host)
+        return host, victims(host, fault.victim)[:1]
 
     def _start(self, host: str) -> None:
         """As systemd would; one that cannot come up yet is started again when all is healed."""

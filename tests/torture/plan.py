@@ -6,6 +6,7 @@ Owns the kinds of faults and how often each comes. Pure. Called by `play`; `faul
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 MASTER = "tm"
@@ -37,13 +38,17 @@ KINDS = {
     "lossy": (2, 2.0, 10.0),
     "full": (1, 1.0, 6.0),
 }
+#: with a host that takes over: the one that is lost may be away for longer than that takes, and two hosts may lose each other
+KINDS_OF_TWO = {**KINDS, "power": (3, 0.0, 20.0), "part": (3, 1.0, 15.0)}
+SHADOW = "t1"
 GAP_S = 4.0
 """Longest quiet time between two faults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`after_s` the end of the one before, `kind` happens to a host (or to a `victim` there) and lasts so long, in seconds."""
+    """`after_s` the end of the one before, `kind` happens to a host (or to a `victim` there, or between it and `victim`), and
+    lasts so long, in seconds."""
 
     after_s: float
     kind: str
@@ -55,15 +60,17 @@ class Fault:
         return f"{self.kind} {self.victim or 'host'} on {self.host}, {self.lasts_s:.1f} s"
 
 
-def faults(seed: int, number: int) -> list[Fault]:
+def faults(seed: int, number: int, kinds: Mapping[str, tuple[int, float, float]] = KINDS) -> list[Fault]:
     """The first faults of a seed; those of a longer list begin with those of a shorter one."""
     chance = random.Random(f"faults {seed}")
-    return [_fault(chance) for _ in range(number)]
+    return [_fault(chance, kinds) for _ in range(number)]
 
 
-def _fault(chance: random.Random) -> Fault:
-    (kind,) = chance.choices(list(KINDS), [weight for weight, _, _ in KINDS.values()])
-    _, least, most = KINDS[kind]
+def _fault(chance: random.Random, kinds: Mapping[str, tuple[int, float, float]]) -> Fault:
+    (kind,) = chance.choices(list(kinds), [weight for weight, _, _ in kinds.values()])
+    _, least, most = kinds[kind]
     host = MASTER if kind == "full" or chance.random() < 0.3 else chance.choice(EXEC_HOSTS)
     victim = chance.choice(OF_MASTER if host == MASTER else OF_EXEC_HOST) if kind in ("kill", "stop") else ""
+    if kind == "part":
+        host, victim = chance.sample((MASTER, SHADOW, *EXEC_HOSTS[1:]), 2)
     return Fault(chance.uniform(0, GAP_S), kind, host, victim, chance.uniform(least, most))

@@ -63,20 +63,25 @@ class Outcome:
         )
 
 
-def play(cell: TestbedCell, seed: int, seconds: float) -> Outcome:
-    """Torture a running cell for so long. What was written stays in a directory, which the outcome names."""
+def play(cell: TestbedCell, seed: int, seconds: float, shadowed: bool = False) -> Outcome:
+    """Torture a running cell for so long. What was written stays in a directory, which the outcome names.
+
+    `shadowed`: another host takes over when the master is lost.
+    """
     place = Path(tempfile.mkdtemp(prefix=f"torture.{seed}.", dir="/var/tmp"))
     place.chmod(0o755)
     scripts, journal = Scripts(place), Journal(place / "journal")
     with small_spool(cell):
         _prepare(cell, place)
+        if shadowed:
+            _add_shadow(cell)
         faults = Faults(cell, journal)
         stop = threading.Event()
         users = [User(name, index, cell, scripts, journal, seed) for index, name in enumerate(USERS)]
         with ThreadPoolExecutor(len(users)) as terminals:
             working = [terminals.submit(user.work, stop) for user in users]
             try:
-                _break(faults, seed, seconds)
+                _break(faults, plan.faults(seed, int(seconds) + 1, plan.KINDS_OF_TWO if shadowed else plan.KINDS), seconds)
             finally:
                 stop.set()
         for each in working:
@@ -107,14 +112,21 @@ def _prepare(cell: TestbedCell, place: Path) -> None:
         assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-def _break(faults: Faults, seed: int, seconds: float) -> None:
+def _add_shadow(cell: TestbedCell) -> None:
+    done = cell.on(MASTER, "gridengine", "shadow", "add", plan.SHADOW)
+    assert done.returncode == 0, done.stderr
+    cell.start(plan.SHADOW)
+    eventually("it could take over", lambda: not cell.on(MASTER, "gridengine", "shadow", "show").returncode)
+
+
+def _break(inflicting: Faults, faults: list[plan.Fault], seconds: float) -> None:
     until = time.monotonic() + seconds
-    for fault in plan.faults(seed, int(seconds) + 1):
+    for fault in faults:
         time.sleep(min(fault.after_s, max(0.0, until - time.monotonic())))
         if time.monotonic() >= until:
             return
         print(f"{now():.1f} {fault}", flush=True)
-        faults.inflict(fault)
+        inflicting.inflict(fault)
 
 
 def _settle(cell: TestbedCell, journal: Journal) -> list[str]:

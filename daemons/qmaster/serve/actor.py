@@ -25,9 +25,12 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
 from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.seat_link import SeatLink, seat_link
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
 from daemons.qmaster.spooling.cell_identity import read_identity
+from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import read_cell
@@ -89,9 +92,14 @@ class QmasterActor:
             )
 
         spool = Spool(self._cell.spool, self._cell_id)
+        patches = RecentPatches(spool.position)
+        if seat := seat_link(self._cell, self._host):
+            spool.follow(patches.add)
+            spool.epoch = seat.epoch()
         self._master = Master(spool, self._cell.common / "accounting", world)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
+        replication = self._replication(seat, patches) if seat is not None else None
         seldom_look_for_cycles()
         self._service = Service(
             self._master,
@@ -102,11 +110,26 @@ class QmasterActor:
             shut_down=self._shut_down,
             settled=names.settled,
             read_output=self._read_output,
+            replication=replication,
         )
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="qmaster", daemon=True).start()
         self._run(self._start()).result(60)
         _log.info("qmaster is up: %d jobs, revision %d", len(self._master.state.jobs), self._master.state.revision)
+
+    def _replication(self, seat: SeatLink, patches: RecentPatches) -> Replication:
+        cell = self._cell
+        return Replication(
+            self._master,
+            patches,
+            self._host,
+            cell.candidates(),
+            cell.answers_wait_for,
+            seat.post,
+            seat.agree,
+            seat.held,
+            known_hosts(cell).parent,
+        )
 
     def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop)

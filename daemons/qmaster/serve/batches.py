@@ -28,9 +28,9 @@ class Batches:
         self._payloads = Payloads(master.spool.payload)
 
     def compose(self, host: str) -> Batch:
-        """What a host is to be told now, as much of it as goes into one call. All of it must be on disk."""
+        """What a host is to be told, as much of it as goes into one call: once all that was decided by now is announced."""
         state = self._master.state
-        batch = Batch(master=self._master.stamp)
+        batch = Batch(master=(self._master.incarnation, state.revision))
         configuration = state.configuration_text(host)
         if self._configured.get(host) != configuration:
             batch.instructions.append(Configure(configuration))

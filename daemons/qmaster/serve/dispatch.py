@@ -22,15 +22,26 @@ DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
 
 
+async def _is_announced() -> None:
+    """Where what is on disk is announced at once."""
+
+
+
 class Dispatcher:
-    """One task per exec host that was ever addressed. `inventoried`: hosts that have said what they have."""
+    """One task per exec host that was ever addressed. `inventoried`: hosts that have said what they have. `durable()` returns
+    when all that was decided is announced."""
 
     def __init__(
-        self, master: Master, call: DeliverCall, flush: Callable[[], None], inventoried: Container[str]
+        self,
+        master: Master,
+        call: DeliverCall,
+        flush: Callable[[], None],
+        inventoried: Container[str],
+        durable: Callable[[], Awaitable[None]] = _is_announced,
     ) -> None:
         self._master = master
         self._call = call
-        self._flush = flush
+        self._flush, self._durable = flush, durable
         self._dirty: dict[str, asyncio.Event] = {}
         self._batches = Batches(master, inventoried)
         self._complaints: dict[str, str] = {}
@@ -93,10 +104,11 @@ class Dispatcher:
     async def _deliver(self, host: str) -> bool:
         """Send what is pending; whether there may be more. Raises LookupError: the host can do nothing of it now."""
         if self._master.pending:
-            self._flush()  # a host is told nothing that a crash of this process could undo
+            self._flush()
         batch = self._batches.compose(host)
         if not batch.instructions:
             return False
+        await self._durable()  # a host is told nothing that a crash of this process, or of this host, could undo
         answer = decode(await self._call(host, encode(batch)))
         if answer.refused:
             if answer.master[0] > batch.master[0]:

@@ -111,7 +111,10 @@ class Requests:
             keyed = Keyed(name, request, caller, key, before)
             if keyed.another:
                 return Answer(1, [("error", "denied: this idempotency key was used for another request")])
-            return keyed.answer or await answered(self, name, request, caller, keyed)
+            if keyed.answer:
+                await self._outside.durable()
+                return keyed.answer
+            return await answered(self, name, request, caller, keyed)
 
     async def decided(self, name: str, request: RequestBody, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """Carry out a request, whatever it is."""

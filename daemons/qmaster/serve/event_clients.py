@@ -65,13 +65,14 @@ class EventClients:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._mirror: State | None = None
+        self._began_at = 0
         self._next = FIRST_DYNAMIC_ID
         self.clients: dict[int, EventClient] = {}
         master.subscribers.append(self.follow)
 
     def follow(self, transaction: Transaction) -> None:
         """Pass on what a transaction has changed. Without clients nothing is derived."""
-        if self._mirror is None:
+        if self._mirror is None or transaction.revision <= self._began_at:
             return
         notices = advance(self._mirror, transaction)
         for client in list(self.clients.values()):
@@ -84,7 +85,7 @@ class EventClients:
     def register(self, name: str, caller: Caller, types: list[str]) -> EventClient | str:
         """A new client that has got the lists of all of its types, or why there cannot be one.
 
-        Everything decided so far must be on disk, so that lists and notices meet without a gap.
+        They are not to be sent before everything that was decided so far is announced.
         """
         unknown = [each for each in types if each not in TYPES]
         if unknown:
@@ -92,6 +93,7 @@ class EventClients:
         if len(self.clients) >= self._master.state.configuration().qmaster_params.max_dyn_ec:
             return "denied: there are already as many event clients as MAX_DYN_EC allows"
         if self._mirror is None:
+            self._began_at = self._master.state.revision
             self._mirror = load_state(State(decode_snapshot(self._master.state.snapshot())))
         client = EventClient(self._next, name, caller, frozenset(types or TYPES))
         self._next += 1
@@ -142,12 +144,12 @@ class EventClients:
             asked = decode_body("events", body)
         except msgspec.DecodeError as error:
             return _refused(f"denied: malformed request events: {error}")
-        await durable()
         client = self.register(asked.get("name", "qevent"), caller, asked.get("types", []))
         if isinstance(client, str):
             return _refused(client)
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
+            await durable()
             await response.prepare(request)
             await stream_line(response, {"id": client.id})
             while True:

@@ -45,6 +45,7 @@ class GdiServer:
     `streams` maps request names to handlers that write their own answer; those of
     `lasting` write it while something goes on, and take no turn;
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
+    `held()`: whether this host is the master; else everybody is to ask again, there may be another one by then.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class GdiServer:
         host: str,
         key_of: KeyOf,
         limits: Limits,
+        held: Callable[[], bool] = lambda: True,
     ) -> None:
         self._handle = handle
+        self._held = held
         self._streams = streams
         self._lasting = lasting
         self._host = host
@@ -82,6 +85,8 @@ class GdiServer:
         caller = await self._caller(request, connection)
         if caller is None:
             return refusal("denied: the caller's host has no keys of this cell, or old ones")
+        if not self._held():
+            return await self._turn_away(request, connection)
         length = request.content_length if request.body_exists else 0
         who = (caller.host, caller.uid)
         try:
@@ -96,6 +101,12 @@ class GdiServer:
             if unread.again and connection.trusted:
                 await skip(request.content)  # a gateway sends all of it before it looks for an answer
             return refusal(str(unread), unread.again)
+
+    @staticmethod
+    async def _turn_away(request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        if connection.trusted:
+            await skip(request.content)
+        return refusal("denied: this host is not the master at the moment", again=True)
 
     async def _answer(self, name: str, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         try:

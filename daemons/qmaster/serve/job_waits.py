@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from aiohttp import web
@@ -23,12 +23,21 @@ from gridengine.state.machines.task import TaskDispatched, TaskEnded
 Record = dict[str, Any]
 
 
-class JobWaits:
-    """`settled()`: returns when nothing is between memory and disk."""
+class Waiter(NamedTuple):
+    """Who waits. `since`: the revision up to which he was told by what was there."""
 
-    def __init__(self, master: Master, settled: Callable[[], Awaitable[None]]) -> None:
-        self._master, self._settled = master, settled
-        self._waiters: dict[int, list[asyncio.Queue[Record]]] = {}
+    records: asyncio.Queue[Record]
+    since: int
+
+
+class JobWaits:
+    """`settled()`: returns when nothing is between memory and disk; `durable()`: when all that was decided is announced."""
+
+    def __init__(
+        self, master: Master, settled: Callable[[], Awaitable[None]], durable: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._master, self._settled, self._durable = master, settled, durable
+        self._waiters: dict[int, list[Waiter]] = {}
         self._over: dict[int, int] = {}  # job with waiters that is gone -> revision by which all of its ends are on disk
 
     async def stream(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
@@ -41,14 +50,16 @@ class JobWaits:
         await self._settled()
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         queue: asyncio.Queue[Record] = asyncio.Queue()
+        waiter = Waiter(queue, self._master.state.revision)
         for record in self._ended_before(job_id):
             queue.put_nowait(record)
         if job_id in self._master.state.jobs:
-            self._waiters.setdefault(job_id, []).append(queue)
+            self._waiters.setdefault(job_id, []).append(waiter)
         else:
             queue.put_nowait({"done": True})
-        await response.prepare(request)
         try:
+            await self._durable()
+            await response.prepare(request)
             while True:
                 record = await queue.get()
                 await stream_line(response, record)
@@ -58,8 +69,8 @@ class JobWaits:
             pass
         finally:
             waiting = self._waiters.get(job_id, [])
-            if queue in waiting:
-                waiting.remove(queue)
+            if waiter in waiting:
+                waiting.remove(waiter)
         return response
 
     def _ended_before(self, job_id: int) -> list[Record]:
@@ -82,17 +93,18 @@ class JobWaits:
         if not transaction.touched.jobs.isdisjoint(self._waiters):
             for event in transaction.events:
                 for record in _RECORDS.get(type(event), _nothing)(event):
-                    self._tell(event.job_id, record)  # type: ignore[union-attr]
+                    self._tell(event.job_id, record, transaction.revision)  # type: ignore[union-attr]
         for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:
             del self._over[job_id]
-            for queue in self._waiters.pop(job_id):
-                queue.put_nowait({"done": True})
+            for waiter in self._waiters.pop(job_id):
+                waiter.records.put_nowait({"done": True})
 
-    def _tell(self, job_id: int, record: Record) -> None:
+    def _tell(self, job_id: int, record: Record, revision: int) -> None:
         if job_id not in self._waiters:
             return
-        for queue in self._waiters[job_id]:
-            queue.put_nowait(record)
+        for waiter in self._waiters[job_id]:
+            if waiter.since < revision:
+                waiter.records.put_nowait(record)
         if job_id not in self._master.state.jobs:
             # the state is ahead of the disk: ends of other tasks may be in transactions yet to be told of
             self._over.setdefault(job_id, self._master.state.revision)

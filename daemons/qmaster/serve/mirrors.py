@@ -32,23 +32,24 @@ _encoder = msgspec.json.Encoder()
 
 
 class Mirrors:
-    """Those who follow the state now. `settled()` returns when nothing is between memory and disk."""
+    """Those who follow the state now. `durable()` returns when all that was decided is announced."""
 
-    def __init__(self, master: Master, measures: Measures, settled: Callable[[], Awaitable[None]]) -> None:
-        self._master, self._measures, self._settled = master, measures, settled
-        self._behind: set[asyncio.Queue[Raw]] = set()
+    def __init__(self, master: Master, measures: Measures, durable: Callable[[], Awaitable[None]]) -> None:
+        self._master, self._measures, self._durable = master, measures, durable
+        self._behind: dict[asyncio.Queue[Raw], int] = {}  # with the revision of the state that each began with
         master.subscribers.append(self.committed)
 
     def committed(self, transaction: Transaction) -> None:
         """Pass a transaction on. Without mirrors it is not even encoded."""
         if self._behind:
             events = Raw(encode_events(transaction.events))
-            self._tell(Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events))
+            told = Committed(transaction.revision, transaction.time, transaction.user, transaction.host, events)
+            self._tell(told, transaction.revision)
 
     def beat(self) -> None:
         """Say that all which was committed has been told; the service calls this every `BEAT_S`."""
         if self._behind:
-            self._tell(Beat(self._master.world().now, self._measures))
+            self._tell(Beat(self._master.world().now, self._measures), self._master.state.revision + 1)
 
     async def stream(self, request: web.BaseRequest, caller: Caller) -> web.StreamResponse:
         """Send the state and what becomes of it, until either side ends it. Daemons of the cell alone may ask."""
@@ -65,18 +66,18 @@ class Mirrors:
 
     async def _follow(self, response: web.StreamResponse) -> None:
         """Raises ConnectionError."""
-        await self._settled()
         behind = self.enter()
         try:
+            await self._durable()
             while (line := await behind.get()) is not LAST:
                 await stream_line(response, line)
         finally:
-            self._behind.discard(behind)
+            self._behind.pop(behind, None)
 
     def enter(self) -> asyncio.Queue[Raw]:
-        """The lines for a new mirror, the state first; `LAST` when it is cut off. All that was decided must be on disk."""
+        """The lines for a new mirror, the state first; `LAST` when it is cut off. To be sent once that state is announced."""
         behind: asyncio.Queue[Raw] = asyncio.Queue()
-        self._behind.add(behind)
+        self._behind[behind] = self._master.state.revision
         for first in self._state():
             behind.put_nowait(_encoded(first))
         return behind
@@ -88,14 +89,15 @@ class Mirrors:
         yield Committed(state.revision, now, "", "", Raw(encode_events(volatile_events(state))))
         yield Beat(now, self._measures)
 
-    def _tell(self, line: Line) -> None:
+    def _tell(self, line: Line, revision: int) -> None:
+        """Pass a line on to those who began before this revision."""
         encoded = _encoded(line)
-        for behind in list(self._behind):
+        for behind in [behind for behind, since in self._behind.items() if since < revision]:
             if behind.qsize() < MAX_BEHIND:
                 behind.put_nowait(encoded)
                 continue
             _log.warning("a mirror of the state does not keep up and is cut off")
-            self._behind.discard(behind)
+            del self._behind[behind]
             while not behind.empty():
                 behind.get_nowait()
             behind.put_nowait(LAST)

@@ -49,6 +49,8 @@ class SchedulerDriver:
         master.subscribers.append(self._committed)
 
     def _committed(self, transaction: Transaction) -> None:
+        if transaction.revision <= self._base:
+            return  # in the snapshot that the scheduler has got
         if len(self._events) >= MAX_EVENTS:
             # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
             self._events.clear()
@@ -98,14 +100,15 @@ class SchedulerDriver:
         master = self._master
         now = master.world().now
         if self._snapshot_due:
-            # everything applied so far is in the snapshot; only what is committed later follows as events
+            # everything applied so far is in the snapshot; only what is announced later, and is not in it, follows as events
             self._flush()
-            base, events, snapshot = master.committed, [], master.state.snapshot()
+            base, events, snapshot = master.state.revision, [], master.state.snapshot()
             self._events.clear()
+            self._base = base
         else:
             base, events, snapshot = self._base, self._events, None
             self._events = []
-        self._base = master.committed
+            self._base = max(base, master.committed)
         data = await self._call(snapshot, base, events, now, self._monitored)
         if not data:
             self._snapshot_due = True

@@ -29,6 +29,7 @@ from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
 from daemons.qmaster.serve.outside import Outside
+from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -46,7 +47,8 @@ class Service:
     """A running qmaster over a master.
 
     `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join;
-    `settled` calls what asks for names of hosts once they are known (`HostNames`).
+    `settled` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
+    what is announced.
     """
 
     def __init__(
@@ -59,17 +61,25 @@ class Service:
         shut_down: Callable[[Shutdown], Awaitable[Answer]],
         settled: Settled = at_once,
         read_output: ReadOutputCall = nobody_answers,
+        replication: Replication | None = None,
     ) -> None:
         self.master = master
+        self._replication = replication
+        self._deliver_call = deliver
+        if replication is not None:
+            master.replicate(replication.allowed)
+            replication.progressed = self._announce
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._measures = Measures()
-        self._waits = JobWaits(master, self.settled)
-        self._mirrors = Mirrors(master, self._measures, self.settled)
+        self._waits = JobWaits(master, self.settled, self.durable)
+        self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
         self._correspondence = Correspondence(master.incarnation)
-        self.dispatcher = Dispatcher(master, deliver, self.flush, self._correspondence.inventoried)
+        self.dispatcher = Dispatcher(
+            master, self._deliver, self.flush, self._correspondence.inventoried, self.durable
+        )
         self.event_clients = EventClients(master)
         self._host_log = HostLog(master)
         self._gdi: GdiServer | None = None
@@ -98,7 +108,7 @@ class Service:
     ) -> None:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
         lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
-        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits)
+        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held)
         self.requests.sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
@@ -106,6 +116,8 @@ class Service:
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._beats())]
+        if self._replication is not None:
+            self._replication.start()
         for name in self.master.state.hosts:
             self.dispatcher.wake(name)
         await self._gdi.start(socket, address, port, tls)
@@ -122,9 +134,13 @@ class Service:
         if self._gdi is not None:
             await self._gdi.stop()
         self.flush()
+        if self._replication is not None:
+            await self._replication.settle()
         if self._writer is not None:
             await self._writer.stop()
-        self.master.spool.snapshot(self.master.committed, self.master.state.snapshot())
+        self.master.spool.snapshot(self.master.state.revision, self.master.state.snapshot())
+        if self._replication is not None:
+            await self._replication.stop()
         self.master.spool.close()
 
     # --- durability --------------------------------------------------------------------------------------
@@ -141,6 +157,17 @@ class Service:
             os._exit(1)
         if wrote:
             self._measures.commit.note(time.perf_counter() - began)
+        self._answer_ready()
+
+    def _announce(self) -> None:
+        """Shadows have more than before."""
+        self.master.announce()
+        self._answer_ready()
+
+    def _answer_ready(self) -> None:
+        """Let those go on who wait for what is announced by now."""
+        if not self._durable or not self.held():
+            return
         ready, self._durable = self._durable, []
         for revision, future in ready:
             if future.cancelled():
@@ -150,9 +177,18 @@ class Service:
             else:
                 self._durable.append((revision, future))
 
+    def held(self) -> bool:
+        """Whether this host is the master now. If not, nobody is told anything."""
+        return self._replication is None or self._replication.held()
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        if not self.held():
+            raise LookupError("this host is not the master at the moment")
+        return await self._deliver_call(host, data)
+
     async def durable(self) -> None:
-        """Return when all that was decided until now is on disk; many callers share one commit."""
-        if not self.master.pending:
+        """Return when all that was decided until now is on disk, and shadows have it; many callers share one commit."""
+        if self.master.announced and self.held():
             return
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
@@ -163,7 +199,7 @@ class Service:
         await future
 
     async def settled(self) -> None:
-        """Return at a moment when all that was decided is on disk: what comes in while this waits is waited for, too."""
+        """Return at a moment when all that was decided is on this disk: what comes in while this waits is waited for, too."""
         while self.master.pending:
             await self.durable()
 
@@ -175,6 +211,8 @@ class Service:
 
     async def reports(self, host: str, data: bytes) -> bytes:
         """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
+        if not self.held():
+            raise LookupError("this host is not the master at the moment")
         batch = decode(data)
         if batch.master[0] > self.master.incarnation:
             self._outdated(host, batch.master[0])
@@ -200,7 +238,8 @@ class Service:
         that is started in the place of this one comes after both.
         """
         _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
-        self.master.spool.remember("incarnation", str(later))
+        if self._replication is None:  # else its place is not this host's to take
+            self.master.spool.remember("incarnation", str(later))
         os._exit(1)
 
     def node_lost(self, host: str) -> None:
@@ -218,7 +257,8 @@ class Service:
     async def _beats(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
-            self._mirrors.beat()
+            if self.held():
+                self._mirrors.beat()
 
     async def _timers(self) -> None:
         while True:

@@ -38,6 +38,11 @@ class QmasterSupervisor:
         self._node: RayNode | None = None
         self._served = False
         self._starting = False
+        self._abandoned = False
+
+    def abandon(self) -> None:
+        """End without a farewell as soon as `stop` is set: another host may be the master in a moment."""
+        self._abandoned = True
 
     async def run(self, stop: asyncio.Event) -> int:
         """Serve until `stop` is set and return the exit code of the daemon."""
@@ -74,7 +79,7 @@ class QmasterSupervisor:
                     self._startup.failed(f"sge_qmaster: {fault}")
                     await node.stop()
                     return 1
-            await node.stop()
+            await node.stop(at_once=self._abandoned)
             if not self._ending.is_set():
                 _log.error("the master's node ended; it is started again")
                 await self._until_ending(asyncio.sleep(pause))

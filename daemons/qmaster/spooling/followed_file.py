@@ -31,6 +31,7 @@ MOST_ROWS = 1000
 NOTE_S = 5.0
 """Seconds between two notes: each waits for the disk."""
 
+LAST_ROW = 2**63 - 1
 HANGS_S = 10.0
 """Seconds for which a disk may keep a file waiting before somebody is told."""
 
@@ -92,6 +93,7 @@ class FollowedFile:
 
     `_row` is the last that is in the file, `_noted` that of the note. While something is carried out `_busy` is set, and nothing
     else begins; `_behind`: there may be more to append; `_left_out`: rows behind the note are not in it, as nobody wanted them.
+    `last_allowed`: rows behind it are no business of the file yet.
     """
 
     def __init__(self, path: Path, spool: Spool, rows: Rows, is_wanted: Callable[[], bool] = lambda: True) -> None:
@@ -103,6 +105,7 @@ class FollowedFile:
         self._busy, self._behind, self._left_out = False, True, False
         self._noted_at = self._idle_at = 0.0
         self._hangs = False
+        self.last_allowed = LAST_ROW
         if spool.recall(rows.key):
             self._noted = self._row = self._last_row()
         else:  # of a new cell, or of a version without notes, which is believed to have written all
@@ -115,11 +118,11 @@ class FollowedFile:
         if self._busy:
             return
         if not self._is_wanted():
-            self._row, self._left_out = self._rows.last(), True
+            self._row, self._left_out = min(self._rows.last(), self.last_allowed), True
         elif self._left_out:
             self._behind = True  # once the note has come past what was left out
             self._begin(self._synced, partial(self._note, self._row))
-        elif rows := list(self._rows.after(self._row, MOST_ROWS)):
+        elif rows := [row for row in self._rows.after(self._row, MOST_ROWS) if row[0] <= self.last_allowed]:
             lines = [text for _, text in rows]
             self._begin(partial(self._file.append, lines), partial(self._appended, rows[-1][0], len(rows) == MOST_ROWS))
 

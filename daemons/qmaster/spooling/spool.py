@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from daemons.qmaster.decision import Payload
 from daemons.qmaster.spooling import accounting_table, answer_table, reservation_table, spool_file, spool_versions
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
+from daemons.qmaster.spooling.patches import Listener, recorded
 from daemons.qmaster.spooling.reservation_table import ReservationTable
-from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from daemons.qmaster.story_table import StoryTable, Untold
 from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.story import Line
@@ -37,6 +38,9 @@ from gridengine.units import INFINITY
 
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
+
+_EPOCHS = 1000
+"""Epochs that follow on each other and are told apart by their incarnations."""
 
 _SCHEMA = """
 create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
@@ -74,10 +78,17 @@ class Transaction(Struct):
 
 
 class Spool:
-    """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell."""
+    """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell.
+
+    `last_commit`: number of the last commit, 0 while nobody follows.
+    """
 
     def __init__(self, path: Path, cell: str = "") -> None:
         self.path = path
+        self.last_commit = 0
+        #: in which this host is the master; two masters one after the other never have the same incarnation. 0 where it is alone
+        self.epoch = 0
+        self._listener: Listener | None = None
         if cell and not path.exists():
             raise SpoolError(f"spool {path} is gone")
         spool_versions.check(path)
@@ -86,6 +97,7 @@ class Spool:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
+                form_before = self._form()
                 tables = (accounting_table, reservation_table, story_table, answer_table)
                 self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._stories = StoryTable(self._db)
@@ -93,9 +105,15 @@ class Spool:
                 self.held_slots = ReservationTable(self._db)
                 self.answered = AnswerTable(self._db)
                 self._take_over(self.recall(spool_versions.KEY))
+                if self.position.commit and self._form() != form_before:
+                    spool_file.count_commit(self._db)  # no patchset leads here: copies are made anew
         except apsw.Error as error:
             raise SpoolError(f"cannot open spool {path}: {error}") from error
         self._journalled = 0
+
+    def _form(self) -> tuple[Any, ...]:
+        """What no patchset carries: the tables as SQLite counts their changes, and the version of what is in them."""
+        return (*self._db.execute("pragma schema_version").fetchall(), self.recall(spool_versions.KEY))
 
     def _take_over(self, version: str) -> None:
         """Bring a spool of an earlier version to this one, if the state accepts what comes of it. Raises SpoolError."""
@@ -105,6 +123,25 @@ class Spool:
             spool_versions.upgrade(self._db, self.path, int(version))
             self.load()
         self.remember(spool_versions.KEY, str(spool_versions.VERSION))
+
+    def follow(self, listener: Listener) -> None:
+        """From now on count all commits, and tell of each what it has changed once it is on disk."""
+
+        def listens(position: SpoolPosition, patchset: bytes) -> None:
+            self.last_commit = position.commit
+            listener(position, patchset)
+
+        self.last_commit = self.position.commit
+        self._listener = listens
+
+    def _transaction(self) -> AbstractContextManager[None]:
+        """Every change of the file is made within one of these. Raises apsw.Error, also at its end."""
+        return spool_file.transaction(self._db) if self._listener is None else recorded(self._db, self._listener)
+
+    @property
+    def position(self) -> SpoolPosition:
+        """How far this spool is; the commits are counted only while somebody follows."""
+        return spool_file.position_of(self._db)
 
     @property
     def empty(self) -> bool:
@@ -117,7 +154,8 @@ class Spool:
         be read, and for an event that cannot follow on those before it."""
         self._journalled = 0
         try:
-            self._stories.begin()
+            with self._transaction():
+                self._stories.begin()
             state = self._snapshot()
             tail = "select revision, time, user, host, events from journal where revision > ? order by revision"
             for revision, time, user, host, record in self._db.execute(tail, (state.revision,)):
@@ -161,7 +199,7 @@ class Spool:
     def commit(self, transactions: Sequence[Transaction], keep_story_s: float = INFINITY) -> None:
         """Write transactions durably, all in one commit. `keep_story_s`: for how long the story of a job that is gone is kept."""
         try:
-            with self._db:
+            with self._transaction():
                 for transaction in transactions:
                     self._write(transaction)
                 if self._stories.due:
@@ -201,7 +239,7 @@ class Spool:
     def snapshot(self, revision: int, state: bytes) -> None:
         """Replace the journal up to a revision by a snapshot of the state at it."""
         try:
-            with self._db:
+            with self._transaction():
                 self._stories.write(0.0, INFINITY)
                 row = (1, revision, zlib.compress(state, 1))
                 self._db.execute("insert or replace into snapshot values(?,?,?)", row)
@@ -233,7 +271,8 @@ class Spool:
     def forget_records(self, row: int) -> None:
         """Lines up to a row are in the reporting file. Raises SpoolError."""
         try:
-            self._db.execute("delete from reporting where id <= ?", (row,))
+            with self._transaction():
+                self._db.execute("delete from reporting where id <= ?", (row,))
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
@@ -260,7 +299,8 @@ class Spool:
     def remember(self, key: str, value: str) -> None:
         """Keep a fact, in a commit of its own. Raises SpoolError."""
         try:
-            spool_file.remember(self._db, key, value)
+            with self._transaction():
+                spool_file.remember(self._db, key, value)
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
 
@@ -269,9 +309,10 @@ class Spool:
 
         On disk at the return; if that is full, the clock alone tells the incarnations apart.
         """
-        incarnation = max(int(self.recall("incarnation") or 0) + 1, now_ms)
-        with suppress(apsw.FullError, apsw.IOError):
-            self.remember("incarnation", str(incarnation))
+        incarnation = max(self.position.incarnation + 1, now_ms)
+        incarnation += (self.epoch - incarnation) % _EPOCHS if self.epoch else 0
+        with suppress(apsw.FullError, apsw.IOError), self._transaction():
+            spool_file.remember(self._db, spool_file.INCARNATION, str(incarnation))
             self.answered.remove_old(now_ms / 1000)
         return incarnation
 

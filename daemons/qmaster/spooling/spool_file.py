@@ -7,13 +7,21 @@ by `spool`, by `identity` before anything is started, by the supervisor when eve
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
 CELL = "cell"
 """Key of the id of the cell whose spool this is; none in spools of versions that knew no ids."""
+INCARNATION = "incarnation"
+"""Key of the number of the qmaster that had it last: each is higher than those before."""
+COMMIT = "commit"
+"""Key of the number of the last commit, which is counted for copies on other hosts alone."""
+VOTERS = "voters"
+"""Key of those who grant the right to be the master: a list of sets of host names, JSON."""
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 _SIDES = ("-wal", "-shm")
 _STATE = ("journal", "snapshot")
@@ -24,6 +32,13 @@ _META = "create table if not exists meta(key text primary key, value text) witho
 
 class SpoolError(Exception):
     """The spool could not be read or written; the text says which file and why."""
+
+
+class SpoolPosition(NamedTuple):
+    """How far a spool or a copy of it is: two of one position hold the same. Later ones are greater; (0, 0): nothing is known."""
+
+    incarnation: int = 0
+    commit: int = 0
 
 
 def connect(path: Path) -> apsw.Connection:
@@ -64,6 +79,59 @@ def remember(db: apsw.Connection, key: str, value: str) -> None:
     db.execute("insert or replace into meta values(?,?)", (key, value))
 
 
+@contextmanager
+def transaction(db: apsw.Connection) -> Iterator[None]:
+    """All that is written within, or nothing; within another one it is a part of that. Raises apsw.Error: the one that was the
+    reason, also where SQLite itself has taken back everything, as it does when the disk is full."""
+    if db.in_transaction:
+        yield
+        return
+    db.execute("begin")
+    try:
+        yield
+        db.execute("commit")
+    except BaseException:
+        with suppress(apsw.Error):
+            if db.in_transaction:
+                db.execute("rollback")
+        raise
+
+
+def position_of(db: apsw.Connection) -> SpoolPosition:
+    """How far a spool is; it has its table of facts. Raises apsw.Error."""
+    return SpoolPosition(int(recall(db, INCARNATION) or 0), int(recall(db, COMMIT) or 0))
+
+
+def position(path: Path) -> SpoolPosition:
+    """How far a spool is that nobody need have open, (0, 0) where there is none. Raises SpoolError."""
+    if not path.exists() or not path.stat().st_size:
+        return SpoolPosition()
+    try:
+        with closing(_for_reading(path)) as db:
+            known = db.execute("select 1 from sqlite_master where name='meta'").fetchone()
+            return position_of(db) if known else SpoolPosition()
+    except (apsw.Error, ValueError) as error:
+        raise SpoolError(f"cannot read spool {path}: {error}") from error
+
+
+def fact(path: Path, key: str) -> str:
+    """A small fact of a spool that nobody need have open, "" where there is none. Raises SpoolError."""
+    if not path.exists() or not path.stat().st_size:
+        return ""
+    try:
+        with closing(_for_reading(path)) as db:
+            return recall(db, key)
+    except apsw.Error as error:
+        raise SpoolError(f"cannot read spool {path}: {error}") from error
+
+
+def count_commit(db: apsw.Connection) -> SpoolPosition:
+    """Note in the transaction that is open that it is the next commit, and return the position after it. Raises apsw.Error."""
+    incarnation, commit = position_of(db)
+    remember(db, COMMIT, str(commit + 1))
+    return SpoolPosition(incarnation, commit + 1)
+
+
 def look(path: Path) -> tuple[bool, str]:
     """Whether there is a spool that holds anything, and of which cell it is ("" without a mark). Raises SpoolError."""
     if not path.exists() or not path.stat().st_size:
@@ -93,6 +161,18 @@ def ends_within_a_page(path: Path) -> bool:
     return page > 1 and path.stat().st_size % page != 0  # 1 stands for 65536
 
 
+def remove(path: Path) -> None:
+    """Remove a spool that nobody has open, if there is one. Raises OSError."""
+    path.unlink(missing_ok=True)
+    remove_sides(path)
+
+
+def remove_sides(path: Path) -> None:
+    """Remove the side files of a spool that nobody has open, and what is in them alone. Raises OSError."""
+    for side in _SIDES:
+        path.with_name(path.name + side).unlink(missing_ok=True)
+
+
 def left_over(path: Path) -> Path | None:
     """A side file without its spool: SQLite would take what is in it into the next one."""
     sides = [path.with_name(path.name + side) for side in _SIDES]
@@ -110,7 +190,8 @@ def mark(path: Path, cell: str) -> None:
 
 
 def copy(path: Path, to: Path) -> None:
-    """Copy the spool as it is at this moment into a new file, also while its qmaster writes: that is never kept waiting.
+    """Copy the spool as it is at this moment into a new file, also while its qmaster writes: that is never kept waiting. The
+    copy says itself at which position that was.
 
     One reading transaction lasts for the whole copy, so what is written meanwhile stays in the side file, and the copy need not
     begin anew for it. Raises SpoolError. Source: https://www.sqlite.org/backup.html.

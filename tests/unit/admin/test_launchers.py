@@ -13,7 +13,8 @@ def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
     (tmp_path / "qnone").write_text("left over")
     monkeypatch.setattr("tools.launchers.find_spec", lambda name: None if name.endswith("qnone") else SPEC)
     written = write_launchers(tmp_path, "/py")
-    assert written == ["gridengine", "qsub", *(f"sge_{name}" for name in "backup dbwriter execd qmaster shepherd web".split())]
+    daemons = "backup dbwriter execd qmaster shadowd shepherd web".split()
+    assert written == ["gridengine", "qsub", *(f"sge_{name}" for name in daemons)]
     assert sorted(path.name for path in tmp_path.iterdir()) == written
 
 

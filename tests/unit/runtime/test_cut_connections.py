@@ -17,11 +17,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from daemons.execd.gateway import Gateway
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.runtime.cell import USUAL_LIMITS, Cell
 from daemons.runtime.connections import Room
 from daemons.runtime.door import unix_listener
+from daemons.runtime.gateway import Gateway
 from daemons.runtime.http_door import open_app
 from daemons.runtime.qmaster_link import QmasterLink
 from gridengine.gdi.requests import Answer, Caller
@@ -64,15 +64,18 @@ class PlainLink(QmasterLink):
 
     def __init__(self, cell: Cell, port: int) -> None:
         self._cell, self._host, self._key, self._port = cell, "h1", "key", port
-        self._address = ("", "", 0.0)
+        self._turn, self._answered, self._addresses = ["master"], "", {}
         self._plain = aiohttp.ClientSession(auto_decompress=False)
         self._session: Any = self
 
     async def close(self) -> None:
         await self._plain.close()
 
-    async def _locate(self) -> tuple[str, str]:
-        return "master", "127.0.0.1"
+    def _masters(self) -> list[str]:
+        return ["master"]
+
+    async def _address(self, _master: str) -> str:
+        return "127.0.0.1"
 
     def post(self, *arguments: Any, **options: Any) -> Any:
         if "server_hostname" not in options:

@@ -15,13 +15,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from daemons.execd.gateway import Gateway
 from daemons.qmaster.serve import gdi_server
 from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.runtime import door, http_door
 from daemons.runtime.cell import Cell, Limits
 from daemons.runtime.connections import Room
 from daemons.runtime.door import Door
+from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_link import NoQmaster
 from gridengine.gdi.requests import Answer, Caller
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import socket
 import ssl
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from daemons.runtime.cell import Cell, read_cell
@@ -41,3 +43,49 @@ def test_a_master_that_does_not_run_refuses(cell: Cell) -> None:
         return str(caught.value)
 
     assert asyncio.run(ask()) == f'unable to contact qmaster on host "m" port {cell.qmaster_port}: connection refused'
+
+
+@pytest.fixture
+def two_hosts(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """Both m, where nobody listens, and localhost may be the master."""
+    monkeypatch.setattr(Cell, "address", lambda _, host: {"m": "127.0.0.2"}.get(host, "127.0.0.1"))
+    cell.shadow_masters.write_text("m  # the usual one\n\nlocalhost\n")
+    return dataclasses.replace(cell, aliases={})
+
+
+@pytest.mark.statement("SH-2")
+def test_a_link_asks_the_next_host_that_may_be_the_master(two_hosts: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    async def play() -> list[str]:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}")
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", two_hosts.qmaster_port)
+        link = QmasterLink(two_hosts, "h1", HostProof("key", ssl.create_default_context()))
+        plain = aiohttp.ClientSession.post
+
+        def without_tls(self: aiohttp.ClientSession, url: str, *, server_hostname: str, **options: object) -> object:
+            asked.append(server_hostname)
+            return plain(self, url.replace("https:", "http:"), **options)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(aiohttp.ClientSession, "post", without_tls)
+        try:
+            for _ in range(2):
+                (await link.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
+            (two_hosts.common / "act_qmaster").write_text("localhost\n")
+            (await link.post("/v1/execd_hello", b"{}", LocalCaller("root", 0, "root", 0))).close()
+        finally:
+            await link.close()
+            server.close()
+        return asked
+
+    assert asyncio.run(play()) == ["m", "localhost", "localhost", "localhost"]
+
+
+def test_one_host_alone_has_nobody_in_its_place(cell: Cell) -> None:
+    assert cell.candidates() == ()
+    cell.shadow_masters.write_text("m\nm\n")
+    assert cell.candidates() == ()

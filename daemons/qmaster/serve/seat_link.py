@@ -1,0 +1,78 @@
+"""The qmaster's side of the seat: whether this host is the master at this moment, what voters shall know, the road to shadows.
+
+Owns the connections; what is sent is the replication's. Exists only where several hosts may be the master. Called by the actor.
+Source: docs/adr/0146.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterable, Mapping, Sequence
+
+import aiohttp
+
+from daemons.runtime.cell import Cell
+from daemons.runtime.keys import own_keys
+from daemons.runtime.lease_file import LeaseFile
+from daemons.runtime.peers import Peers
+
+LEASE, SEAT_SOCKET = "lease", "seat.sock"
+"""In `run_dir`: see `LeaseFile` and daemons/qmaster/shadow/seat.py."""
+_AGREE_S = 8.0
+#: seconds that a whole copy of the spool may take
+_COPY_S = 3600.0
+
+
+class NotAgreed(Exception):
+    """The voters were not told; the text says why."""
+
+
+def seat_link(cell: Cell, host: str) -> SeatLink | None:
+    """The link to this host's seat; None where it is the only one. Raises CellFault, OSError."""
+    return SeatLink(cell, host) if (cell.run_dir / LEASE).exists() and host in cell.candidates() else None
+
+
+class SeatLink:
+    """For the loop in which it is first used. Raises CellFault without keys, OSError without the seat's file."""
+
+    def __init__(self, cell: Cell, host: str) -> None:
+        self._cell, self._keys = cell, own_keys(cell, host)
+        self._file = LeaseFile(cell.run_dir / LEASE)
+        self._peers: Peers | None = None
+
+    def held(self) -> bool:
+        """Whether this host is the master at this moment."""
+        return self._file.held()
+
+    def epoch(self) -> int:
+        """The epoch in which it is."""
+        return self._file.epoch()
+
+    async def post(
+        self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        """Ask a shadow; HTTP status and answer. Raises PeerAway."""
+        if self._peers is None:
+            self._peers = Peers(self._cell, self._keys)
+        return await self._peers.call(host, name, body, headers, _COPY_S if name == "copy" else 10.0)
+
+    async def agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
+        """Return when a majority of the voters knows which hosts are in sync, and which voters count. Raises NotAgreed."""
+        connector = aiohttp.UnixConnector(str(self._cell.run_dir / SEAT_SOCKET))
+        fields = {"in_sync": list(in_sync), "sets": [list(names) for names in sets]}
+        timeout = aiohttp.ClientTimeout(total=_AGREE_S)
+        try:
+            async with (
+                aiohttp.ClientSession(connector=connector, timeout=timeout) as session,
+                session.post("http://seat/v1/in_sync", data=json.dumps(fields)) as answer,
+            ):
+                said = await answer.json(content_type=None)
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise NotAgreed(str(error) or type(error).__name__) from error
+        if "error" in said:
+            raise NotAgreed(said["error"])
+
+    async def close(self) -> None:
+        """End all connections."""
+        if self._peers is not None:
+            await self._peers.close()

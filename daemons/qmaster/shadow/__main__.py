@@ -1,0 +1,59 @@
+"""`sge_shadowd`: the program of a host that takes over when the master is lost.
+
+Owns the command line and the order of starting; the rest is the seat's. Source: sge_shadowd(8); SH-1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from daemons.qmaster.shadow.program import take_a_seat
+from daemons.qmaster.spooling.spool_file import make_closed
+from daemons.runtime.cell import CellFault, read_cell
+from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
+from daemons.runtime.keys import take_keys
+from daemons.runtime.messages import open_messages
+
+PROGRAM = "sge_shadowd"
+
+
+def serve(
+    foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+) -> None:
+    """Keep a copy of what the master knows, and be the master when it is lost. SIGTERM ends it; running jobs go on."""
+    os.umask(UMASK)
+    try:
+        cell = read_cell()
+        host = cell.own_name()
+        if host not in cell.candidates():
+            raise CellFault(f"host {host} is not in {cell.shadow_masters}: gridengine shadow add {host} on the master host")
+        make_closed(cell.qmaster_spool_dir)
+        cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
+        cell.run_dir.mkdir(parents=True, exist_ok=True)
+    except (CellFault, OSError) as fault:
+        print(f"{PROGRAM}: {fault}", file=sys.stderr)
+        raise SystemExit(1) from None
+    startup = become_daemon(foreground, PROGRAM)
+    try:
+        pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
+        take_keys(cell, host)
+        open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
+        status = run_until_stopped(lambda stop: take_a_seat(cell, host, startup, stop, stands=False), pid_file)
+        pid_file.release()
+    except (DaemonFault, CellFault, OSError) as fault:
+        startup.failed(f"{PROGRAM}: {fault}")
+        raise SystemExit(1) from None
+    raise SystemExit(status)
+
+
+def main() -> None:
+    """Run the program with the command line's arguments."""
+    typer.run(serve)
+
+
+if __name__ == "__main__":
+    main()

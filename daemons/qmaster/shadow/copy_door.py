@@ -1,0 +1,153 @@
+"""What a shadow answers to the master that fills its copy: how far it is, patches, a whole spool, the files beside it.
+
+Owns the shapes on the wire, and that nothing is acknowledged to a host after this one has promised itself to another: that one
+was told how far this copy is, and goes by it. The transport is the seat's, the disk is `spool_copy`'s. Source: adr/0146.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
+from daemons.qmaster.spooling.file_tree import replace_tree
+from daemons.qmaster.spooling.patches import POSITION, MalformedFrames, decode_frames
+from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+
+_OK, _MALFORMED, _NOT_THE_MASTER, _OUT_OF_STEP, _FAILED = 200, 400, 403, 409, 500
+_BLOCK = 2**20
+_SILENT_S = 10.0
+TREES = frozenset({"authority"})
+"""Directories beside the spool that a master needs."""
+
+Answer = tuple[int, bytes]
+"""HTTP status, and JSON or a text for people."""
+
+
+class Body(Protocol):
+    """Of a request, as aiohttp has it."""
+
+    def iter_any(self) -> AsyncIterator[bytes]:
+        """Its bytes as they come. Raises if it ends too early."""
+
+
+class CopyDoor:
+    """`promised()`: the host and the epoch that this one, as a voter, has promised itself to; ("", 0): none yet. `home`: where
+    the files beside the spool go."""
+
+    def __init__(self, copy: SpoolCopy, home: Path, promised: Callable[[], tuple[str, int]]) -> None:
+        self._copy, self._home, self._promised = copy, home, promised
+        self._turn = asyncio.Lock()
+
+    @property
+    def handlers(self) -> Mapping[str, Callable[[str, Mapping[str, str], Body], Awaitable[Answer]]]:
+        """By names of requests: (host that asks, headers, body) -> status and answer."""
+        of = {"position": self._position, "commits": self._commits, "copy": self._whole, "files": self._files}
+        return {name: partial(self._answer, handler) for name, handler in of.items()}
+
+    async def _answer(
+        self,
+        handler: Callable[[Mapping[str, str], Body], Awaitable[Answer]],
+        caller: str,
+        headers: Mapping[str, str],
+        body: Body,
+    ) -> Answer:
+        if not self._follows(caller):
+            return self._refusal()
+        try:
+            answer = await handler(headers, body)
+        except OutOfStep:
+            answer = _OUT_OF_STEP, await self._where()
+        except SpoolError as error:
+            answer = _FAILED, str(error).encode()
+        except TimeoutError:
+            answer = _FAILED, b"nothing more came of the request"
+        except OSError as error:
+            answer = _FAILED, f"cannot write: {error.strerror}".encode()
+        except (MalformedFrames, msgspec.MsgspecError, ValueError) as error:
+            answer = _MALFORMED, str(error).encode()
+        # the promise may have gone to another while this was brought to the disk
+        return answer if self._follows(caller) else self._refusal()
+
+    def _follows(self, caller: str) -> bool:
+        return self._promised()[0] in ("", caller)
+
+    def _refusal(self) -> Answer:
+        return _NOT_THE_MASTER, f"this host follows {self._promised()[0]}".encode()
+
+    async def _position(self, _headers: Mapping[str, str], _body: Body) -> Answer:
+        return _OK, await self._where()
+
+    async def _where(self) -> bytes:
+        """Raises SpoolError."""
+        position = await asyncio.to_thread(self._copy.position)
+        return msgspec.json.encode({**position._asdict(), "epoch": self._promised()[1]})
+
+    async def _commits(self, headers: Mapping[str, str], body: Body) -> Answer:
+        incarnation = int(headers.get(POSITION, "0").split()[0])
+        patches = decode_frames(b"".join([chunk async for chunk in _chunks(body)]))
+        reached = await asyncio.to_thread(self._copy.apply, incarnation, patches)
+        return _OK, msgspec.json.encode({"commit": reached.commit})
+
+    async def _whole(self, headers: Mapping[str, str], body: Body) -> Answer:
+        """Written a block at a time, in a thread: the loop has votes to give meanwhile."""
+        offered = SpoolPosition(*map(int, headers.get(POSITION, "0 0").split()))
+        if offered < await asyncio.to_thread(self._copy.position):
+            raise OutOfStep("the copy is further")
+        async with self._turn:
+            draft = await asyncio.to_thread(self._copy.draft)
+            await _write_down(draft, body)
+            await asyncio.to_thread(self._copy.take, draft)
+        return _OK, await self._where()
+
+    async def _files(self, _headers: Mapping[str, str], body: Body) -> Answer:
+        data = b"".join([chunk async for chunk in _chunks(body)])
+        trees: dict[str, dict[str, bytes]] = {}
+        for name, text in msgspec.json.decode(data, type=dict[str, str]).items():
+            tree, _, path = name.partition("/")
+            if tree not in TREES:
+                raise ValueError(f'"{name}" is not for shadows')
+            trees.setdefault(tree, {})[path] = base64.b64decode(text, validate=True)
+        async with self._turn:
+            for tree, files in trees.items():
+                await asyncio.to_thread(replace_tree, self._home / tree, files)
+        return _OK, b"{}"
+
+
+async def _chunks(body: Body) -> AsyncIterator[bytes]:
+    """What comes, and soon. Raises TimeoutError: a master that has died says nothing more, and others wait for their turn."""
+    chunks = body.iter_any()
+    while True:
+        try:
+            async with asyncio.timeout(_SILENT_S):
+                chunk = await anext(chunks)
+        except StopAsyncIteration:
+            return
+        yield chunk
+
+
+async def _write_down(path: Path, body: Body) -> None:
+    """Bring a body to the disk. Raises OSError, TimeoutError, and what its reader raises."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb", buffering=0) as file:
+        block = bytearray()
+        async for chunk in _chunks(body):
+            block += chunk
+            if len(block) >= _BLOCK:
+                await asyncio.to_thread(_write, file.fileno(), bytes(block))
+                block.clear()
+        await asyncio.to_thread(_write, file.fileno(), bytes(block))
+        await asyncio.to_thread(os.fsync, file.fileno())
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    """Raises OSError."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]

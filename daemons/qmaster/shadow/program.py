@@ -1,0 +1,72 @@
+"""How the master's programs run: alone, or as one of several hosts that may be the master.
+
+Owns that choice, which `common/shadow_masters` makes, also while the cell runs. Called by `sge_qmaster` and `sge_shadowd`.
+Source: docs/adr/0146; SH-1.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from daemons.qmaster.serve.seat_link import LEASE
+from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.shadow.seat import Seat
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.daemon import Startup
+from daemons.runtime.keys import own_keys
+from daemons.runtime.peers import until_shadowed
+
+_log = logging.getLogger(__name__)
+
+
+async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
+    """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon."""
+    if host not in cell.candidates():
+        (cell.run_dir / LEASE).unlink(missing_ok=True)
+        status = await _alone(cell, host, startup, stop)
+        if status or stop.is_set():
+            return status
+        _log.warning("%s names several hosts: the qmaster starts anew as one of them", cell.shadow_masters)
+    return await take_a_seat(cell, host, startup, stop, stands=True)
+
+
+async def take_a_seat(cell: Cell, host: str, startup: Startup, stop: asyncio.Event, stands: bool) -> int:
+    """Be one of several hosts that may be the master; `stands`: and be it as soon as the others agree."""
+    try:
+        return await Seat(cell, host, startup, stands).run(stop)
+    except (CellFault, OSError) as fault:
+        _log.error("%s", fault)
+        startup.failed(f"{'sge_qmaster' if stands else 'sge_shadowd'}: {fault}")
+        return 1
+
+
+async def _alone(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
+    """Be the only one, until `stop` is set or the cell has several."""
+    end = asyncio.Event()
+    serving = asyncio.create_task(QmasterSupervisor(cell, host, startup).run(end))
+    others = asyncio.create_task(_until_one_of_several(cell, host))
+    stopped = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((serving, others, stopped), return_when=asyncio.FIRST_COMPLETED)
+        end.set()
+        return await serving
+    finally:
+        for task in (others, stopped):
+            task.cancel()
+        await asyncio.gather(others, stopped, return_exceptions=True)
+
+
+async def _until_one_of_several(cell: Cell, host: str) -> None:
+    """Wait until the cell has several hosts that may be the master, and this one the keys to be one of them."""
+    complaint = ""
+    while True:
+        if host in await until_shadowed(cell):
+            try:
+                own_keys(cell, host).require()
+                return
+            except CellFault as fault:
+                if str(fault) != complaint:
+                    _log.error("cannot be one of several hosts that may be the master: %s", fault)
+                complaint = str(fault)
+        await asyncio.sleep(2.0)

@@ -1,0 +1,56 @@
+"""`run_dir/seat.sock`: what the qmaster of this host and its administrators ask the seat.
+
+Owns the transport and who may ask: root and the user of the daemons. Answers are JSON objects; one with `error` is a refusal.
+Source: docs/adr/0146.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from daemons.qmaster.serve.seat_link import NotAgreed
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials, unix_listener
+from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.peers import PeerAway
+
+_SHARE = 64
+
+Asked = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+async def serve_seat(path: Path, asked: Asked) -> None:
+    """Answer until cancelled. Raises OSError when the socket cannot be made."""
+
+    async def answer(name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
+        if not _may_ask(request):
+            return _reply({"error": "denied: only root and the admin user may ask the seat of the master"})
+        try:
+            fields = msgspec.json.decode(await request.content.read() or b"{}", type=dict[str, Any])
+            return _reply(await asked(name, fields))
+        except (NotAgreed, PeerAway, msgspec.DecodeError, KeyError, TypeError) as fault:
+            return _reply({"error": str(fault) or type(fault).__name__})
+
+    doors = HttpDoors(Room(), answer)
+    try:
+        doors.open(unix_listener(path), _SHARE)
+        await asyncio.Event().wait()
+    finally:
+        await doors.close()
+        path.unlink(missing_ok=True)
+
+
+def _may_ask(request: web.BaseRequest) -> bool:
+    peer = request.transport.get_extra_info("socket") if request.transport is not None else None
+    return peer is not None and credentials(peer)[0] in (0, os.geteuid())
+
+
+def _reply(fields: dict[str, Any]) -> web.Response:
+    return web.Response(body=msgspec.json.encode(fields), content_type="application/json")

@@ -1,0 +1,174 @@
+"""The copy of the spool that a shadow host keeps: taken whole once, then brought up by patches, and durable at each answer.
+
+Owns the file `spool.db` in the directory of copies, its place in the order of commits, and when it is fit for nothing and
+removed. Everything here may wait for the disk, and may be called in any thread, one at a time. What comes over the network
+is `copy_door`'s. Called by that, and by the daemon that becomes the master with it. Source: adr/0146.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+
+from daemons.qmaster.spooling import spool_file, spool_versions
+from daemons.qmaster.spooling.patches import Patch
+from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+
+_log = logging.getLogger(__name__)
+NAME = "spool.db"
+_PASSING = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.CantOpenError, apsw.NoMemError, apsw.InterruptError)
+"""Errors that say nothing about the copy."""
+
+
+class OutOfStep(Exception):
+    """What came does not follow on the copy as it is; nothing was done."""
+
+
+class SpoolCopy:
+    """The copy in `directory`, of the cell of this id. After `close` it is a spool like any other; this takes nothing more."""
+
+    def __init__(self, directory: Path, cell_id: str) -> None:
+        self.path = directory / NAME
+        self._cell_id = cell_id
+        self._db: apsw.Connection | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._complaint = ""
+
+    def position(self) -> SpoolPosition:
+        """How far the copy is, (0, 0) without one. Raises SpoolError."""
+        with self._lock:
+            return self._position()
+
+    def apply(self, incarnation: int, patches: Sequence[Patch]) -> SpoolPosition:
+        """Bring patches to the disk, all or none, and return how far the copy is now; what it has already is passed over.
+
+        `incarnation`: that of the copy on which the first one follows. Raises OutOfStep, also for a copy that turns out to be
+        another one than it seemed, which is removed; SpoolError if the disk does not take it.
+        """
+        with self._lock:
+            known = self._position()
+            if incarnation != known.incarnation or not known.commit:
+                raise OutOfStep(f"the copy is of incarnation {known.incarnation}, not {incarnation}")
+            new = [patch for patch in patches if patch.number > known.commit]
+            if [patch.number for patch in new] != list(range(known.commit + 1, known.commit + 1 + len(new))):
+                raise OutOfStep(f"the copy has commit {known.commit}, which commit {new[0].number} does not follow")
+            try:
+                return self._written(new) if new else known
+            except _PASSING as error:
+                raise SpoolError(f"cannot write {self.path}: {error}") from error
+            except (apsw.Error, OutOfStep) as error:
+                _log.error("%s is no copy of the master's spool and is removed: %s", self.path, error)
+                self._remove()
+                raise OutOfStep(str(error)) from error
+
+    def _written(self, patches: list[Patch]) -> SpoolPosition:
+        """Raises apsw.Error; OutOfStep if the patches lead elsewhere."""
+        assert self._db is not None
+        with spool_file.transaction(self._db):
+            for patch in patches:
+                apsw.Changeset.apply(patch.patchset, self._db)
+            reached = spool_file.position_of(self._db)
+            if reached.commit != patches[-1].number:
+                raise OutOfStep(f"commit {patches[-1].number} has led to {reached.commit}")
+        return reached
+
+    def draft(self) -> Path:
+        """Where a whole copy is to be written, for `take`; what an earlier one left there is gone. Raises SpoolError."""
+        draft = self.path.with_name(f"{NAME}.part")
+        try:
+            spool_file.make_closed(self.path.parent)
+            spool_file.remove(draft)
+        except OSError as error:
+            raise SpoolError(f"cannot write {draft}: {error.strerror}") from error
+        return draft
+
+    def take(self, draft: Path) -> SpoolPosition:
+        """Have a whole spool, which is on the disk, in the place of the copy.
+
+        Raises SpoolError if it is none of this cell, or one that this program cannot read; OutOfStep if the copy is further.
+        """
+        with self._lock:
+            self._look(draft)
+            if (offered := spool_file.position(draft)) < self._position():
+                raise OutOfStep(f"the copy is further than {offered}")
+            try:
+                spool_file.remove_sides(draft)
+                self._hang_up()
+                # a side file of the old copy beside the new one would be taken for a part of it
+                spool_file.remove_sides(self.path)
+                draft.rename(self.path)
+                _bring_to_disk(self.path.parent)
+            except (OSError, apsw.Error) as error:
+                raise SpoolError(f"cannot write {self.path}: {error}") from error
+            return self._position()
+
+    def close(self) -> None:
+        """Make the copy one file, with nothing beside it, and let go of it for good. Raises SpoolError."""
+        with self._lock:
+            self._closed = True
+            try:
+                self._hang_up()
+            except apsw.Error as error:
+                raise SpoolError(f"cannot make {self.path} whole: {error}") from error
+            spool_file.make_whole(self.path)
+
+    def _position(self) -> SpoolPosition:
+        if self._closed:
+            raise SpoolError(f"{self.path} is no copy any more")
+        try:
+            if self._db is None and not self._open():
+                return SpoolPosition()
+            assert self._db is not None
+            return spool_file.position_of(self._db)
+        except apsw.Error as error:
+            raise SpoolError(f"cannot read {self.path}: {error}") from error
+
+    def _open(self) -> bool:
+        """Open what is there, if it is fit; what is not stays until there is a whole copy. Raises SpoolError, apsw.Error."""
+        if not self.path.exists():
+            return False
+        try:
+            self._look(self.path)
+            self._db = spool_file.connect(self.path)
+        except SpoolError as error:
+            if str(error) != self._complaint:
+                self._complaint = str(error)
+                _log.error("the copy of the spool is of no use: %s", error)
+            return False
+        return True
+
+    def _look(self, path: Path) -> None:
+        """Raises SpoolError for what is no spool of this cell that this program can read."""
+        spool_versions.check(path)
+        holds, cell_id = spool_file.look(path)
+        if not holds or cell_id != self._cell_id:
+            raise SpoolError(f"{path} is no spool of this cell")
+
+    def _hang_up(self) -> None:
+        """Raises apsw.Error."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+    def _remove(self) -> None:
+        with suppress(apsw.Error):
+            self._hang_up()
+        self._db = None
+        with suppress(OSError):
+            spool_file.remove(self.path)
+
+
+def _bring_to_disk(directory: Path) -> None:
+    """Raises OSError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

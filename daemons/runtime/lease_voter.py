@@ -1,0 +1,111 @@
+"""The voter of a host: what it promised is on disk before anybody is told.
+
+Owns the promise file, and the answers to what comes in at the door as bytes; the rules are `gridengine.lease`'s. Must not decide
+who may ask: the door knows its callers, and says who this one is. Called by the seat of each candidate and by sge_execd on a
+host that is a witness. Source: adr/0146.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from daemons.runtime.cell import CellFault
+from daemons.runtime.lease_file import boottime
+from gridengine.lease import Ask, Promise, Vote, Voter
+
+_MAX_BYTES = 65536
+"""Of an ask: names of a few hosts."""
+
+
+class LeaseVoter:
+    """Answers asks, one at a time. Raises CellFault, at the start, for a promise that cannot be read: a voter that had forgotten
+    what it promised could help a second master into being."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = boottime) -> None:
+        self._path = path
+        self._clock = clock
+        self._voter = Voter(_read(path), clock())
+        self._turn = asyncio.Lock()
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised now."""
+        return self._voter.promise
+
+    @property
+    def unbound_s(self) -> float:
+        """For how many seconds nobody has had this voter's word; below 0 for how many somebody will still have it."""
+        return self._clock() - self._voter.bound_until
+
+    async def answer(self, body: bytes, position: tuple[int, int] = (0, 0), caller: str = "") -> bytes:
+        """The vote on an ask, both JSON; what is no ask, and what cannot be kept, is refused.
+
+        `position`: of this host's copy of the spool, (0, 0) without one; `caller`: the host that sent it, as its certificate
+        says, "" if the door has looked at that.
+        """
+        # a caller that goes away must not leave a promise that is half kept
+        return msgspec.json.encode(await asyncio.shield(self._in_turn(body, position, caller)))
+
+    async def _in_turn(self, body: bytes, position: tuple[int, int], caller: str) -> Vote:
+        async with self._turn:
+            return await self._vote(body, position, caller)
+
+    async def _vote(self, body: bytes, position: tuple[int, int], caller: str) -> Vote:
+        known = self._voter.promise
+        if len(body) > _MAX_BYTES:
+            return _refusal(known, f"an ask has at most {_MAX_BYTES} bytes, and this one {len(body)}")
+        try:
+            ask = msgspec.json.decode(body, type=Ask)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _refusal(known, f"this is no ask: {error}")
+        if caller and ask.host != caller:
+            return _refusal(known, f"{caller} asks for {ask.host}: a host asks for itself alone")
+        vote = self._voter.answer(ask, self._clock(), position)
+        if self._voter.promise != known:
+            try:
+                # a slow disk must not keep this host from renewing its own lease
+                await asyncio.to_thread(_write, self._path, self._voter.promise)
+            except OSError as error:
+                self._voter = Voter(known, self._clock())  # as after a restart: what the disk says is what holds
+                return _refusal(known, f"cannot write {self._path}: {error.strerror}")
+        return vote
+
+
+def _refusal(promise: Promise, reason: str) -> Vote:
+    return Vote(False, promise.epoch, promise.holder, reason=reason)
+
+
+def _read(path: Path) -> Promise:
+    """What the file says; nothing is promised where there has been none. Raises CellFault."""
+    try:
+        promise = msgspec.json.decode(path.read_bytes(), type=Promise)
+    except FileNotFoundError:
+        return Promise()
+    except OSError as error:
+        raise CellFault(f"cannot read {path}: {error.strerror}") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise CellFault(f"{path} is damaged ({error}): what this host promised as a voter is not known") from error
+    if not (promise.epoch > 0 and promise.holder):
+        raise CellFault(f"{path} is damaged (it says no epoch and holder): what this host promised as a voter is not known")
+    return promise
+
+
+def _write(path: Path, promise: Promise) -> None:
+    """Write the file for the daemon alone, whole or not at all, and see that it stays. Raises OSError."""
+    draft = path.with_name(f".{path.name}")
+    draft.unlink(missing_ok=True)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(promise))
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)

@@ -1,0 +1,130 @@
+"""The road between the hosts that may be the master, and those that grant it: TLS at `shadow_port`, requests answered in bytes.
+
+Owns who may ask (the hosts of `common/shadow_masters`, by their certificates) and how long one is waited for. What is asked is
+the business of the seat, of the replication and of the voter. Source: docs/adr/0146.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+
+import aiohttp
+from aiohttp import web
+
+from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import tcp_listener
+from daemons.runtime.http_door import HttpDoors
+from daemons.runtime.keys import Keys
+from daemons.runtime.qmaster_link import reason_of
+
+_log = logging.getLogger(__name__)
+
+#: what answers a request: (the host that asks, headers, body) -> HTTP status and the answer's body
+PeerRequest = Callable[[str, Mapping[str, str], aiohttp.StreamReader], Awaitable[tuple[int, bytes]]]
+
+#: seconds: for an answer where nothing else is said, for a connection, between two requests, for which an address is used
+ANSWER_S, _CONNECT_S, _KEPT_S, _ADDRESS_S = 2.0, 1.5, 30.0, 30.0
+_LOOK_S = 2.0
+#: letters of a host name that a certificate has room for
+_NAME = 64
+
+
+class PeerAway(Exception):
+    """A host did not answer; the text says why."""
+
+
+class Peers:
+    """Calls from this host to others of the cell, for one event loop; `close` at the end. Raises CellFault without keys."""
+
+    def __init__(self, cell: Cell, keys: Keys) -> None:
+        self._cell = cell
+        connector = aiohttp.TCPConnector(ssl=keys.client_context(), limit=0, keepalive_timeout=_KEPT_S)
+        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
+        self._addresses: dict[str, tuple[str, float]] = {}
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._session.close()
+
+    async def call(
+        self,
+        host: str,
+        name: str,
+        body: bytes | AsyncIterable[bytes] = b"",
+        headers: Mapping[str, str] | None = None,
+        answer_s: float = ANSWER_S,
+    ) -> tuple[int, bytes]:
+        """Ask a host and return HTTP status and answer. Raises PeerAway: no answer in `answer_s`, connecting included."""
+        try:
+            url = f"https://{await self._address(host)}:{self._cell.shadow_port}/v1/{name}"
+            timeout = aiohttp.ClientTimeout(total=answer_s, connect=_CONNECT_S)
+            async with self._session.post(
+                url, data=body, headers=headers, timeout=timeout, server_hostname=host
+            ) as answer:
+                return answer.status, await answer.read()
+        except (aiohttp.ClientError, OSError, TimeoutError, CellFault) as error:
+            self._addresses.pop(host, None)
+            raise PeerAway(reason_of(error)) from error
+
+    async def _address(self, host: str) -> str:
+        address, since = self._addresses.get(host, ("", 0.0))
+        if not address or time.monotonic() - since > _ADDRESS_S:
+            address = await asyncio.get_running_loop().run_in_executor(None, self._cell.address, host)
+            self._addresses[host] = (address, time.monotonic())
+        return address
+
+
+async def serve_peers(
+    cell: Cell, host: str, keys: Keys, requests: Mapping[str, PeerRequest], opened: Callable[[], None] = lambda: None
+) -> None:
+    """Answer the requests of other hosts that may be the master until cancelled. Raises OSError (the port), CellFault (keys).
+
+    `opened` is called when the port is open.
+    """
+
+    async def answer(name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        names = {candidate[:_NAME]: candidate for candidate in cell.candidates()}
+        caller = names.get(_caller(request), "")
+        if not caller:
+            return web.Response(status=403, reason="Not a host that may be the master")
+        connection.vouched()
+        if name not in requests:
+            return web.Response(status=404, reason="No such request")
+        status, body = await requests[name](caller, request.headers, request.content)
+        return web.Response(status=status, body=body)
+
+    doors = HttpDoors(Room(), answer)
+    doors.open(tcp_listener(cell.address(host), cell.shadow_port), tls=keys.server_context(callers_need_keys=True))
+    opened()
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await doors.close()
+
+
+async def until_shadowed(cell: Cell) -> tuple[str, ...]:
+    """Wait until the cell has several hosts that may be the master, and return them."""
+    complained = False
+    while True:
+        try:
+            if candidates := cell.candidates():
+                return candidates
+        except CellFault as fault:
+            if not complained:
+                _log.error("%s", fault)
+            complained = True
+        await asyncio.sleep(_LOOK_S)
+
+
+def _caller(request: web.BaseRequest) -> str:
+    """The host that the caller's certificate was made for: its subject; its other names are those of any host, too."""
+    certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
+    for part in (certificate or {}).get("subject", ()):
+        for field, value in part:
+            if field == "commonName":
+                return str(value)
+    return ""

@@ -1,0 +1,195 @@
+"""The master host is lost, cut off or relieved: another one goes on, nothing acknowledged is lost, and never do two answer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.integration.cells import TEST_PREFIX, TESTBED, TestbedCell, eventually, hosts_ready, run
+
+MASTER, SHADOW = "fm", "f1"
+"""f1 is an exec host, too; f2 and f3 are exec hosts alone, of which one is a witness."""
+LEASE_S = 6.0
+
+
+class CellOfTwo(TestbedCell):
+    """A cell whose master `fm` may be taken over by `f1`."""
+
+    master = MASTER
+    hosts = ("f1", "f2", "f3")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.environment |= {"CELL": "fail", "MASTER": MASTER, "EXEC": "f"}
+
+    def bring_up(self) -> None:
+        """Bring the cell up, with its shadow ready."""
+        done = run(self._cell("up", "3"), env=self.environment, timeout=300)
+        assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+        done = self.on(MASTER, "gridengine", "shadow", "add", SHADOW)
+        assert done.returncode == 0, done.stderr
+        self.start(SHADOW)
+        self.until_ready()
+
+    def until_ready(self) -> None:
+        """Until either host could take over from the other."""
+        eventually("a host could take over", lambda: self.on(self.leader(), "gridengine", "shadow", "show").returncode == 0)
+
+    def witness(self) -> str:
+        """The exec host that votes."""
+        shown = self.on(self.leader(), "gridengine", "shadow", "show").stdout
+        (voters,) = (line.split()[1:] for line in shown.splitlines() if line.startswith("voters"))
+        (witness,) = set(voters) - {MASTER, SHADOW}
+        return witness
+
+    def leader(self) -> str:
+        return (TEST_PREFIX / "cells" / "fail" / "common" / "act_qmaster").read_text().strip()
+
+    def answers(self, host: str) -> bool:
+        """Whether a command on a host is answered at once."""
+        return self.on(host, "timeout", "4", "qconf", "-sel").returncode == 0
+
+
+@pytest.fixture(scope="module")
+def cell(session_cell: TestbedCell) -> Iterator[CellOfTwo]:
+    """`session_cell` has installed the programs."""
+    cell = CellOfTwo()
+    try:
+        cell.bring_up()
+        yield cell
+    finally:
+        cell.remove()
+
+
+class Submitter:
+    """alice on f3, which has no vote, who submits one job after the other, and knows which were acknowledged."""
+
+    def __init__(self, cell: CellOfTwo) -> None:
+        self._cell, self._ended = cell, threading.Event()
+        self._thread = threading.Thread(target=self._submit)
+        self.acknowledged: list[str] = []
+        self.refused = 0
+
+    def __enter__(self) -> Submitter:
+        self._thread.start()
+        eventually("jobs come in", lambda: len(self.acknowledged) > 3)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _submit(self) -> None:
+        while not self._ended.is_set():
+            done = self._cell.as_user("alice", "f3", *"qsub -terse -h -b y -o /dev/null -j y true".split())
+            assert "Traceback" not in done.stderr
+            self.acknowledged += done.stdout.split()
+            self.refused += done.returncode != 0
+
+    def goes_on(self) -> None:
+        known = len(self.acknowledged)
+        eventually("jobs come in again", lambda: len(self.acknowledged) > known + 3)
+
+    def all_known(self) -> bool:
+        """Whether each acknowledged job is there once, and none that nobody asked for. They are deleted then."""
+        rows = self._cell.on("f3", "qstat", "-s", "h", "-u", "alice").stdout.splitlines()[2:]
+        known = [row.split()[0] for row in rows]
+        self._cell.on("f3", "qdel", *known)
+        return [job for job in known if job in self.acknowledged] == self.acknowledged and (
+            len(known) <= len(self.acknowledged) + self.refused
+        )
+
+
+@contextmanager
+def no_road(cell: CellOfTwo, one: str, other: str) -> Iterator[None]:
+    """No packet passes between two hosts; both reach all others."""
+    addresses = dict(line.split()[:2] for line in run([str(TESTBED / "hosts"), "list"]).stdout.splitlines())
+    ways = [(one, addresses[other]), (other, addresses[one])]
+    for host, address in ways:
+        assert cell.on(host, "ip", "route", "add", "blackhole", f"{address}/32").returncode == 0
+    try:
+        yield
+    finally:
+        for host, address in ways:
+            cell.on(host, "ip", "route", "del", "blackhole", f"{address}/32")
+
+
+def started(cell: CellOfTwo, job: str) -> str:
+    """When and where a running job began, as its row says; nothing while it waits."""
+    rows = [row.split() for row in cell.on("f3", "qstat", "-s", "r", "-u", "*").stdout.splitlines()[2:]]
+    return next((" ".join((*row[4:8], row[0])) for row in rows if row[0] == job and row[4] == "r"), "")
+
+
+@pytest.mark.statement("SH-1", "SH-2", "SH-3")
+def test_a_lost_master_host_is_replaced(cell: CellOfTwo) -> None:
+    """And follows the other one when it is back."""
+    job = cell.as_user("alice", "f3", *"qsub -terse -b y -l h=f3 -o /dev/null -j y sleep 600".split()).stdout.strip()
+    eventually("it runs", lambda: started(cell, job))
+    began = started(cell, job)
+    with Submitter(cell) as alice:
+        cell.power("kill", MASTER)
+        alice.goes_on()
+    assert cell.leader() == SHADOW
+    assert alice.all_known()
+    eventually("all hosts are there", lambda: hosts_ready(cell.on("f3", "qstat", "-f").stdout) >= {"f1", "f2", "f3"})
+    assert started(cell, job) == began, "it has run on"
+    cell.power("boot", MASTER)
+    cell.start(MASTER)
+    cell.until_ready()
+    assert cell.answers(MASTER), "its users are answered by the other one"
+
+
+@pytest.mark.statement("SH-4")
+def test_the_master_moves_when_an_administrator_says_so(cell: CellOfTwo) -> None:
+    cell.until_ready()
+    other = MASTER if cell.leader() == SHADOW else SHADOW
+    with Submitter(cell) as alice:
+        done = cell.on(other, "gridengine", "shadow", "take-over")
+        assert (done.returncode, done.stdout) == (0, f"host {other} is the master\n"), done.stderr
+        alice.goes_on()
+    assert alice.all_known()
+    assert alice.refused == 0, "commands wait for it"
+    assert cell.leader() == other
+
+
+@pytest.mark.statement("SH-3")
+def test_an_isolated_master_steps_down_before_there_is_another(cell: CellOfTwo) -> None:
+    cell.until_ready()
+    alone = cell.leader()
+    with Submitter(cell) as alice:
+        cell.power("cut", alone)
+        alice.goes_on()
+        assert not cell.answers(alone)
+    cell.power("mend", alone)
+    assert cell.leader() != alone
+    assert alice.all_known()
+    cell.until_ready()
+    eventually("its users are answered by the other one", lambda: cell.answers(alone))
+
+
+@pytest.mark.parametrize(("one", "other"), [(MASTER, SHADOW), (MASTER, "witness"), (SHADOW, "witness")])
+@pytest.mark.statement("SH-3")
+def test_two_hosts_that_lose_each_other_change_nothing(cell: CellOfTwo, one: str, other: str) -> None:
+    cell.until_ready()
+    leader = cell.leader()
+    with Submitter(cell) as alice, no_road(cell, *(cell.witness() if name == "witness" else name for name in (one, other))):
+        time.sleep(LEASE_S + 2)
+        alice.goes_on()
+    assert cell.leader() == leader
+    assert alice.all_known()
+
+
+@pytest.mark.statement("SH-1")
+def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> None:
+    cell.until_ready()
+    leader = cell.leader()
+    assert cell.on(leader, "qconf", "-km").returncode == 0
+    time.sleep(LEASE_S + 2)
+    assert cell.leader() == leader
+    cell.start(leader)
+    assert cell.leader() == leader
+    cell.until_ready()

@@ -1,0 +1,287 @@
+"""A world of candidates and voters on virtual time, in which everything goes wrong that may: for tests/property/test_lease.py.
+
+Clocks drift as far as they may; messages are lost, late up to 10 s, doubled and mixed up; hosts are cut off; voters and
+candidates die and come back with what they had on disk; lists and sets of voters change. After each step the world asks whether
+two hold, and whether the holder has all that was ever acknowledged. The log is a tuple of entries, each with the sets of voters
+that count from it on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from math import inf
+
+from gridengine.lease import LEASE_S, RENEW_S, Ask, Lease, Promise, Sets, Vote, Voter, choose_voters, is_majority
+
+DRIFT = 0.043  # (LEASE_S - MARGIN_S) / (1 - DRIFT) < LEASE_S / (1 + DRIFT)
+FOLLOW_S = 2.0  # a shadow that has said nothing for so long is taken off the list
+Entry = tuple[int, Sets]
+
+
+class Broken(AssertionError):
+    """The world is in a state that must not be."""
+
+
+@dataclass
+class Rules:
+    """The rules that a world plays by; tests plant breaches here."""
+
+    voter: type[Voter] = Voter
+    lease: type[Lease] = Lease
+    from_receipt: bool = False
+    forgetful: bool = False
+    deaf: bool = False
+
+
+@dataclass(eq=False)
+class Host:
+    """`promise`, `log`, `incarnation` are on its disk; the rest is gone when its process dies."""
+
+    name: str
+    rate: float
+    candidate: bool
+    log: tuple[Entry, ...]
+    offset: float = 0.0
+    promise: Promise = Promise()
+    incarnation: int = 0
+    voter: Voter | None = None
+    up: bool = True
+    lease: Lease | None = None
+    successor: Lease | None = None
+    began: float = 0.0
+    leads: bool = False
+    heard: float = -inf
+    acknowledged: int = 0  # of its own log
+    in_sync: set[str] = field(default_factory=set)
+    copies: dict[str, tuple[int, float]] = field(default_factory=dict)  # how much a shadow has, and when it said so
+
+    @property
+    def position(self) -> tuple[int, int]:
+        return (self.incarnation, len(self.log)) if self.candidate else (0, 0)
+
+    def leases(self) -> list[Lease]:
+        return [each for each in (self.lease, self.successor) if each]
+
+
+class World:
+    def __init__(self, seed: int, rules: Rules, majority: bool) -> None:
+        self.random, self.rules, self.majority = random.Random(seed), rules, majority
+        self.time, self.events, self.numbers = 0.0, [], count(1)
+        self.kept: set[int] = set()  # entries that were acknowledged
+        self.cut: set[str] = set()
+        self.elections = self.steps = 0
+        draw = self.random
+        candidates = [f"c{number}" for number in range(draw.choice([2, 3, 3, 4]))]
+        names = [*candidates, "w0", "w1"]
+        self.sets: Sets = (frozenset(choose_voters(candidates, names, ())),)
+        # what this world is like: its clocks, its network, what goes wrong most, how often voters change
+        rates = draw.choice([(1 - DRIFT, 1 + DRIFT), (1 - DRIFT, 1 + DRIFT), (1.0,)])
+        self.delays = draw.choice([(0.01, 0.1, 0.3), (0.01, 0.1, 0.3, 0.3, 0.3, 1.0, 3.0, 10.0)])
+        self.usual = draw.choice(["voter", "candidate", "boot", "cut", "cut", "stop"])
+        self.restless = draw.choice([0.02, 0.1, 0.6])
+        start = ((0, self.sets),)
+        self.hosts = {each: Host(each, draw.choice(rates), each in candidates, start, draw.uniform(0, 99)) for each in names}
+        for host in self.hosts.values():
+            self.start_voter(host)
+            self.later(draw.uniform(0, 2), lambda host=host: self.tick(host))
+        self.later(5.0, self.harm)
+
+    def later(self, seconds: float, what: Callable[[], object]) -> None:
+        heapq.heappush(self.events, (self.time + seconds, next(self.numbers), what))
+
+    def run(self, seconds: float) -> None:
+        while self.events and self.time < seconds:
+            self.time, _, what = heapq.heappop(self.events)
+            what()
+            self.check()
+
+    def now(self, host: Host) -> float:
+        return host.offset + host.rate * self.time
+
+    def holds(self, host: Host) -> bool:
+        return any(self.now(host) < lease.until() for lease in host.leases())
+
+    def check(self) -> None:
+        holders = [host for host in self.hosts.values() if host.lease and self.holds(host)]
+        if len(holders) > 1:
+            raise Broken(f"{' and '.join(host.name for host in holders)} hold at {self.time:.3f}")
+        for host in holders:
+            if not host.leads:
+                if lost := self.kept - {number for number, _ in host.log}:
+                    raise Broken(f"{host.name} was elected at {self.time:.3f} and lacks {sorted(lost)}")
+                self.elections += 1
+                assert host.lease
+                host.leads, host.incarnation = True, host.lease.epoch
+                host.acknowledged, host.in_sync, host.copies = len(host.log), set(), {}
+
+    # what goes over the network
+
+    def send(self, source: Host, target: Host, what: Callable[[], object]) -> None:
+        draw = self.random
+        for _ in range(draw.choice([0, 1, 1, 1, 1, 1, 1, 1, 1, 2])):
+            if {source.name, target.name} & self.cut and source is not target:
+                continue
+            delay = draw.choice(self.delays) * draw.random()
+            self.later(delay, what)
+
+    def send_ask(self, host: Host, voter: Host, lease: Lease, ask: Ask) -> None:
+        sent = self.now(host)
+
+        def asked() -> None:
+            if voter.voter is None:
+                return
+            vote = voter.voter.answer(ask, self.now(voter), voter.position)
+            voter.promise = voter.voter.promise
+            if vote.granted and voter is not host:
+                voter.heard = self.now(voter)
+            self.send(voter, host, lambda: answered(vote))
+
+        def answered(vote: Vote) -> None:
+            if host.up and lease in host.leases():
+                lease.note(voter.name, vote, ask, self.now(host) if self.rules.from_receipt else sent)
+
+        self.send(host, voter, asked)
+
+    def send_log(self, host: Host, shadow: Host) -> None:
+        log, incarnation = host.log, host.incarnation
+
+        def told() -> None:
+            if not shadow.up or shadow.leads or shadow.promise.holder != host.name:
+                return
+            if (incarnation, len(log)) > shadow.position:
+                shadow.incarnation, shadow.log = incarnation, log
+                if shadow.lease and not self.rules.deaf:
+                    self.give_up(shadow)  # there is a master, and the voters may be others than this candidate asked
+            if shadow.incarnation == incarnation:
+                has = len(shadow.log)
+                self.send(shadow, host, lambda: heard(has))
+
+        def heard(has: int) -> None:
+            if host.leads and host.incarnation == incarnation:
+                has = max(has, host.copies.get(shadow.name, (0, 0.0))[0])
+                host.copies[shadow.name] = (has, self.now(host))
+                self.acknowledge(host)
+
+        self.send(host, shadow, told)
+
+    # what a candidate does
+
+    def tick(self, host: Host) -> None:
+        self.later(self.random.uniform(0.3, 1.0) * RENEW_S, lambda: self.tick(host))
+        if not host.up or not host.candidate:
+            return
+        if host.lease is None:
+            if self.now(host) - host.heard > LEASE_S or self.random.random() < 0.05:
+                self.campaign(host, host.promise.epoch + 1)
+            return
+        if not self.holds(host) and (host.leads or host.lease.outbid or self.now(host) - host.began > 3.0):
+            outbid = host.lease.outbid
+            self.give_up(host)
+            if self.random.random() < 0.3:
+                self.campaign(host, max(outbid, host.promise.epoch) + 1)
+            return
+        if host.leads:
+            self.lead(host)
+        for lease in host.leases()[-1:]:
+            for name in sorted(lease.voters):
+                self.send_ask(host, self.hosts[name], lease, lease.ask(host.in_sync, host.position))
+
+    def campaign(self, host: Host, epoch: int) -> None:
+        host.began = self.now(host)
+        host.lease = self.rules.lease(host.name, epoch, host.log[-1][1], f"life{next(self.numbers)}")
+
+    def give_up(self, host: Host) -> None:
+        leases = host.leases()
+        host.lease = host.successor = None
+        host.leads = False
+        for lease in leases:
+            ask = lease.give_up()
+            for name in sorted(lease.voters):
+                self.send_ask(host, self.hosts[name], lease, ask)
+
+    def lead(self, host: Host) -> None:
+        lease, now = host.lease, self.now(host)
+        assert lease
+        if host.successor and host.successor.agreed():
+            lease, host.lease, host.successor = host.successor, host.successor, None
+        latest = host.successor or lease
+        if latest.outbid and now < lease.until():
+            host.successor = latest.succeed(latest.outbid + 1, f"life{next(self.numbers)}")
+        if lease.agreed():
+            self.change_voters(host, lease)
+            if self.random.random() < 0.5:
+                host.log = (*host.log, (next(self.numbers), host.log[-1][1]))
+        self.acknowledge(host)
+        # nothing may be acknowledged between this and `Lease.ask`, from where on they are waited for; others must
+        # have everything now
+        fresh = {name for name, (_, when) in host.copies.items() if now - when < FOLLOW_S}
+        whole = {name for name, (has, _) in host.copies.items() if has >= host.acknowledged}
+        host.in_sync = (host.in_sync.intersection(lease.agreed()) | whole) & fresh
+        for shadow in self.hosts.values():
+            if shadow.candidate and shadow is not host:
+                self.send_log(host, shadow)
+
+    def change_voters(self, host: Host, lease: Lease) -> None:
+        """One step, once what was written before is with all who may be elected."""
+        written = host.log[-1][1]
+        before = next((index for index in reversed(range(len(host.log))) if host.log[index][1] != written), -1)
+        if not self.with_all(host, lease, before + 2):
+            return
+        if written != lease.sets:
+            lease.change(written)
+        elif len(written) > 1:
+            host.log = (*host.log, (next(self.numbers), written[1:]))
+        elif self.random.random() < self.restless:
+            chosen = frozenset(self.random.sample(sorted(self.hosts), 3))
+            host.log = (*host.log, (next(self.numbers), (*written, chosen))) if chosen not in written else host.log
+            self.steps += 1
+
+    def with_all(self, host: Host, lease: Lease, length: int) -> bool:
+        return all(name == host.name or host.copies.get(name, (0, 0.0))[0] >= length for name in lease.agreed())
+
+    def acknowledge(self, host: Host) -> None:
+        """What may be, under the mode: on all that are in sync, or on so many that nobody is elected without one of them."""
+        lease = host.lease
+        assert lease
+        if not lease.agreed() or self.now(host) >= lease.until():
+            return
+        for length in range(host.acknowledged + 1, len(host.log) + 1):
+            have = {host.name} | {name for name, (has, _) in host.copies.items() if has >= length}
+            spread = self.majority and is_majority((*lease.sets, *host.log[-1][1]), have)
+            if not spread and not self.with_all(host, lease, length):
+                return
+            host.acknowledged = length
+            self.kept.add(host.log[length - 1][0])
+
+    # what goes wrong
+
+    def harm(self) -> None:
+        draw = self.random
+        self.later(draw.uniform(0.2, 4.0), self.harm)
+        leader = [each for each in self.hosts.values() if each.leads]
+        host = draw.choice(leader or list(self.hosts.values())) if draw.random() < 0.3 else draw.choice(list(self.hosts.values()))
+        back = draw.choice([0.0, 0.2, 1.0, 5.0, 12.0])
+        kind = draw.choice([self.usual, self.usual, self.usual, "voter", "candidate", "boot", "cut", "stop"])
+        if kind == "cut":
+            self.cut = {host.name, *draw.sample(sorted(self.hosts), draw.choice([0, 0, 1, 2]))}
+            self.later(back, self.cut.clear)
+        if kind == "stop" and host.lease:
+            self.give_up(host)
+        if kind in ("voter", "boot"):
+            host.voter = None
+            self.later(back, lambda: self.start_voter(host))
+        if kind in ("candidate", "boot"):
+            host.up, host.lease, host.successor, host.leads = False, None, None, False
+            self.later(back, lambda: setattr(host, "up", True))
+        if kind == "boot":
+            host.offset, host.heard = -host.rate * self.time, -inf
+
+    def start_voter(self, host: Host) -> None:
+        if self.rules.forgetful:
+            host.promise = Promise()
+        if host.voter is None:
+            host.voter = self.rules.voter(host.promise, self.now(host))

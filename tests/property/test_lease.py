@@ -1,0 +1,123 @@
+"""The laws of the lease: never two masters, and never one that lacks what was acknowledged; and each breach of a rule is seen.
+
+Random histories from a seed (tests/property/lease_world.py), so that what fails can be played again. Of an even seed the
+holder acknowledges what a majority has, of an odd one what all have that are in sync.
+"""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from gridengine import lease as module
+from gridengine.lease import Ask, Lease, Promise, Sets, Vote, Voter
+from tests.property.lease_world import DRIFT, Broken, Rules, World
+
+SECONDS = 200.0
+SEEDS = 80
+
+
+def play(seed: int, rules: Rules) -> World:
+    world = World(seed, rules, majority=seed % 2 == 0)
+    world.run(SECONDS)
+    return world
+
+
+@pytest.mark.statement("SH-2", "SH-3")
+def test_one_master_at_a_time_and_nothing_acknowledged_is_lost() -> None:
+    worlds = [play(seed, Rules()) for seed in range(SEEDS)]
+    assert all(world.kept for world in worlds)
+    assert sum(world.elections for world in worlds) > 3 * SEEDS, "the lease went from host to host"
+    assert sum(world.steps for world in worlds) > 3 * SEEDS, "and the voters changed"
+
+
+class ForgetsTheLease(Voter):
+    """Is not bound after a restart."""
+
+    def __init__(self, promise: Promise, now: float) -> None:
+        super().__init__(promise, now)
+        self.bound_until = now
+
+
+class NoList(Voter):
+    """Does not look at who is in sync."""
+
+    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
+        promise = self.promise
+        self.promise = replace(promise, in_sync=())
+        try:
+            return super()._objection(ask, now, position)
+        finally:
+            self.promise = promise
+
+
+class NoPosition(Voter):
+    """Does not look at how far copies are."""
+
+    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
+        return super()._objection(ask, now, (0, 0))
+
+
+class AnyEpoch(Voter):
+    """Grants earlier epochs than it promised."""
+
+    def _objection(self, ask: Ask, now: float, position: tuple[int, int]) -> str:
+        return super()._objection(replace(ask, epoch=self.promise.epoch + 1), now, position)
+
+
+class OneLife(Voter):
+    """Takes two candidacies of a host under one epoch for the same."""
+
+    def answer(self, ask: Ask, now: float, position: tuple[int, int] = (0, 0)) -> Vote:
+        return super().answer(replace(ask, life=ask.host), now, position)
+
+
+class SpeaksUnelected(Lease):
+    """Tells its list before it is elected."""
+
+    def __init__(self, host: str, epoch: int, sets: Sets, life: str) -> None:
+        super().__init__(host, epoch, sets, life)
+        self._sent = dict.fromkeys(self.voters, float("-inf"))
+
+
+class LatestListAlone(Lease):
+    """Takes its latest list for agreed at once."""
+
+    def agreed(self) -> tuple[str, ...]:
+        return self._lists[max(self._lists)] if super().agreed() else ()
+
+
+#: breach -> the rules with it, and a seed whose history shows it; after a change of the world another one may be needed
+BREACHES: dict[str, tuple[Rules, int]] = {
+    "not bound after a restart": (Rules(voter=ForgetsTheLease), 15),
+    "counted from the receipt": (Rules(from_receipt=True), 10),
+    "in sync not looked at": (Rules(voter=NoList), 2),
+    "position not looked at": (Rules(voter=NoPosition), 22),
+    "promises forgotten": (Rules(forgetful=True), 1),
+    "any epoch": (Rules(voter=AnyEpoch), 132),
+    "one life": (Rules(voter=OneLife), 81),
+    "words of one not elected": (Rules(lease=SpeaksUnelected), 0),
+    "latest list alone": (Rules(lease=LatestListAlone), 4),
+}
+
+
+@pytest.mark.parametrize("breach", BREACHES)
+def test_a_breach_is_seen(breach: str) -> None:
+    rules, seed = BREACHES[breach]
+    play(seed, Rules())
+    with pytest.raises(Broken):
+        play(seed, rules)
+
+
+@pytest.mark.parametrize("margin", [module.MARGIN_S, 0.0])
+def test_the_margin_is_what_the_drift_of_clocks_needs(margin: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The holder's clock is as slow, and the voters' as fast, as they may be; another one asks as soon as they are free."""
+    monkeypatch.setattr(module, "MARGIN_S", margin)
+    sets: Sets = (frozenset({"v"}),)
+    voter, holder, other = Voter(Promise(), 0.0), Lease("a", 1, sets, "a"), Lease("b", 2, sets, "b")
+    ask = holder.ask((), (1, 1))
+    holder.note("v", voter.answer(ask, 0.0), ask, 0.0)
+    free = module.LEASE_S / (1 + DRIFT)
+    assert not voter.answer(other.ask((), (1, 1)), (free - 0.001) * (1 + DRIFT)).granted
+    assert voter.answer(other.ask((), (1, 1)), (free + 0.001) * (1 + DRIFT)).granted
+    assert (free * (1 - DRIFT) < holder.until()) == (margin == 0.0), "two hold without it alone"

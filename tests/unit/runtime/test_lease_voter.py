@@ -1,0 +1,176 @@
+"""A voter's promise is on disk before the vote goes out, and is never forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.runtime import lease_voter
+from daemons.runtime.cell import CellFault
+from daemons.runtime.lease_voter import LeaseVoter, boottime
+from gridengine.lease import LEASE_S, Promise, Vote
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "promise"
+
+
+def vote(voter: LeaseVoter, said: object, **words: Any) -> Vote:
+    body = said if isinstance(said, bytes) else json.dumps(said).encode()
+    return msgspec.json.decode(asyncio.run(voter.answer(body, **words)), type=Vote)
+
+
+def ask(epoch: int = 1, host: str = "m", **words: object) -> dict[str, object]:
+    return {"epoch": epoch, "host": host, "life": f"{host}{epoch}", **words}
+
+
+@pytest.mark.statement("SH-3")
+def test_what_was_promised_holds_after_a_restart(path: Path) -> None:
+    clock = Clock()
+    assert vote(LeaseVoter(path, clock), ask(3)).granted
+    again = LeaseVoter(path, clock)
+    assert again.promise == Promise(3, "m", life="m3")
+    refused = vote(again, ask(4, "s"))
+    assert not refused.granted and (refused.holder, refused.bound_s) == ("m", LEASE_S)
+    clock.now += LEASE_S
+    assert vote(again, ask(4, "s")).granted
+
+
+def test_the_file_is_the_daemons_alone_and_no_draft_stays(path: Path) -> None:
+    path.with_name(".promise").write_text("left of one that died")
+    vote(LeaseVoter(path, Clock()), ask())
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert os.listdir(path.parent) == ["promise"]
+
+
+def test_the_promise_is_on_disk_before_the_vote(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+
+    def synced(descriptor: int) -> None:
+        fsync(descriptor)
+        done.append("directory" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+
+    def renamed(draft: Path, target: Path) -> Path:
+        done.append("rename")
+        return rename(draft, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    voter = LeaseVoter(path, Clock())
+    assert vote(voter, ask()).granted
+    assert done == ["file", "rename", "directory"]
+    assert vote(voter, ask()).granted
+    assert not vote(voter, ask(1, "s")).granted
+    assert len(done) == 3, "a renewal and a refusal write nothing"
+
+
+def test_what_cannot_be_kept_is_not_promised(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    voter = LeaseVoter(path, Clock())
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(lease_voter, "_write", full)
+        refused = vote(voter, ask())
+    assert not refused.granted and refused.reason == f"cannot write {path}: No space left on device"
+    assert voter.promise == Promise()
+    assert vote(voter, ask()).granted and LeaseVoter(path, Clock()).promise.epoch == 1, "it is written when it can be"
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"{}", b"{", b'{"epoch":3}', b'{"epoch":"3","holder":"m"}', b'{"epoch":3,"holder":"m', b"\xff", b"[1]", b"null"]
+)
+def test_a_damaged_promise_is_never_taken_as_none(path: Path, text: bytes) -> None:
+    path.write_bytes(text)
+    with pytest.raises(CellFault, match=f"{path} is damaged .*: what this host promised as a voter is not known"):
+        LeaseVoter(path, Clock())
+    assert path.read_bytes() == text
+
+
+def test_a_promise_that_cannot_be_read_is_a_fault(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(CellFault, match=f"cannot read {path}: Is a directory"):
+        LeaseVoter(path, Clock())
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "this is no ask"),
+        (b"no", "this is no ask"),
+        (b"\xff", "this is no ask"),
+        (b"[]", "this is no ask"),
+        ({"epoch": 1}, "missing required field `host`"),
+        (ask(0), "`$.epoch`"),
+        (ask(2**53), "`$.epoch`"),
+        (ask(host=""), "`$.host`"),
+        (ask(in_sync="m"), "`$.in_sync`"),
+        (ask(position=[1]), "`$.position`"),
+        (ask(release=1), "`$.release`"),
+        (ask(in_sync=["x" * 70000]), "an ask has at most 65536 bytes, and this one 70"),
+    ],
+)
+def test_what_is_no_ask_is_refused_and_changes_nothing(path: Path, body: object, reason: str) -> None:
+    voter = LeaseVoter(path, Clock())
+    refused = vote(voter, body)
+    assert not refused.granted and reason in refused.reason
+    assert not path.exists()
+
+
+def test_a_host_asks_for_itself_alone(path: Path) -> None:
+    voter = LeaseVoter(path, Clock())
+    assert vote(voter, ask(), caller="s").reason == "s asks for m: a host asks for itself alone"
+    assert vote(voter, ask(), caller="m").granted
+
+
+def test_its_own_copy_is_looked_at(path: Path) -> None:
+    voter = LeaseVoter(path, Clock())
+    assert not vote(voter, ask(position=[7, 2]), position=(7, 3)).granted
+    assert vote(voter, ask(position=[7, 3]), position=(7, 3)).granted
+
+
+def test_of_many_that_ask_at_once_one_has_the_vote(path: Path) -> None:
+    voter = LeaseVoter(path, Clock())
+
+    async def all_at_once() -> list[bytes]:
+        return await asyncio.gather(*(voter.answer(json.dumps(ask(1, f"h{number}")).encode()) for number in range(9)))
+
+    votes = [msgspec.json.decode(each, type=Vote) for each in asyncio.run(all_at_once())]
+    assert [each.granted for each in votes] == [True] + 8 * [False]
+    assert LeaseVoter(path, Clock()).promise.holder == "h0"
+
+
+def test_a_caller_that_goes_away_leaves_a_whole_promise(path: Path) -> None:
+    voter = LeaseVoter(path, Clock())
+
+    async def cut_off() -> bytes:
+        first = asyncio.create_task(voter.answer(json.dumps(ask(2)).encode()))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        first.cancel()
+        return await voter.answer(json.dumps(ask(2)).encode())
+
+    assert msgspec.json.decode(asyncio.run(cut_off()), type=Vote).granted
+    assert LeaseVoter(path, Clock()).promise.epoch == 2
+
+
+def test_the_clock_counts_sleep_and_is_not_set() -> None:
+    uptime = float(Path("/proc/uptime").read_text().split()[0])
+    assert uptime <= boottime() + 0.02

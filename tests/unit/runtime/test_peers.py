@@ -1,0 +1,93 @@
+"""Which hosts may speak with a seat, and what a caller hears of one that is away."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from clients.admin.certificate import Signed, make_authority, make_certificate, utc_now
+from daemons.runtime.cell import Cell, read_cell
+from daemons.runtime.keys import Keys
+from daemons.runtime.peers import PeerAway, Peers, serve_peers
+
+
+@pytest.fixture(scope="module")
+def authority() -> Signed:
+    return make_authority("test", utc_now())
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> Cell:
+    """m and s, both on this machine, may be the master."""
+    common = tmp_path / "c" / "common"
+    common.mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    (common / "bootstrap").write_text(
+        f"admin_user root\nqmaster_spool_dir {tmp_path}/q\nexecd_spool_dir {tmp_path}/e\nrun_dir {tmp_path}/run\n"
+        f"qmaster_port 1\nray_port 2\nshadow_port {port}\n"
+    )
+    (common / "host_aliases").write_text("m 127.0.0.1\ns localhost\n")
+    (common / "shadow_masters").write_text("m\ns\n")
+    return read_cell({"SGE_ROOT": str(tmp_path), "SGE_CELL": "c"})
+
+
+def keys(place: Path, authority: Signed, host: str) -> Keys:
+    made = make_certificate(authority, host, ["127.0.0.1"], utc_now())
+    place.mkdir()
+    (place / "tls.crt").write_bytes(made.certificate)
+    (place / "tls.key").write_bytes(made.key)
+    (place / "authority").write_bytes(authority.certificate)
+    return Keys(place, place / "authority", "make keys")
+
+
+def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int, bytes]:
+    """m serves, the caller asks it."""
+
+    async def who(host: str, headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
+        return 200, f"{host} {headers['X-Word']} {(await body.read()).decode()}".encode()
+
+    async def play() -> tuple[int, bytes]:
+        opened = asyncio.Event()
+        server = asyncio.create_task(serve_peers(cell, "m", served, {"who": who}, opened.set))
+        peers = Peers(cell, caller)
+        try:
+            await opened.wait()
+            return await peers.call("m", name, b"is there", {"X-Word": "what"})
+        finally:
+            await peers.close()
+            server.cancel()
+            await asyncio.gather(server, return_exceptions=True)
+
+    return asyncio.run(play())
+
+
+@pytest.mark.statement("SE-3", "SH-3")
+def test_who_asks_is_the_host_of_his_certificate(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+    served = keys(tmp_path / "m", authority, "m")
+    assert ask(cell, served, keys(tmp_path / "s", authority, "s")) == (200, b"s what is there")
+    assert ask(cell, served, keys(tmp_path / "h1", authority, "h1"))[0] == 403
+    assert ask(cell, served, served, "something")[0] == 404
+
+
+def test_one_of_another_authority_is_not_let_in(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+    stranger = keys(tmp_path / "s", make_authority("other", utc_now()), "s")
+    with pytest.raises(PeerAway):
+        ask(cell, keys(tmp_path / "m", authority, "m"), stranger)
+
+
+def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> None:
+    async def play() -> None:
+        peers = Peers(cell, keys(tmp_path / "s", authority, "s"))
+        try:
+            with pytest.raises(PeerAway, match="connection refused"):
+                await peers.call("m", "who")
+        finally:
+            await peers.close()
+
+    asyncio.run(play())

@@ -1,0 +1,130 @@
+"""Shadows in this process: real copies behind their doors, which can be silent, and voters that remember what they were told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from daemons.qmaster.serve.replication import Mode, Replication
+from daemons.qmaster.shadow.copy_door import CopyDoor
+from daemons.qmaster.shadow.spool_copy import SpoolCopy
+from daemons.qmaster.spooling.spool_file import VOTERS
+from tests.harness import MASTER
+from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell
+
+ROUNDS = 3000
+
+
+class Stream:
+    """A body as it comes over the network, in parts; cut off after so many bytes."""
+
+    def __init__(self, body: bytes | AsyncIterable[bytes], cut_at: int | None = None) -> None:
+        self._body, self._cut_at = body, cut_at
+
+    async def iter_any(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for part in self._parts():
+            size += len(part)
+            if self._cut_at is not None and size > self._cut_at:
+                yield part[: self._cut_at - size]
+                raise ConnectionResetError("cut off")
+            yield part
+
+    async def _parts(self) -> AsyncIterator[bytes]:
+        if isinstance(self._body, bytes):
+            yield self._body[: len(self._body) // 2]
+            yield self._body[len(self._body) // 2 :]
+        else:
+            async for part in self._body:
+                yield part
+
+
+class Hall:
+    """A master with shadows s1 … sN and voters. `log`: what happened; `silent`: shadows or requests that get no answer now."""
+
+    def __init__(self, cell: FollowedCell, directory: Path, shadows: int = 1, mode: Mode = "one", old: bool = True) -> None:
+        """old: the voters are chosen already, with h1 as a witness where that is needed."""
+        self.cell, self.now = cell, 100.0
+        self.names = [f"s{number}" for number in range(1, shadows + 1)]
+        if old:
+            voters = sorted([MASTER, *self.names, *(["h1"] if shadows % 2 else [])])
+            cell.master.spool.remember(VOTERS, json.dumps([voters]))
+        self.copies = {name: SpoolCopy(directory / name / "shadow", CELL_ID) for name in self.names}
+        self.promised = dict.fromkeys(self.names, (MASTER, 3))
+        self.doors = {name: self._door(name, directory / name) for name in self.names}
+        self.silent: set[str] = set()
+        self.requests: list[tuple[str, str]] = []
+        self.cut: dict[tuple[str, str], int] = {}
+        self.voters: list[str] | None = None
+        self.sets: list[list[str]] = []
+        self.refuse = False
+        self.leads = True
+        self.log: list[str] = []
+        self.authority = directory / "master" / "authority"
+        self.replication = Replication(
+            *(cell.master, cell.patches, MASTER, [MASTER, *self.names], mode, self._post, self._agree),
+            held=lambda: self.leads,
+            authority=self.authority,
+            clock=lambda: self.now,
+        )
+
+    def _door(self, name: str, home: Path) -> CopyDoor:
+        return CopyDoor(self.copies[name], home, lambda: self.promised[name])
+
+    async def _post(
+        self, host: str, name: str, body: bytes | AsyncIterable[bytes], headers: Mapping[str, str]
+    ) -> tuple[int, bytes]:
+        self.requests.append((host, name))
+        while host in self.silent or name in self.silent:
+            await asyncio.sleep(0)
+        return await self.doors[host].handlers[name](MASTER, headers, Stream(body, self.cut.pop((host, name), None)))
+
+    async def _agree(self, in_sync: Sequence[str], sets: Sequence[Sequence[str]]) -> None:
+        if self.refuse:
+            raise ConnectionError("no majority")
+        self.voters, self.sets = list(in_sync), [list(each) for each in sets]
+        self.log.append(f"voters know {' '.join(in_sync)}")
+
+    def run(self, play: Callable[[], Awaitable[None]]) -> None:
+        """Play something while the shadows are sent what they lack."""
+
+        async def played() -> None:
+            tasks = [asyncio.ensure_future(shadow.run()) for shadow in self.replication._shadows.values()]
+            try:
+                await play()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+
+        try:
+            asyncio.run(played())
+        finally:
+            for copy in self.copies.values():
+                copy._hang_up()
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        """Wait for something; it must come soon."""
+        for _ in range(ROUNDS):
+            if condition():
+                return
+            await asyncio.sleep(0.001)
+        raise AssertionError("it has not come")
+
+    def has(self, name: str) -> bool:
+        """Whether a shadow has acknowledged everything."""
+        return self.replication._shadows[name].acked == self.cell.patches.last.commit
+
+    async def begin(self) -> None:
+        """All shadows have everything, and the voters know."""
+        await self.until(lambda: all(map(self.has, self.names)))
+        await self.replication.tend()
+        assert self.voters == [MASTER, *self.names]
+
+    async def pass_time(self, seconds: float) -> None:
+        for _ in range(round(seconds * 4)):
+            self.now += 0.25
+            await self.replication.tend()

@@ -1,0 +1,309 @@
+"""Between the disk and the shadows: nobody hears of what these do not have yet, and then everybody does, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.service import Service
+from gridengine.delivery import Batch, Load, decode, encode
+from gridengine.gdi.requests import Answer, Caller
+from tests.harness import LOAD, Cell
+from tests.unit.shadow.followed_cell import FollowedCell
+
+ALICE = Caller("alice", 1001, "users", 1001, "h1")
+JOB = msgspec.json.encode({"binary": True, "script_file": "/bin/true"})
+
+
+class Gate(Replication):
+    """Shadows have what the test says."""
+
+    def __init__(self, had: int) -> None:
+        self.had, self.leads = had, True
+        self.progressed = lambda: None
+
+    def held(self) -> bool:  # type: ignore[override]
+        return self.leads
+
+    def allowed(self) -> int:
+        return self.had if self.leads else -1
+
+    def have(self, commit: int) -> None:
+        self.had = commit
+        self.progressed()
+
+    def start(self) -> None:
+        """Nothing is sent."""
+
+    async def settle(self, patience_s: float = 0.0) -> None:
+        """Nothing comes."""
+
+    async def stop(self) -> None:
+        """Nothing is there."""
+
+
+class Waiting:
+    """A service whose shadows have everything at first; `told`: revisions that subscribers heard of; `delivered`: to hosts."""
+
+    def __init__(self, cell: FollowedCell) -> None:
+        self.cell, self.gate = cell, Gate(cell.patches.last.commit)
+        self.told: list[int] = []
+        self.delivered: list[Batch[Any]] = []
+        self.service = Service(
+            *(cell.master, self._nothing, self._deliver, self._nothing, dict, self._nothing),
+            replication=self.gate,
+        )
+        self.gate.progressed()
+        cell.master.subscribers.append(lambda transaction: self.told.append(transaction.revision))
+
+    async def _nothing(self, *_arguments: Any) -> Any:
+        return b""
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        self.delivered.append(decode(data))
+        raise LookupError("far away")
+
+    @property
+    def last(self) -> int:
+        return self.cell.patches.last.commit
+
+    def asks(self, name: str, body: bytes, key: str = "") -> asyncio.Task[Answer]:
+        return asyncio.ensure_future(self.service.answer(name, body, ALICE, key))
+
+
+@pytest.fixture
+def waiting(cell: FollowedCell) -> Waiting:
+    return Waiting(cell)
+
+
+async def rounds() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def play(what: Callable[[], Awaitable[None]]) -> None:
+    asyncio.run(what())  # type: ignore[arg-type]
+
+
+@pytest.mark.statement("SH-2")
+def test_answers_wait_for_shadows_and_come_in_order(waiting: Waiting) -> None:
+    async def answers() -> None:
+        before, revision = waiting.last, waiting.cell.master.committed
+        first = waiting.asks("submit", JOB)
+        await rounds()
+        second = waiting.asks("submit", JOB)
+        await rounds()
+        assert waiting.last == before + 2, "both are on the disk"
+        assert not first.done() and not second.done() and not waiting.told
+        assert waiting.cell.master.committed == revision
+        waiting.gate.have(before + 1)
+        await rounds()
+        assert first.done() and not second.done() and waiting.told == [revision + 1]
+        waiting.gate.have(before + 2)
+        await rounds()
+        assert second.result().status == 0 and waiting.told == [revision + 1, revision + 2]
+
+    play(answers)
+
+
+@pytest.mark.statement("SH-2")
+def test_what_is_read_is_what_shadows_have(waiting: Waiting) -> None:
+    async def reads() -> None:
+        assert (await waiting.asks("status", b"{}")).status == 0
+        submitted = waiting.asks("submit", JOB)
+        await rounds()
+        read = waiting.asks("status", b"{}")
+        await rounds()
+        assert not read.done()
+        waiting.gate.have(waiting.last)
+        assert (await read).status == 0 and submitted.done()
+
+    play(reads)
+
+
+def test_a_remembered_answer_waits_as_the_first_one_did(waiting: Waiting) -> None:
+    async def asks_again() -> None:
+        first = waiting.asks("submit", JOB, "key")
+        await rounds()
+        first.cancel()
+        await rounds()
+        again = waiting.asks("submit", JOB, "key")
+        await rounds()
+        assert not again.done()
+        waiting.gate.have(waiting.last)
+        assert (await again).status == 0
+        assert len(waiting.cell.state.jobs) == 1
+
+    play(asks_again)
+
+
+@pytest.mark.statement("SH-2")
+def test_what_was_on_disk_at_the_start_waits_as_well(cell: FollowedCell) -> None:
+    """The earlier qmaster may have been killed before it told the shadows."""
+    cell.submit()
+    cell.restart()
+    waiting = Waiting(cell)
+    waiting.gate.had = 0
+    waiting.service = Service(
+        *(cell.master, waiting._nothing, waiting._deliver, waiting._nothing, dict, waiting._nothing), replication=waiting.gate
+    )
+
+    async def reads() -> None:
+        read = waiting.asks("status", b"{}")
+        await rounds()
+        assert not read.done()
+        waiting.gate.have(waiting.last)
+        assert (await read).status == 0
+
+    play(reads)
+
+
+@pytest.mark.statement("SH-2")
+def test_no_host_is_told_of_what_shadows_do_not_have(waiting: Waiting) -> None:
+    async def dispatches() -> None:
+        waiting.cell.configure("configuration", "global", loglevel="log_info")
+        revision = waiting.cell.state.revision
+        waiting.service.dispatcher.wake("h1")
+        await rounds()
+        assert not waiting.delivered
+        waiting.gate.have(waiting.last)
+        await rounds()
+        assert [batch.master for batch in waiting.delivered] == [(waiting.cell.master.incarnation, revision)]
+        waiting.gate.leads = False
+        waiting.service.dispatcher.wake("h2")
+        await rounds()
+        assert len(waiting.delivered) == 1
+        await waiting.service.dispatcher.stop()
+
+    play(dispatches)
+
+
+@pytest.mark.statement("SH-3")
+def test_who_is_not_the_master_answers_nobody_until_he_is_again(waiting: Waiting) -> None:
+    async def asks() -> None:
+        submitted = waiting.asks("submit", JOB)
+        await rounds()
+        waiting.gate.leads = False
+        waiting.gate.have(waiting.last)
+        read = waiting.asks("status", b"{}")
+        await rounds()
+        waiting.service.flush()
+        await rounds()
+        assert not submitted.done() and not read.done() and not waiting.told
+        report = encode(Batch(reports=[Load(waiting.cell.now, dict(LOAD), full=True, incarnation="boot1")]))
+        with pytest.raises(LookupError):
+            await waiting.service.reports("h1", report)
+        waiting.gate.leads = True
+        waiting.service.flush()
+        await rounds()
+        assert submitted.done() and read.done() and waiting.told
+        waiting.gate.leads = False
+        read = waiting.asks("status", b"{}")
+        await rounds()
+        waiting.service.flush()
+        await rounds()
+        assert not read.done(), "another one may be the master by now, and have changed something"
+        waiting.gate.leads = True
+        waiting.service.flush()
+        await read
+
+    play(asks)
+
+
+def test_the_accounting_file_has_no_job_that_shadows_do_not_have(waiting: Waiting) -> None:
+    cell, path = waiting.cell, waiting.cell.directory / "accounting"
+
+    def lines() -> int:
+        return len([line for line in path.read_text().splitlines() if not line.startswith("#")]) if path.exists() else 0
+
+    waiting.service.dispatcher._stopped = True
+    jobs = [cell.submit(), cell.submit()]
+    waiting.gate.have(waiting.last)
+    cell.cycle()
+    waiting.gate.have(waiting.last)
+    cell.end(jobs[0])
+    first = waiting.last
+    cell.end(jobs[1])
+    cell.pass_time(10)
+    assert lines() == 0
+    waiting.gate.have(first)
+    cell.pass_time(10)
+    assert lines() == 1
+    waiting.gate.have(waiting.last)
+    assert lines() == 2
+    cell.restart()
+    assert lines() == 2
+
+
+def test_a_snapshot_while_something_waits_to_be_announced_counts_nothing_twice(waiting: Waiting) -> None:
+    cell = waiting.cell
+    job = cell.submit()
+    assert cell.master.committed < cell.state.revision
+    cell.master.spool._journalled = 10**6
+    cell.master.compact()
+    cell.restart()
+    assert [*cell.state.jobs] == [job]
+
+
+@pytest.mark.statement("SH-2")
+def test_who_comes_to_follow_is_told_each_thing_once(waiting: Waiting, tmp_path: Path) -> None:
+    """What waits to be announced is in the state that a mirror begins with."""
+
+    async def follows() -> None:
+        waiting.cell.submit()
+        lines = waiting.service._mirrors.enter()
+        first = lines.qsize()
+        waiting.gate.have(waiting.last)
+        assert lines.qsize() == first
+        waiting.cell.submit()
+        waiting.gate.have(waiting.last)
+        assert lines.qsize() > first
+
+    play(follows)
+
+
+def test_the_scheduler_gets_each_thing_once(cell: FollowedCell) -> None:
+    calls: list[tuple[bool, int, int]] = []
+    waiting = Waiting(cell)
+
+    async def cycle(snapshot: bytes | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        calls.append((snapshot is not None, base, len(events)))
+        return b'{"revision":0}'
+
+    async def runs() -> None:
+        driver = waiting.service.driver
+        driver._call = cycle
+        cell.submit()
+        revision = cell.state.revision
+        await driver._cycle()
+        waiting.gate.have(waiting.last)
+        cell.submit()
+        waiting.gate.have(waiting.last)
+        await driver._cycle()
+        assert calls == [(True, revision, 0), (False, revision, 1)]
+
+    play(runs)
+
+
+def test_without_shadows_all_is_announced_with_the_commit(tmp_path: Path) -> None:
+    """No transaction waits anywhere, no commit is counted, no patchset is made."""
+    cell = Cell(tmp_path)
+    service = Service(cell.master, *[Waiting._nothing] * 3, dict, Waiting._nothing)  # type: ignore[arg-type]
+    told: list[int] = []
+    cell.master.subscribers.append(lambda transaction: told.append(transaction.revision))
+
+    async def submits() -> None:
+        answer = asyncio.ensure_future(service.answer("submit", JOB, ALICE))
+        await rounds()
+        assert answer.result().status == 0
+        assert told == [cell.state.revision] == [cell.master.committed]
+
+    play(submits)
+    assert cell.master.spool.position.commit == 0
+    assert not cell.master.spool.recall("commit")

@@ -1,0 +1,231 @@
+"""What a commit of the spool has changed arrives in a copy, whatever wrote it; else the copy is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from daemons.qmaster.shadow.spool_copy import OutOfStep, SpoolCopy
+from daemons.qmaster.spooling import spool_file, spool_versions
+from daemons.qmaster.spooling.answer_table import KEEP_S, Receipt
+from daemons.qmaster.spooling.followed_file import NOTE_S
+from daemons.qmaster.spooling.patches import MalformedFrames, Patch, RecentPatches, decode_frames, encode_frames
+from daemons.qmaster.spooling.spool import KEEP_JOURNAL, Spool, Transaction
+from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from daemons.qmaster.story_table import AT_ONCE
+from gridengine.gdi.requests import Caller, decode_request
+from gridengine.ranges import Ranges
+from gridengine.state.machines.job import HoldsChanged
+from tests.unit.shadow.followed_cell import FollowedCell, tables
+
+
+def run_job(cell: FollowedCell) -> None:
+    """A script with an environment, to its end: journal, payload, accounting, reporting."""
+    job = cell.submit(binary=False, script=b"#!/bin/sh\n" + bytes(range(256)), environment={"A": "\u00e4\n"})
+    cell.cycle()
+    cell.end(job)
+
+
+def configure(cell: FollowedCell) -> None:
+    """The history of the configuration; from then on lines for the reporting file."""
+    cell.configure("configuration", "global", reporting_params="reporting=true joblog=true")
+
+
+def write_and_forget_lines(cell: FollowedCell) -> None:
+    configure(cell)
+    run_job(cell)
+    assert cell.master.spool.last_record()
+    for _ in range(3):
+        cell.pass_time(NOTE_S + 1)
+    assert not list(cell.master.spool.records(0)), "they are in the file and forgotten"
+
+
+def tell_stories(cell: FollowedCell) -> None:
+    for _ in range(AT_ONCE):
+        cell.submit()
+    assert tables(cell.master.spool.path)["story"]
+
+
+def reserve(cell: FollowedCell) -> None:
+    answer = cell.admin("reserve", start_time=cell.now + 10, end_time=cell.now + 60)
+    assert answer.status == 0, answer.answers
+    assert tables(cell.master.spool.path)["held_slots"]
+
+
+def make_snapshots(cell: FollowedCell) -> None:
+    for _ in range(2):
+        cell.submit()
+        cell.master.spool.snapshot(cell.master.committed, cell.state.snapshot())
+    assert not tables(cell.master.spool.path)["journal"]
+
+
+def remember_facts(cell: FollowedCell) -> None:
+    for value in ("1", "", "2"):
+        cell.master.spool.remember("fact", value)
+
+
+def answer_under_keys(cell: FollowedCell) -> None:
+    """And forget the answers when they are old."""
+    for number in range(3):
+        request = decode_request("submit", b'{"binary":true,"script_file":"/bin/true"}')
+        caller = Caller("alice", 1001, "users", 1001, "h1")
+        decision = cell.master.decide("submit", request, caller)
+        decision.receipt = Receipt("alice", f"key{number}", b"\0request", b"")
+        cell.master.record(decision, caller)
+        cell.master.flush()
+        cell.now += KEEP_S / 2
+    assert len(tables(cell.master.spool.path)["answered"]) == 3
+    cell.master.spool.begin(int(cell.now * 1000))
+    assert len(tables(cell.master.spool.path)["answered"]) == 1
+
+
+def start_again(cell: FollowedCell) -> None:
+    """A new qmaster on the same spool goes on where the earlier one was, so its copies do, too."""
+    before = cell.patches.last
+    cell.restart()
+    assert cell.patches.base == before
+    assert cell.patches.last.incarnation > before.incarnation
+
+
+WRITES = [
+    *(run_job, configure, write_and_forget_lines, tell_stories, reserve, make_snapshots, remember_facts),
+    *(answer_under_keys, start_again),
+]
+
+
+@pytest.mark.statement("SH-2")
+@pytest.mark.parametrize("write", WRITES, ids=lambda write: write.__name__)
+def test_all_that_is_written_arrives(cell: FollowedCell, copy: SpoolCopy, write: Callable[[FollowedCell], None]) -> None:
+    cell.whole(copy)
+    before = copy.position()
+    write(cell)
+    cell.bring_up(copy)
+    assert copy.position() == cell.master.spool.position > before
+    assert tables(copy.path) == tables(cell.master.spool.path)
+    copy.close()
+    taken_over = Spool(copy.path, "5f")
+    assert taken_over.load().snapshot() == cell.master.spool.load().snapshot()
+    assert taken_over.last_record() == cell.master.spool.last_record()
+
+
+def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path, copy: SpoolCopy) -> None:
+    path = tmp_path / "spool.db"
+    spool_file.mark(path, "5f")
+    spool = Spool(path)
+    patches = RecentPatches(spool.position)
+    spool.follow(patches.add)
+    events = [HoldsChanged(7, Ranges.of([1]), 1)]
+    spool.commit([Transaction(number, 1.0, "alice", "h1", list(events)) for number in range(1, KEEP_JOURNAL + 1)])
+    draft = copy.draft()
+    spool_file.copy(path, draft)
+    position = copy.take(draft)
+    assert position == spool.position
+    assert spool.wants_snapshot
+    spool.snapshot(KEEP_JOURNAL, b"state")
+    found = patches.after(position, 1)
+    assert found is not None and len(found[1]) == 1
+    assert len(found[1][0].patchset) < 20 * KEEP_JOURNAL
+    copy.apply(position.incarnation, found[1])
+    assert tables(copy.path) == tables(path)
+    assert not tables(path)["journal"]
+
+
+def test_who_follows_hears_of_commits_alone(tmp_path: Path) -> None:
+    """Not of what failed, nor of what changed nothing; and the commits are counted without a gap."""
+    spool = Spool(tmp_path / "spool.db")
+    heard: list[SpoolPosition] = []
+    spool.remember("fact", "1")
+    assert spool.position == (0, 0), "without a listener nothing is counted"
+    spool.follow(lambda position, patchset: heard.append(position))
+    spool.commit([Transaction(1, 1.0, "alice", "h1", [])])
+    with pytest.raises(SpoolError):
+        spool.commit([Transaction(2, 1.0, "alice", "h1", []), Transaction(1, 1.0, "alice", "h1", [])])
+    spool.forget_records(5)
+    spool.remember("fact", "2")
+    assert heard == [(0, 1), (0, 2)]
+    assert spool.position == (0, 2)
+    assert spool_file.position(spool.path) == (0, 2)
+
+
+def test_no_patches_lead_over_a_change_of_the_tables(cell: FollowedCell, copy: SpoolCopy) -> None:
+    """A later program makes tables, or another version of what is in them: copies of before are made anew."""
+    cell.whole(copy)
+    position = copy.position()
+    for change in ("drop table history", f"update meta set value='1' where key='{spool_versions.KEY}'"):
+        cell.master.spool.close()
+        db = spool_file.connect(cell.master.spool.path)
+        db.execute(change)
+        db.close()
+        cell.master = cell._open()
+        cell.mirror = cell._mirror()
+        assert cell.patches.base == (position.incarnation, position.commit + 1)
+        assert cell.patches.after(position, 1) is None
+        with pytest.raises(OutOfStep):
+            copy.apply(position.incarnation, cell.patches.after(cell.patches.base, 1)[1])  # type: ignore[index]
+        position = cell.patches.last
+
+
+def test_a_master_that_was_not_followed_leaves_no_way_from_before_it(cell: FollowedCell, copy: SpoolCopy) -> None:
+    cell.whole(copy)
+    before = cell.master.spool.position
+    cell.master.spool.close()
+    spool = Spool(cell.master.spool.path)
+    spool.begin(before.incarnation)
+    spool.remember("fact", "which nobody hears of")
+    spool.close()
+    cell.master = cell._open()
+    assert cell.patches.base.commit == before.commit
+    assert cell.patches.after(before, 1) is None
+
+
+def test_recent_patches_are_dropped_from_the_oldest_on() -> None:
+    patches = RecentPatches(SpoolPosition(5, 10), most_bytes=100)
+    for number in range(11, 16):
+        patches.add(SpoolPosition(5, number), b"x" * 40)
+    assert (patches.base, patches.last) == ((5, 13), (5, 15))
+    assert patches.after(SpoolPosition(5, 12), 1) is None
+    assert patches.after(SpoolPosition(4, 13), 1) is None
+    assert patches.after(SpoolPosition(5, 16), 1) is None
+    assert patches.after(SpoolPosition(5, 13), 1) == ((5, 14), [Patch(14, b"x" * 40)])
+    assert patches.after(SpoolPosition(5, 13), 80) == ((5, 15), [Patch(14, b"x" * 40), Patch(15, b"x" * 40)])
+    assert patches.after(SpoolPosition(5, 15), 80) == ((5, 15), [])
+    patches.add(SpoolPosition(5, 16), b"y" * 1000)
+    assert patches.after(SpoolPosition(5, 15), 1) == ((5, 16), [Patch(16, b"y" * 1000)]), "the newest is kept whatever its size"
+
+
+def test_frames_are_read_back_and_a_torn_one_is_refused() -> None:
+    patches = [Patch(1, b""), Patch(2**40, b"\0" * 300)]
+    frames = encode_frames(patches)
+    assert decode_frames(frames) == patches
+    for length in (5, 20, len(frames) - 1):
+        with pytest.raises(MalformedFrames):
+            decode_frames(frames[:length])
+
+
+def test_a_copy_is_at_one_position_while_the_master_writes(
+    cell: FollowedCell, copy: SpoolCopy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is committed while pages are copied is not in it, and follows."""
+    cell.submit()
+    at = cell.master.spool.position
+    monkeypatch.setattr(spool_file, "_PAGES", 1)
+    step = apsw.Backup.step
+
+    class Copying(apsw.Connection):
+        """Lets a commit happen in the middle of a backup."""
+
+        def backup(self, *arguments: str) -> apsw.Backup:  # type: ignore[override]
+            backup = super().backup(*arguments)  # type: ignore[arg-type]
+            step(backup, 1)
+            cell.submit()
+            return backup
+
+    monkeypatch.setattr(apsw, "Connection", Copying)
+    cell.whole(copy)
+    monkeypatch.undo()
+    assert copy.position() == at < cell.master.spool.position
+    cell.bring_up(copy)
+    assert tables(copy.path) == tables(cell.master.spool.path)
