@@ -25,6 +25,7 @@ from gridengine.gdi.bounds import (
     Number,
     Pattern,
     Patterns,
+    Port,
     Seconds,
     TailBytes,
     Targets,
@@ -200,6 +201,12 @@ class Events(TypedDict, total=False):
     types: Names
 
 
+class Ping(TypedDict):
+    host: Name
+    port: Port
+    name: Name
+
+
 DryRun = TypedDict(  # type: ignore[misc]
     "DryRun", {name: Annotated[dict[str, Any], FieldsOf(kind)] for name, kind in REQUESTS.items()}, total=False
 )
@@ -230,6 +237,7 @@ BODIES: dict[str, Any] = {
     "wait": Wait,
     "mirror": Nothing,
     "dry_run": DryRun,
+    "ping": Ping,
 }
 
 

@@ -9,6 +9,7 @@ from gridengine.options.control import CONTROL_OPTIONS
 from gridengine.options.events import EVENT_OPTIONS
 from gridengine.options.explain import EXPLAIN_OPTIONS
 from gridengine.options.option import Option, options_of
+from gridengine.options.ping import PING_OPTIONS
 from gridengine.options.quota import QUOTA_OPTIONS
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.share_tree import SHARE_TREE_OPTIONS
@@ -46,6 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("qexplain", "job_list", "say why jobs are pending", EXPLAIN_OPTIONS),
     Command("qquota", "", "show what is in use under resource quotas", QUOTA_OPTIONS),
     Command("qevent", "", "print the events of the system, or run programs when jobs and tasks end", EVENT_OPTIONS),
+    Command("qping", "host port name id", "look whether a daemon answers, and how it is", PING_OPTIONS),
     Command("qacct", "", "show what ended jobs have used", ACCOUNTING_OPTIONS),
     Command("qrsub", "", "make an advance reservation", RESERVATION_OPTIONS),
     Command("qralter", "ar_list", "change advance reservations", RESERVATION_OPTIONS),

@@ -30,9 +30,11 @@ from daemons.qmaster.serve.keyed import Keyed
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import OutputReading
 from daemons.qmaster.serve.outside import Outside
+from daemons.qmaster.serve.pulses import Pulses, pinged
 from daemons.qmaster.serve.reading_slices import parts_of, whole
 from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.sessions import Sessions
+from daemons.qmaster.serve.shutting_down import shut_down
 from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
 from daemons.qmaster.serve.turns import Turns
 from daemons.qmaster.serve.verified_copies import verified_copies
@@ -70,6 +72,7 @@ class Requests:
     ) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
+        self.pulses = Pulses()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._outside = outside
         self._event_clients, self._waits, self._mirrors = event_clients, waits, mirrors
@@ -296,28 +299,18 @@ class Requests:
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""
-        unknown = await self._settle_hosts(request, caller) if request.what == "execd" else []
-        answer = await self._outside.shut_down(request)
-        for host in unknown:
-            answer.error(f'can\'t resolve hostname "{host}"')
-        return answer
-
-    async def _settle_hosts(self, request: Shutdown, caller: Caller) -> list[str]:
-        """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
-        state, world = self.master.state, self.master.world()
-        if "all" in request.hosts:
-            request.hosts = sorted(name for name, host in state.hosts.items() if host.up)
-            return []
-        found = await self._outside.settled(
-            lambda: {name: world.resolve_host(name) for name in request.hosts}, (caller.host, caller.uid)
-        )
-        request.hosts = [unique for unique in found.values() if unique]
-        return [name for name, unique in found.items() if not unique]
+        return await shut_down(self.master, self._outside, request, caller)
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
         """Have the next scheduling run say why jobs wait (QF-35)."""
         self._outside.monitor()
         return Answer(answers=[("info", f"{caller.user}@{caller.host} triggers scheduler monitoring")])
+
+    async def ping(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """How a daemon is (QP-1)."""
+        world, who = self.master.world(), (caller.host, caller.uid)
+        host = await self._outside.settled(lambda: world.resolve_host(body["host"]), who)
+        return Answer(data=pinged(self.master.state, self.pulses, body, host, world))
 
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
         """Where an interactive job's streams are, and a ticket for them."""
@@ -369,6 +362,7 @@ def _rows() -> Iterator[Endpoint]:
         yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
     yield Endpoint("job_output", "reads", BODIES["job_output"], answered=Requests.output)
+    yield Endpoint("ping", "reads", BODIES["ping"], answered=Requests.ping)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)

@@ -68,14 +68,19 @@ class GdiServer:
         self._limits = limits
         self._bodies = Bodies(limits)
         self._turns = Turns(TURNS)
+        self._room = Room()
         self._doors: HttpDoors | None = None
 
     async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
         """`address`: of the master host, the one interface that the port is bound to."""
-        self._doors = HttpDoors(Room(), self._serve)
+        self._doors = HttpDoors(self._room, self._serve)
         self._doors.open(unix_listener(path), self._limits.max_user_connections)
         if tls is not None:
             self._doors.open(tcp_listener(address, port), tls=tls)
+
+    def connections(self) -> int:
+        """How many there are."""
+        return self._room.count
 
     async def stop(self) -> None:
         if self._doors is not None:

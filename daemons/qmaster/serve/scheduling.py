@@ -38,6 +38,7 @@ class SchedulerDriver:
         self._call = call
         self._flush = flush
         self._measures = measures
+        self.turned: Callable[[], None] = lambda: None
         self._woken_at = 0.0
         self._wake = asyncio.Event()
         self._events: list[bytes] = []
@@ -83,6 +84,7 @@ class SchedulerDriver:
             except TimeoutError:
                 pass
             self._wake.clear()
+            self.turned()
             woken_at, self._woken_at = self._woken_at, 0.0
             try:
                 if await self._cycle() and woken_at:

@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
 from daemons.qmaster.serve.outside import Outside
+from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
@@ -94,6 +96,9 @@ class Service:
             *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output
         )
         self.requests = Requests(master, outside, self.event_clients, self._waits, self._mirrors)
+        self._pulses = self.requests.pulses
+        self._pulses.writing = lambda: len(self._durable)
+        self.driver.turned = partial(self._pulses.turned, SCHEDULER)
         master.subscribers.append(self._waits.committed)
 
     async def start(
@@ -109,6 +114,7 @@ class Service:
         """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
         lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
         self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held)
+        self._pulses.port, self._pulses.connections = port, self._gdi.connections
         self.requests.sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
@@ -156,6 +162,7 @@ class Service:
             _log.critical("%s; the qmaster ends", error)
             os._exit(1)
         if wrote:
+            self._pulses.turned(WORKER)
             self._measures.commit.note(time.perf_counter() - began)
         self._answer_ready()
 
@@ -205,7 +212,8 @@ class Service:
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request (`endpoints`)."""
-        return await self.requests.answer(name, body, caller, key)
+        with self._pulses.request():
+            return await self.requests.answer(name, body, caller, key)
 
     # --- hosts -----------------------------------------------------------------------------------------------
 
@@ -257,12 +265,14 @@ class Service:
     async def _beats(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
+            self._pulses.turned(EVENTS)
             if self.held():
                 self._mirrors.beat()
 
     async def _timers(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
+            self._pulses.turned(MAIN)
             try:
                 self.master.tick()
             except Exception:  # a bug, and nothing of it was kept: the others must not wait for ever
@@ -270,4 +280,7 @@ class Service:
                 await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
             self.master.compact()
+            self._pulses.turned(TIMER)
+            if statistics := self._pulses.statistics(self.master.state.configuration().qmaster_params.monitor_time_s):
+                _log.info("%s", statistics)
 

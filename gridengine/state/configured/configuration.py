@@ -29,7 +29,8 @@ _PREDEFINED_NICE = -999
 class QmasterParameters(Struct, frozen=True):
     """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms.
 
-    `keep_story_s`: how long the story of a job that is gone is kept, INFINITY for ever. Deviation: KEEP_STORY is ours.
+    `monitor_time_s`: between two lines of statistics, 0 for none. `keep_story_s`: how long the story of a job that is gone is
+    kept, INFINITY for ever. Deviation: KEEP_STORY is ours.
     """
 
     disable_auto_rescheduling: bool
@@ -46,6 +47,7 @@ class QmasterParameters(Struct, frozen=True):
     jsv_timeout: float
     jsv_threshold: float
     keep_story_s: float
+    monitor_time_s: float
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -58,6 +60,7 @@ class QmasterParameters(Struct, frozen=True):
             jsv_timeout=given.read("jsv_timeout", lambda text: _decimal(text, above_zero=True)),
             jsv_threshold=given.read("jsv_threshold", _decimal),
             keep_story_s=float(given.read("keep_story", parse_time)),
+            monitor_time_s=float(given.read("monitor_time", parse_time)),
         )
 
 
