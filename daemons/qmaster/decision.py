@@ -84,7 +84,8 @@ class Decision(Struct):
         return self
 
     def refuse(self, text: str, status: int = 1) -> Decision:
-        """Turn into a refusal: the error text, the exit code, and no event at all."""
+        """Turn into a refusal: the error text, the exit code, no event at all, and no word of what would have been done."""
+        self.answer.answers = [answer for answer in self.answer.answers if answer[0] != "info"]
         self.answer.error(text, status)
         self.events.clear()
         self.payloads.clear()

@@ -77,7 +77,8 @@ def test_quota_sets_at_once_and_one_by_one(shell: Shell, cell: Cell) -> None:
     assert shell.as_root("qconf -Mrqs alone").status == 0
     assert shell("qconf -srqsl").out == "one\n", "without names the file is all that there is"
     write(shell, "wrong", QUOTAS.replace("=9", "=x"))
-    assert shell.as_root("qconf -Mrqs wrong").status == 1
+    refused = shell.as_root("qconf -Mrqs wrong")
+    assert (refused.status, refused.out) == (1, ""), "nothing was removed, and nothing is said to have been"
     assert shell("qconf -srqsl").out == "one\n"
 
 
