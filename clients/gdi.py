@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: how long a command waits for a qmaster that is being restarted, and for sockets that are not there at all
 PATIENCE_S = 4.0
-PATIENCE_TAKE_OVER_S = 20.0
+PATIENCE_TAKE_OVER_S = 30.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
 #: an answer that does not begin within this time will not come

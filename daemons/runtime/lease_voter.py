@@ -22,6 +22,11 @@ _MAX_BYTES = 65536
 """Of an ask: names of a few hosts."""
 
 
+def _nowhere() -> tuple[int, int]:
+    """The position of a host that has no copy of the spool."""
+    return 0, 0
+
+
 class LeaseVoter:
     """Answers asks, one at a time. Raises CellFault, at the start, for a promise that cannot be read: a voter that had forgotten
     what it promised could help a second master into being."""
@@ -42,20 +47,21 @@ class LeaseVoter:
         """For how many seconds nobody has had this voter's word; below 0 for how many somebody will still have it."""
         return self._clock() - self._voter.bound_until
 
-    async def answer(self, body: bytes, position: tuple[int, int] = (0, 0), caller: str = "") -> bytes:
+    async def answer(self, body: bytes, position: Callable[[], tuple[int, int]] = _nowhere, caller: str = "") -> bytes:
         """The vote on an ask, both JSON; what is no ask, and what cannot be kept, is refused.
 
-        `position`: of this host's copy of the spool, (0, 0) without one; `caller`: the host that sent it, as its certificate
-        says, "" if the door has looked at that.
+        `position()`: of this host's copy of the spool, (0, 0) without one; it is asked, in a thread, for a later epoch alone, so
+        that no disk keeps a master from being confirmed. Raises what that raises. `caller`: the host that sent it, as its
+        certificate says, "" if the door has looked at that.
         """
         # a caller that goes away must not leave a promise that is half kept
         return msgspec.json.encode(await asyncio.shield(self._in_turn(body, position, caller)))
 
-    async def _in_turn(self, body: bytes, position: tuple[int, int], caller: str) -> Vote:
+    async def _in_turn(self, body: bytes, position: Callable[[], tuple[int, int]], caller: str) -> Vote:
         async with self._turn:
             return await self._vote(body, position, caller)
 
-    async def _vote(self, body: bytes, position: tuple[int, int], caller: str) -> Vote:
+    async def _vote(self, body: bytes, position: Callable[[], tuple[int, int]], caller: str) -> Vote:
         known = self._voter.promise
         if len(body) > _MAX_BYTES:
             return _refusal(known, f"an ask has at most {_MAX_BYTES} bytes, and this one {len(body)}")
@@ -65,7 +71,8 @@ class LeaseVoter:
             return _refusal(known, f"this is no ask: {error}")
         if caller and ask.host != caller:
             return _refusal(known, f"{caller} asks for {ask.host}: a host asks for itself alone")
-        vote = self._voter.answer(ask, self._clock(), position)
+        place = await asyncio.to_thread(position) if ask.epoch > known.epoch else _nowhere()
+        vote = self._voter.answer(ask, self._clock(), place)
         if self._voter.promise != known:
             try:
                 # a slow disk must not keep this host from renewing its own lease

@@ -162,7 +162,7 @@ class Seat:
     def _may_stand(self) -> bool:
         """Whether this host may take over by itself, as far as it knows; the voters know better."""
         promise = self._voter.promise
-        return bool(promise.epoch) and not promise.closed and self._host in promise.in_sync and position(self._cell) > (0, 0)
+        return bool(promise.epoch) and not promise.closed and self._host in promise.in_sync and self._position() > (0, 0)
 
     async def _serve_commands(self) -> None:
         """Pass on what users of this host ask, as an exec host does; one that is an exec host, too, has a gateway already."""
@@ -196,7 +196,7 @@ class Seat:
             self._complain(str(error))
             return None
         epoch = max(self._voter.promise.epoch, self._outbid) + 1
-        term = TermOfOffice(self._host, epoch, sets, self._ask_voter, self._file, partial(position, self._cell))
+        term = TermOfOffice(self._host, epoch, sets, self._ask_voter, self._file, self._position)
         if await term.stand(wish.force):
             self._complaints.clear()
             _log.warning("host %s is the master now, in epoch %d", self._host, epoch)
@@ -209,7 +209,7 @@ class Seat:
 
     async def _ask_voter(self, voter: str, ask: bytes) -> bytes:
         if voter == self._host:
-            return await self._voter.answer(ask, position(self._cell))
+            return await self._voter.answer(ask, self._position)
         status, grant = await self._peers.call(voter, "lease", ask)
         if status != 200:
             raise PeerAway(f"it answers {status}")
@@ -218,11 +218,19 @@ class Seat:
     async def _asked_for_lease(
         self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader
     ) -> tuple[int, bytes]:
-        vote = await self._voter.answer(await body.read(), position(self._cell), caller)
+        vote = await self._voter.answer(await body.read(), self._position, caller)
         if self._voter.promise.holder == caller and self._voter.unbound_s < 0:
             self._heard = True
             self._complaints.clear()
         return 200, vote
+
+    def _position(self) -> tuple[int, int]:
+        """How far this host's spool is, (0, 0) where it cannot be read."""
+        try:
+            return position(self._cell)
+        except SpoolError as error:
+            self._complain(str(error))
+            return 0, 0
 
     # --- leading ---------------------------------------------------------------------------------------------------
 
@@ -329,7 +337,7 @@ class Seat:
             "in_sync": list(promise.in_sync),
             "closed": promise.closed,
             "known": term is not None or (self._heard and self._voter.unbound_s <= 0),
-            "position": list(position(self._cell)),
+            "position": list(self._position()),
             "voters": [sorted(names) for names in term.lease.sets] if term is not None else [],
             "away": dict(term.away) if term is not None else {},
         }

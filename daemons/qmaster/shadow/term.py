@@ -39,6 +39,7 @@ class TermOfOffice:
         self.lease = Lease(host, epoch, sets, secrets.token_hex(_LIFE_BYTES))
         self.away: dict[str, str] = {}  # voters that do not answer or refuse, and why
         self._host, self._position = host, position
+        self._place = (0, 0)  # where it was when it last asked for an epoch
         self._ask_voter, self._file = ask_voter, file
         self._in_sync: tuple[str, ...] = (host,)
         self._sets = sets
@@ -53,6 +54,7 @@ class TermOfOffice:
 
     async def stand(self, force: bool = False, patience_s: float = 2.0) -> bool:
         """Ask all voters once; whether a majority says yes. What was granted in vain is given back."""
+        self._place = await asyncio.to_thread(self._position)
         ask = self._ask(self.lease, force=force)
         asked = [asyncio.ensure_future(self._once(self.lease, voter, ask)) for voter in self.lease.voters]
         try:
@@ -112,7 +114,7 @@ class TermOfOffice:
     async def _go_over(self) -> None:
         """Some voter has promised a later epoch to a host that was not elected: go on under one that is later still."""
         await self._end_loops()
-        later = self.lease
+        later, self._place = self.lease, await asyncio.to_thread(self._position)
         while self.held:
             later = later.succeed(max(later.outbid, self.lease.outbid) + 1, secrets.token_hex(_LIFE_BYTES))
             for _ in range(_ROUNDS):
@@ -125,7 +127,7 @@ class TermOfOffice:
                     return
 
     def _ask(self, lease: Lease, close: bool = False, force: bool = False) -> Ask:
-        return lease.ask(self._in_sync, self._position(), close, force)
+        return lease.ask(self._in_sync, self._place, close, force)
 
     async def _renewing(self, voter: str) -> None:
         while True:

@@ -142,8 +142,8 @@ def test_a_host_asks_for_itself_alone(path: Path) -> None:
 
 def test_its_own_copy_is_looked_at(path: Path) -> None:
     voter = LeaseVoter(path, Clock())
-    assert not vote(voter, ask(position=[7, 2]), position=(7, 3)).granted
-    assert vote(voter, ask(position=[7, 3]), position=(7, 3)).granted
+    assert not vote(voter, ask(position=[7, 2]), position=lambda: (7, 3)).granted
+    assert vote(voter, ask(position=[7, 3]), position=lambda: (7, 3)).granted
 
 
 def test_of_many_that_ask_at_once_one_has_the_vote(path: Path) -> None:
