@@ -54,7 +54,7 @@ def qping(arguments: list[str]) -> int:
         if "info" in fields:
             return 0
         sys.stdout.flush()
-        time.sleep(fields.get("interval", 1))
+        time.sleep(fields.get("interval", 0) or 1)
 
 
 def _address(host: str) -> str:

@@ -1,12 +1,14 @@
 """The registry of commands, the pages made of it, and what completes the arguments of options."""
 
 import re
+from contextlib import suppress
 from importlib.util import find_spec
 
 import pytest
 
 from clients.admin.completion import bash_completion, kind_of, zsh_completion
 from gridengine.options.commands import COMMANDS
+from gridengine.options.option import OptionError
 from tools import launchers
 from tools.command_pages import PAGES, pages
 
@@ -48,3 +50,15 @@ def test_every_option_has_its_line_and_its_completion(command) -> None:  # type:
 )
 def test_kinds_of_arguments(argument: str, kind: str) -> None:
     assert kind_of(argument) == kind
+
+
+DICT_FILLED = "qdel qhold qrls qmod qstat qacct qping qhost qrdel qevent qrstat qquota qexplain qselect sge_share_mon".split()
+
+
+@pytest.mark.parametrize("command", [command for command in COMMANDS if command.name in DICT_FILLED], ids=lambda command: command.name)
+def test_every_option_fills_the_settings_of_its_command_or_says_why_not(command) -> None:  # type: ignore[no-untyped-def]
+    for option in command.options:
+        filled = {"now": 1e9}
+        with suppress(OptionError):
+            option.apply(filled, ["1" for _ in option.arguments])
+            assert filled != {"now": 1e9}, option.name
