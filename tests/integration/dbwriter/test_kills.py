@@ -102,7 +102,7 @@ def test_a_server_that_goes_away_is_waited_for(tmp_path: Path, postgresql: Postg
         finally:
             postgresql.start()
         eventually("the rest is written", lambda: written() == 20)
-        assert "the database is written again" in cell.messages
+        eventually("it is said", lambda: "the database is written again" in cell.messages)
     finally:
         writer.terminate()
         writer.communicate()

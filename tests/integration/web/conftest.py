@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import DemoCell, need
-from tests.integration.web.browser import Visits
+from tests.integration.web.browser import PATIENCE_MS, Visits
 from tests.integration.web.gallery import Gallery
 
 
@@ -25,6 +25,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium is not installed and cannot be")
     # its sandbox is not to be had as root
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=program, args=options)
         yield chromium

@@ -69,7 +69,7 @@ def test_the_owner_sees_lines_as_they_are_written(web_cell: DemoCell, visits: Vi
     assert page.evaluate("document.querySelector('#output pre').same")  # what one reads is not put elsewhere
     web_cell.must("qhold", job)  # the page is sent again
     expect(page.locator("main")).to_contain_text("hold by")
-    expect(said).to_contain_text("line 1 <b>", timeout=500)
+    expect(said).to_contain_text("line 1 <b>")
     assert page.evaluate("document.querySelector('#output pre').same")
     assert serious_findings(page) == []
     phone = logged_in(web_cell, visits, "alice", size=PHONE)
