@@ -55,7 +55,7 @@ def test_kinds_of_arguments(argument: str, kind: str) -> None:
 DICT_FILLED = "qdel qhold qrls qmod qstat qacct qping qhost qrdel qevent qrstat qquota qexplain qselect sge_share_mon".split()
 
 
-@pytest.mark.parametrize("command", [command for command in COMMANDS if command.name in DICT_FILLED], ids=lambda command: command.name)
+@pytest.mark.parametrize("command", [each for each in COMMANDS if each.name in DICT_FILLED], ids=lambda command: command.name)
 def test_every_option_fills_the_settings_of_its_command_or_says_why_not(command) -> None:  # type: ignore[no-untyped-def]
     for option in command.options:
         filled = {"now": 1e9}
