@@ -5,14 +5,12 @@ texts and exit codes as other programs parse them (O).
 """
 
 import os
-import sys
 import time
 
 from clients import gdi, program
 from clients.progress import PATIENCE_S, records_of
 from clients.submission import ReadSubmission, read_submission, submit_request
-from gridengine.options.option import OptionError, options_of, usage
-from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -28,8 +26,7 @@ _FAILED = 1
 def submit_interactive(command: str, kind: str, job: ReadSubmission) -> "tuple[int, str] | int":
     """Submit; the job's id and name, or the exit status of a command that has nothing more to do."""
     if job.settings.get("help"):
-        sys.stdout.write(usage(command, "[command [arguments]]", options_of(command, SUBMIT_OPTIONS)))
-        return 0
+        return program.show_help(command)
     request = job.target.request
     request.setdefault("now", True)
     environment = request.setdefault("environment", {})

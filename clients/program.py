@@ -9,7 +9,7 @@ import sys
 
 from clients import gdi, json_text
 from gridengine.errors import ConfigError, SyntaxFault
-from gridengine.options.option import Option, OptionError, options_of, read_options, usage
+from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+#: as the first word, of every command, with or without a cell
+_OF_ALL = ("-help", "--help", "-version", "--version")
 
 
 def run(name: str, command: "Command") -> int:
@@ -53,13 +55,14 @@ def _ensure_standard_streams() -> None:
 def guarded(name: str, command: "Command", arguments: list[str]) -> int:
     """The exit status of a command; whatever goes wrong becomes one line on stderr."""
     try:
-        status = command(arguments)
+        status = _common(name, arguments) if arguments[:1] and arguments[0] in _OF_ALL else command(arguments)
         sys.stdout.flush()
         return status
     except CommandEnded as end:
         return end.status
     except OptionError as error:
         complain(f"{name}: {error.text}")
+        explain(name, error)
         return error.exit_status
     except Failure as failure:
         complain(failure.text)
@@ -81,6 +84,10 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
             raise
         complain(f"{name}: internal error: {type(error).__name__}: {error}")
         return 1
+
+
+def _common(name: str, arguments: list[str]) -> int:
+    return show_help(name) if arguments[0].endswith("help") else show_version()
 
 
 def callers_environment() -> "Mapping[str, str]":
@@ -112,7 +119,10 @@ def complain(text: str) -> None:
 def show_answers(answer: gdi.Answer) -> int:
     """Print the texts of an answer, info to stdout and the others to stderr; the exit status."""
     for level, text in answer.answers:
-        show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
+        if level == "hint":
+            hint(text)
+        else:
+            show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
     return answer.status
 
 
@@ -182,15 +192,14 @@ def simple_options(
     name: str,
     table: tuple[Option, ...],
     arguments: list[str],
-    operands: str = "",
     now: float = 0.0,
     operand: Option | None = None,
     status: int = 1,
 ) -> "tuple[dict[str, Any], list[str]]":
     """Fold the arguments of a command whose options fill a dict: (fields, operands).
 
-    Prints the usage and ends the command for -help; a fault is reported below the usage, as the original does, and exits
-    with `status`, or that of the fault if `status` is 0. `operand`: see `read_options`.
+    Prints the help and ends the command for -help; a fault exits with `status`, or its own if `status` is 0. `operand`: see
+    `read_options`.
     """
     options = options_of(name, table)
     fields: dict[str, Any] = {"now": now} if now else {}
@@ -199,12 +208,11 @@ def simple_options(
         for option, values, place in settings:
             option.apply(fields, values, place)
     except OptionError as error:
-        sys.stderr.write(usage(name, operands, options))
-        raise OptionError(error.text, exit_status=status or error.exit_status) from None
+        error.exit_status = status or error.exit_status
+        raise
     fields.pop("now", None)
     if fields.get("help"):
-        sys.stdout.write(usage(name, operands, options))
-        raise CommandEnded(0)
+        raise CommandEnded(show_help(name))
     return fields, rest
 
 
@@ -223,8 +231,41 @@ def requests(name: str, bodies: "list[dict[str, Any]]") -> int:
     return status
 
 
-def misused(name: str, table: tuple[Option, ...], operands: str, text: str) -> int:
-    """Report a call that cannot be meant so: the usage and a line, exit 1."""
-    sys.stderr.write(usage(name, operands, options_of(name, table)))
+def misused(name: str, text: str) -> int:
+    """Report a call that cannot be meant so, and its form; exit 1."""
+    from gridengine.options.hints import form_of
+
     complain(text)
+    complain(form_of(name))
     return 1
+
+
+def hint(text: str) -> None:
+    """A line on stderr below a fault, with what may have been meant."""
+    complain(f"hint: {text}")
+
+
+def show_help(name: str) -> int:
+    """The options of a command, in groups; exit 0."""
+    from gridengine.options.help_text import help_text
+
+    sys.stdout.write(help_text(name))
+    return 0
+
+
+def show_version() -> int:
+    """The version whose commands these are, and the one of this system; exit 0."""
+    from importlib.metadata import version
+
+    print(f"{VERSION} (gridengine {version('gridengine')})")
+    return 0
+
+
+def explain(name: str, error: OptionError) -> None:
+    """A line on stderr below the fault: what may have been meant, or the form of the call."""
+    if error.unknown:
+        from gridengine.options.hints import unknown_option
+
+        complain(unknown_option(name, error.unknown))
+    elif error.hint:
+        hint(error.hint)

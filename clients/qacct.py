@@ -35,12 +35,12 @@ def qacct(arguments: list[str]) -> int:
             fields["file"] = operand
     if fields.get("tasks") and not fields.get("job"):
         text = "qacct: -t is for the tasks of a job that -j names"
-        return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
+        return program.misused("qacct", text)
     if "json" in fields and "csv" in fields:
-        return program.misused("qacct", ACCOUNTING_OPTIONS, "", "qacct: -csv and -json: one of them")
+        return program.misused("qacct", "qacct: -csv and -json: one of them")
     if "reserved" in fields and (not fields.get("ar") or "job" in fields):
         text = "qacct: -reserved is for the reservation that -ar names, without -j"
-        return program.misused("qacct", ACCOUNTING_OPTIONS, "", text)
+        return program.misused("qacct", text)
     _set_period(fields)
     wanted = {name: value for name, value in fields.items() if value != "" and name not in _NO_FILTER}
     source = File(fields["file"]) if "file" in fields else Index()

@@ -1,17 +1,15 @@
 """qalter: change jobs. Source: sge_submit(1); statements SO-42 … SO-44."""
 
 import os
-import sys
 import time
 
 from clients import program
 from clients.path_aliases import add_path_aliases
 from gridengine.options.control import JOB_LIST, tasks_of_job
-from gridengine.options.option import Option, options_of, read_options, usage
+from gridengine.options.option import Option, options_of, read_options
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
-OPERANDS = "job_task_list [-- arguments]"
 _TASKS = Option("-t", "task_id_range", "qalter", tasks_of_job, "tasks", "these tasks of the job named before")
 _JOBS = ("lists", "tasks", "users")
 
@@ -29,8 +27,7 @@ def qalter(arguments: list[str]) -> int:
     for option, values, place in settings:
         option.apply(target.settings if option in (JOB_LIST, _TASKS) else target, values, place)
     if target.settings.get("help"):
-        sys.stdout.write(usage("qalter", OPERANDS, options))
-        return 0
+        return program.show_help("qalter")
     changes = dict(target.request)
     if "cwd" in changes:
         changes["path_aliases"] = []
@@ -42,7 +39,7 @@ def qalter(arguments: list[str]) -> int:
         body["verify"] = changes.pop("verify")
     bodies = program.job_lists({**body, **{name: target.settings[name] for name in _JOBS if name in target.settings}})
     if not bodies:
-        return program.misused("qalter", SUBMIT_OPTIONS, OPERANDS, "qalter: no jobs are named")
+        return program.misused("qalter", "qalter: no jobs are named")
     return program.requests("alter_jobs", bodies)
 
 

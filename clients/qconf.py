@@ -3,11 +3,10 @@
 Owns the order of things: every option of a call is carried out, one after the other.
 """
 
-import sys
 
 from clients import configure, program
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
-from gridengine.options.option import OptionError, options_of, read_options, usage
+from gridengine.options.option import OptionError, options_of, read_options
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -24,12 +23,13 @@ def qconf(arguments: list[str]) -> int:
         for option, values, place in settings:
             option.apply(target, values, place)
         if rest:
-            raise OptionError(f'invalid option argument "{rest[0]}"')
+            raise OptionError(f'invalid option argument "{rest[0]}"', unknown=rest[0])
     except OptionError as error:
-        program.complain(f"error: {error.text}\nUsage: qconf -help")
+        program.complain(f"error: {error.text}")
+        program.explain("qconf", error)
         return 1
     if not settings:
-        return program.misused("qconf", CONFIGURATION_OPTIONS, "", "qconf: no option is given")
+        return program.misused("qconf", "qconf: no option is given")
     if "json" in target:
         from clients.configure import as_json
 
@@ -76,8 +76,7 @@ _CARRIED_OUT: "dict[str, Callable[[], Callable[[str, list[str]], int]]]" = {
 def _carry_out(verb: str, kind: str, values: list[str]) -> int:
     """One option."""
     if verb == "help":
-        sys.stdout.write(usage("qconf", "", options_of("qconf", CONFIGURATION_OPTIONS)))
-        return 0
+        return program.show_help("qconf")
     if kind in ("attribute", "attribute_file"):
         attributes = configure.attributes
         return (attributes.change if kind == "attribute" else attributes.change_by_file)(verb, values)

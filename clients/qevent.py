@@ -42,7 +42,7 @@ def qevent(arguments: list[str]) -> int:
 
 
 def _misused(reason: str) -> int:
-    return program.misused("qevent", EVENT_OPTIONS, "", f"qevent: {reason}")
+    return program.misused("qevent", f"qevent: {reason}")
 
 
 def _records(types: list[str]) -> "Iterator[Record]":

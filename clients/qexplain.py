@@ -14,15 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-OPERANDS = "job_list"
 
 
 def qexplain(arguments: list[str]) -> int:
     """Explain the jobs named by number, name or pattern; 1 if one of them does not exist."""
-    options, operands = program.simple_options("qexplain", EXPLAIN_OPTIONS, arguments, OPERANDS)
+    options, operands = program.simple_options("qexplain", EXPLAIN_OPTIONS, arguments)
     targets = [target for operand in operands for target in operand.split(",") if target]
     if not targets:
-        return program.misused("qexplain", EXPLAIN_OPTIONS, OPERANDS, "qexplain: no jobs are named")
+        return program.misused("qexplain", "qexplain: no jobs are named")
     if options.get("story"):
         return _stories(targets, bool(options.get("json")))
     data = program.read("explain_job", {"jobs": targets})

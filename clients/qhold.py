@@ -3,15 +3,13 @@
 from clients import program
 from gridengine.options.control import CONTROL_OPTIONS, JOB_LIST
 
-OPERANDS = "job_task_list"
-
 
 def hold(name: str, arguments: list[str], release: bool) -> int:
     """Place holds, or take them off for qrls; the exit status."""
-    fields, _ = program.simple_options(name, CONTROL_OPTIONS, arguments, OPERANDS, operand=JOB_LIST, status=0)
+    fields, _ = program.simple_options(name, CONTROL_OPTIONS, arguments, operand=JOB_LIST, status=0)
     bodies = program.job_lists(fields)
     if not bodies:
-        return program.misused(name, CONTROL_OPTIONS, OPERANDS, f"{name}: no jobs are named")
+        return program.misused(name, f"{name}: no jobs are named")
     return program.requests("hold_jobs", [{**body, "release": release} for body in bodies])
 
 

@@ -11,7 +11,7 @@ def qhost(arguments: list[str]) -> int:
     """Print the host table; the exit status."""
     fields, operands = program.simple_options("qhost", STATUS_OPTIONS, arguments)
     if operands:
-        return program.misused("qhost", STATUS_OPTIONS, "", f'qhost: invalid option argument "{operands[0]}"')
+        return program.misused("qhost", f'qhost: invalid option argument "{operands[0]}"')
     if "users" in fields:
         # whose jobs: so jobs are meant
         fields["jobs"] = True

@@ -9,7 +9,7 @@ def qmod(arguments: list[str]) -> int:
     fields, operands = program.simple_options("qmod", CONTROL_OPTIONS, arguments)
     changes = fields.pop("changes", [])
     if not changes:
-        return program.misused("qmod", CONTROL_OPTIONS, "", "qmod: no change is asked for")
+        return program.misused("qmod", "qmod: no change is asked for")
     if operands:
         # words behind -t or another option belong to the list that came before
         changes[-1]["targets"] += [name for word in operands for name in word.replace(",", " ").split()]

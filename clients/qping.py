@@ -16,7 +16,6 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-_OPERANDS = "host port name id"
 _CONNECT_S = 3.0
 
 
@@ -30,9 +29,9 @@ class Silent(Exception):
 
 def qping(arguments: list[str]) -> int:
     """Look again and again, or once with -info; the exit status."""
-    fields, operands = program.simple_options("qping", PING_OPTIONS, arguments, _OPERANDS)
+    fields, operands = program.simple_options("qping", PING_OPTIONS, arguments)
     if len(operands) != 4 or not (operands[1].isdecimal() and 0 < int(operands[1]) < 65536 and operands[3].isdecimal()):
-        return program.misused("qping", PING_OPTIONS, _OPERANDS, "qping: host, port, name and id are needed")
+        return program.misused("qping", "qping: host, port, name and id are needed")
     host, port, name, number = operands
     address = _address(host)
     if not address:

@@ -15,7 +15,7 @@ def qquota(arguments: list[str]) -> int:
     """Print the rules that the options select; the exit status."""
     given, operands = program.simple_options("qquota", QUOTA_OPTIONS, arguments)
     if operands:
-        return program.misused("qquota", QUOTA_OPTIONS, "", f'error: invalid option argument "{operands[0]}"')
+        return program.misused("qquota", f'error: invalid option argument "{operands[0]}"')
     fields: dict[str, Any] = {}
     for option, values, place in default_settings("sge_qquota", options_of("qquota", QUOTA_OPTIONS)):
         option.apply(fields, values, place)

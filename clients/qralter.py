@@ -1,15 +1,12 @@
 """qralter: change granted advance reservations. Takes the options of qrsub (AR-125; not in 8.1.9)."""
 
 import os
-import sys
 import time
 
 from clients import program
-from gridengine.options.option import OptionError, options_of, read_options, usage
+from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
-
-OPERANDS = "ar_list"
 
 
 def qralter(arguments: list[str]) -> int:
@@ -21,14 +18,14 @@ def qralter(arguments: list[str]) -> int:
         for option, values, place in settings:
             option.apply(target, values, place)
     except OptionError as error:
-        raise OptionError(error.text, exit_status=1) from None
+        error.exit_status = 1
+        raise
     if target.settings.get("help"):
-        sys.stdout.write(usage("qralter", OPERANDS, options))
-        return 0
+        return program.show_help("qralter")
     targets = [name for operand in operands for name in operand.replace(",", " ").split()]
     if not targets or not target.request:
         what = "no changes" if targets else "no reservations"
-        return program.misused("qralter", RESERVATION_OPTIONS, OPERANDS, f"qralter: {what} are named")
+        return program.misused("qralter", f"qralter: {what} are named")
     if users := target.request.get("users"):
         from clients.reserving import check_users
 

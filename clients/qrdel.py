@@ -3,15 +3,13 @@
 from clients import program
 from gridengine.options.reservation import RESERVATION_OPTIONS
 
-OPERANDS = "ar_list"
-
 
 def qrdel(arguments: list[str]) -> int:
     """Delete what is named; the exit status."""
-    fields, operands = program.simple_options("qrdel", RESERVATION_OPTIONS, arguments, OPERANDS)
+    fields, operands = program.simple_options("qrdel", RESERVATION_OPTIONS, arguments)
     targets = [target for operand in operands for target in operand.replace(",", " ").split()]
     if not targets and not fields.get("users"):
-        return program.misused("qrdel", RESERVATION_OPTIONS, OPERANDS, "qrdel: no reservations are named")
+        return program.misused("qrdel", "qrdel: no reservations are named")
     body = {"targets": targets, "users": fields.get("users", [])}
     body |= {name: True for name in ("force", "series") if name in fields}
     return program.request("delete_reservations", body)

@@ -1,15 +1,12 @@
 """qresub: copies of jobs. Source: sge_submit(1) qresub; statement SO-45."""
 
 import os
-import sys
 import time
 
 from clients import program
-from gridengine.options.option import options_of, read_options, usage
+from gridengine.options.option import options_of, read_options
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
-
-OPERANDS = "job_id_list"
 
 
 def qresub(arguments: list[str]) -> int:
@@ -20,11 +17,10 @@ def qresub(arguments: list[str]) -> int:
     for option, values, place in settings:
         option.apply(target, values, place)
     if target.settings.get("help"):
-        sys.stdout.write(usage("qresub", OPERANDS, options))
-        return 0
+        return program.show_help("qresub")
     targets = [name for operand in operands for name in operand.split(",") if name]
     if not targets:
-        return program.misused("qresub", SUBMIT_OPTIONS, OPERANDS, "qresub: no jobs are named")
+        return program.misused("qresub", "qresub: no jobs are named")
     return program.request("resubmit_jobs", {"targets": targets, "holds": target.request.get("holds", "")})
 
 

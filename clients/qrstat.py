@@ -17,7 +17,7 @@ def qrstat(arguments: list[str]) -> int:
     """Print what the options ask for; the exit status."""
     given, operands = program.simple_options("qrstat", RESERVATION_OPTIONS, arguments)
     if operands:
-        return program.misused("qrstat", RESERVATION_OPTIONS, "", f'error: invalid option argument "{operands[0]}"')
+        return program.misused("qrstat", f'error: invalid option argument "{operands[0]}"')
     fields: dict[str, Any] = {}
     for option, values, place in default_settings("sge_qrstat", options_of("qrstat", RESERVATION_OPTIONS)):
         option.apply(fields, values, place)

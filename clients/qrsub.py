@@ -6,7 +6,7 @@ import time
 
 from clients import gdi, program
 from clients.request_files import default_settings
-from gridengine.options.option import OptionError, options_of, read_options, usage
+from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
 
@@ -15,22 +15,22 @@ def qrsub(arguments: list[str]) -> int:
     """Ask for a reservation; the exit status."""
     options = options_of("qrsub", RESERVATION_OPTIONS)
     if not arguments:
-        return program.misused("qrsub", RESERVATION_OPTIONS, "", "qrsub: no options are given")
+        return program.misused("qrsub", "qrsub: no options are given")
     target = Submission("qrsub", os.environ, "", time.time())
     try:
         settings, operands = read_options(arguments, options, mixed=True)
         if operands:
-            return program.misused("qrsub", RESERVATION_OPTIONS, "", f'error: invalid option argument "{operands[0]}"')
+            return program.misused("qrsub", f'error: invalid option argument "{operands[0]}"')
         for level, source in enumerate((default_settings("sge_ar_request", options), settings)):
             target.level = level
             for option, values, place in source:
                 option.apply(target, values, place)
     except OptionError as error:
         # qrsub knows one exit code for whatever is wrong with its options
-        raise OptionError(error.text, exit_status=1) from None
+        error.exit_status = 1
+        raise
     if target.settings.get("help"):
-        sys.stdout.write(usage("qrsub", "", options))
-        return 0
+        return program.show_help("qrsub")
     if users := target.request.get("users"):
         from clients.reserving import check_users
 

@@ -9,7 +9,7 @@ def qselect(arguments: list[str]) -> int:
     """Print the names, one a line; 1 when nothing is selected (QS-5)."""
     fields, operands = program.simple_options("qselect", STATUS_OPTIONS, arguments)
     if operands:
-        return program.misused("qselect", STATUS_OPTIONS, "", f'qselect: invalid option argument "{operands[0]}"')
+        return program.misused("qselect", f'qselect: invalid option argument "{operands[0]}"')
     data = program.read("status", {"queues": {"select": instance_selection(fields)}})
     if "json" in fields:
         program.print_json({"queue_instances": [row["name"] for row in data["queues"]]})

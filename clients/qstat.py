@@ -26,7 +26,7 @@ def qstat(arguments: list[str]) -> int:
     table = STATUS_OPTIONS + (DEBUG_OPTIONS if "MORE_INFO" in os.environ else ())
     fields, operands = program.simple_options("qstat", table, arguments)
     if operands:
-        return program.misused("qstat", table, "", f'qstat: invalid option argument "{operands[0]}"')
+        return program.misused("qstat", f'qstat: invalid option argument "{operands[0]}"')
     fields = {**defaults, **fields}
     if "jobs" in fields:
         return _job_details(fields)

@@ -6,8 +6,6 @@ from clients import gdi, program
 from clients.progress import records_of
 from clients.submission import ReadSubmission, read_submission, submit_request
 from gridengine.errors import EXIT_SYNC_FAILED
-from gridengine.options.option import options_of, usage
-from gridengine.options.submit import SUBMIT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -18,8 +16,7 @@ def qsub(arguments: list[str]) -> int:
     """Submit; the exit status."""
     job = read_submission("qsub", arguments)
     if job.settings.get("help"):
-        sys.stdout.write(usage("qsub", "[script|-|command [arguments]]", options_of("qsub", SUBMIT_OPTIONS)))
-        return 0
+        return program.show_help("qsub")
     request = submit_request(job)
     if job.settings.get("verify"):
         return _verify(request)
@@ -41,11 +38,14 @@ def _not_submitted(answer: gdi.Answer, asked: bool) -> int:
     """Report a refusal, or the outcome of -w v|p which submits nothing."""
     if asked and not answer.status:
         return program.show_answers(answer)
-    texts = [text for _, text in answer.answers]
+    texts = [text for level, text in answer.answers if level != "hint"]
     program.complain(f"Unable to run job: {texts[0] if texts else 'no reason given'}")
     for text in texts[1:]:
         program.complain(text)
     program.complain("Exiting.")
+    for level, text in answer.answers:
+        if level == "hint":
+            program.hint(text)
     return answer.status or 1
 
 

@@ -23,7 +23,7 @@ _NO_TREE = 2
 
 def sge_share_mon(arguments: list[str]) -> int:
     """Print records of the nodes named, or of all; the exit status: 2 without a share tree."""
-    given, nodes = program.simple_options("sge_share_mon", SHARE_TREE_OPTIONS, arguments, "[node_path...]")
+    given, nodes = program.simple_options("sge_share_mon", SHARE_TREE_OPTIONS, arguments)
     rows = _read()
     if "output" not in given:
         _print(sys.stdout, given, nodes, rows)

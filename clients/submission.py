@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import Failure, callers_environment, complain
+from clients.program import Failure, callers_environment, complain, hint
 from gridengine.options.option import OptionError, Setting, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings, words_of
 from gridengine.options.submission import Submission
@@ -66,6 +66,7 @@ def read_submission(command: str, arguments: list[str]) -> ReadSubmission:
     script = None
     if not binary and "-help" not in quick and (operands or command == "qsub"):
         script = _read_script(operands)
+        _note_foreign_lines(script)
         prefix = quick.get("-C", PREFIX)
         if prefix:
             sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
@@ -171,6 +172,16 @@ def _read_script(operands: list[str]) -> bytes:
     except OSError as error:
         text = f"Unable to read script file because of error: error opening {operands[0]}: {error.strerror}"
         raise Failure(text, NO_INPUT if isinstance(error, IsADirectoryError) else NO_SCRIPT) from None
+
+
+def _note_foreign_lines(script: bytes) -> None:
+    """Say that lines for another batch system are none for this one, where the script has none that are."""
+    if PREFIX.encode() in script:
+        return
+    for mark, system in ((b"#SBATCH", "Slurm"), (b"#PBS", "PBS")):
+        if number := sum(line.startswith(mark) for line in script.split(b"\n")):
+            lines = "1 line" if number == 1 else f"{number} lines"
+            hint(f'{lines} of the script for {system} ({mark.decode()}) not read; one that is read: "{PREFIX} -l h_rt=1:0:0"')
 
 
 def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]":

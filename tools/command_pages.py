@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from gridengine.options.commands import COMMANDS, Command
+from gridengine.options.help_text import EXAMPLES, groups
 from gridengine.options.option import Option
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "commands"
@@ -41,11 +42,13 @@ def page(command: Command) -> str:
     lines += [f"    {' '.join([command.name, '[options]', command.operands]).rstrip()}", ""]
     if command.name in ("qsub", "qrsh", "qlogin", "qsh"):
         lines += [_SUBMITTING.strip(), ""]
-    lines += ["| option | what it does |", "|---|---|", *map(_row, command.options)]
+    for title, options in groups(command):
+        lines += [f"## {title}", "", "| option | what it does |", "|---|---|", *map(_row, options), ""]
+    lines += ["## Examples", "", *(f"    {call:<52}  # {meaning}" for call, meaning in EXAMPLES[command.name])]
     used = {word.strip("[].") for option in command.options for word in option.arguments} | set(command.operands.split())
     grammar = [f"- `{word}`: {meaning}" for word, meaning in _GRAMMAR.items() if word in used]
     if grammar:
-        lines += ["", *grammar]
+        lines += ["", "## Arguments", "", *grammar]
     return "\n".join(lines) + "\n"
 
 

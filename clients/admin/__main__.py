@@ -8,12 +8,16 @@ from typer.exceptions import Abort, TyperException
 
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
+from clients.program import show_version
 
 
 def main() -> int:
-    """Run the command line and return the exit code."""
+    """Run the command line and return the exit code. First words are as those of the other commands, too."""
+    words = ["--help" if index == 0 and word == "-help" else word for index, word in enumerate(sys.argv[1:])]
+    if words[:1] in (["--version"], ["-version"]):
+        return show_version()
     try:
-        return app(standalone_mode=False) or 0
+        return app(words, standalone_mode=False) or 0
     except Refusal as refusal:
         return _give_up(str(refusal))
     except TyperException as error:

@@ -83,10 +83,13 @@ class Decision(Struct):
         self.records += other.records
         return self
 
-    def refuse(self, text: str, status: int = 1) -> Decision:
-        """Turn into a refusal: the error text, the exit code, no event at all, and no word of what would have been done."""
+    def refuse(self, text: str, status: int = 1, hint: str = "") -> Decision:
+        """Turn into a refusal: the error text, the exit code, no event at all, and no word of what would have been done.
+
+        `hint`: what may have been meant.
+        """
         self.answer.answers = [answer for answer in self.answer.answers if answer[0] != "info"]
-        self.answer.error(text, status)
+        self.answer.error(text, status, hint)
         self.events.clear()
         self.payloads.clear()
         self.refused = True

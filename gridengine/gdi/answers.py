@@ -26,8 +26,11 @@ class Answer(Struct):
     def info(self, text: str) -> None:
         self.answers.append(("info", text))
 
-    def error(self, text: str, status: int = 1) -> None:
+    def error(self, text: str, status: int = 1, hint: str = "") -> None:
+        """`hint`: what may have been meant, a line of its own."""
         self.answers.append(("error", text))
+        if hint:
+            self.answers.append(("hint", hint))
         self.status = self.status or status
 
     def warning(self, text: str) -> None:

@@ -1,6 +1,7 @@
 """The commands that take their options from the option table: what completion and the command pages are made of.
 
-Owns names, purposes and operands. Called by `gridengine completion` and `tools/command_pages.py`, by no command itself.
+Owns names, purposes and operands. Called by `gridengine completion`, by
+`tools/command_pages.py` and for -help; no command loads it for its work.
 """
 
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
@@ -56,3 +57,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("sge_share_mon", "[node_path...]", "show the share tree with its usage, once or again and again", SHARE_TREE_OPTIONS),
     Command("qconf", "", "show and change the configuration", CONFIGURATION_OPTIONS),
 )
+
+
+def command_named(name: str) -> Command:
+    """The row of a command."""
+    return next(command for command in COMMANDS if command.name == name)

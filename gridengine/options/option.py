@@ -1,4 +1,4 @@
-"""The shape of an option, the parser of command lines and request files, and the usage text.
+"""The shape of an option, and the parser of command lines and request files.
 
 Owns the grammar that all q* commands share: words with one dash and exact names, arguments as declared, options and
 operands in order. Called by clients with the rows of `gridengine.options.*`; must import nothing slow.
@@ -26,11 +26,15 @@ VERSION = "SGE 8.1.9"
 
 class OptionError(Exception):
     """Options that cannot be used. `text`: the reason, without the command's name; `place`: "" for the command line,
-    else where the words came from (`FILE, line 3`)."""
+    else where the words came from (`FILE, line 3`). `hint`: a line that helps; `unknown`: the word that is no option."""
 
-    def __init__(self, text: str, place: str = "", exit_status: int = BAD_OPTION) -> None:
+    def __init__(
+        self, text: str, place: str = "", exit_status: int = BAD_OPTION, hint: str = "", unknown: str = ""
+    ) -> None:
         self.text = f"{place}: {text}" if place else text
         self.exit_status = exit_status
+        self.hint = hint
+        self.unknown = unknown
         super().__init__(self.text)
 
 
@@ -52,12 +56,17 @@ class Option:
         self.field = field
         self.help = help
 
+    @property
+    def call(self) -> str:
+        """The option with its arguments and what it does, as one line."""
+        return f"{' '.join([self.name, *self.arguments])}: {self.help}"
+
     def apply(self, target: "Any", values: list[str], place: str = "") -> None:
         """Fold the values into the target; a bad value becomes an OptionError that says where it came from."""
         try:
             self.fold(target, self.field, values)
         except SyntaxFault as fault:
-            raise OptionError(str(fault), place, fault.exit_status if fault.exit_status > 1 else BAD_VALUE) from None
+            raise OptionError(str(fault), place, fault.exit_status if fault.exit_status > 1 else BAD_VALUE, self.call) from None
 
 
 Setting = tuple[Option, list[str], str]
@@ -103,7 +112,7 @@ def read_options(
         option = options.get(word)
         known = option or (ignored or {}).get(word)
         if known is None:
-            raise OptionError(f'invalid option argument "{word}"', place)
+            raise OptionError(f'invalid option argument "{word}"', place, unknown=word)
         values, position = _values(known, words, position + 1, place)
         if option is not None:
             settings.append((option, values, place))
@@ -123,7 +132,7 @@ def _values(option: Option, words: list[str], position: int, place: str) -> tupl
         elif following is None or (optional and following[:1] == "-" and len(following) > 1):
             if optional:
                 continue
-            raise OptionError(f"{option.name} option must have argument", place)
+            raise OptionError(f"{option.name} option must have argument", place, hint=option.call)
         values.append(words[position])
         position += 1
         if argument.endswith(("...", "...]")):
@@ -157,13 +166,3 @@ def split_words(line: str) -> list[str]:
         raise OptionError(f"a {quote} is not closed")
     return [*words, word] if inside else words
 
-
-def usage(command: str, operands: str, options: dict[str, Option]) -> str:
-    """The usage text of a command, ending in a newline; its first line names the version."""
-    rows = {option.name: option for option in options.values()}
-    lines = [VERSION, f"usage: {command} [options]{' ' + operands if operands else ''}"]
-    for name in sorted(rows, key=lambda name: (name.lower(), name.swapcase())):
-        option = rows[name]
-        call = f"   [{' '.join([' | '.join(option.names), *option.arguments])}]"
-        lines.append(f"{call:<43} {option.help}" if len(call) < 43 else f"{call}\n{'':43} {option.help}")
-    return "\n".join(lines) + "\n"

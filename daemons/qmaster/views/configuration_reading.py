@@ -17,6 +17,7 @@ from gridengine.config.attribute_changes import elements
 from gridengine.config.share_tree import ShareTreeObject
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
+from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
 from gridengine.state.share_usage import share_usage
 from gridengine.state.state import State
@@ -44,7 +45,7 @@ def config_show(source: StateSource, body: Body, caller: Caller) -> Answer:
         elif KIND[kind].hosts and unique is None:
             answer.error(f'can\'t resolve hostname "{name}"')
         else:
-            answer.error(KIND[kind].not_shown.format(unique or name))
+            answer.error(KIND[kind].not_shown.format(unique or name), hint=did_you_mean(name, objects))
     answer.data = shown
     return answer
 

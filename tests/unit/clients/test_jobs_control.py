@@ -43,7 +43,7 @@ def test_qdel_says_what_became_of_each_job(shell: Shell, cell: Cell) -> None:
     assert shell("qdel 99").status == 1
     outcome = shell("qdel")
     assert outcome.status == 1
-    assert outcome.err.startswith("SGE 8.1.9\nusage: qdel")
+    assert outcome.err.splitlines()[1].startswith("usage: qdel [options] job_task_list; ")
 
 
 @pytest.mark.statement("SO-49", "AJ-6")
@@ -277,7 +277,7 @@ def test_what_is_not_there(shell: Shell) -> None:
         outcome = shell(f"qacct {options}")
         assert (outcome.out, outcome.err, outcome.status) == ("", text, 1)
     outcome = shell("qacct -slots x")
-    assert (outcome.out, outcome.status) == ("", 1) and outcome.err.endswith('qacct: "x" is not a number\n')
+    assert (outcome.out, outcome.status) == ("", 1) and outcome.err.startswith('qacct: "x" is not a number\nhint: ')
 
 
 @pytest.mark.statement("QA-3")
@@ -320,4 +320,4 @@ def test_a_queue_that_is_named_is_shown_host_by_host(shell: Shell, cell: Cell) -
 def test_tasks_are_those_of_a_job(shell: Shell) -> None:
     outcome = shell("qacct -t 1")
     assert (outcome.out, outcome.status) == ("", 1)
-    assert outcome.err.endswith("qacct: -t is for the tasks of a job that -j names\n")
+    assert outcome.err.startswith("qacct: -t is for the tasks of a job that -j names\n")

@@ -346,7 +346,7 @@ def test_shutting_down(shell: Shell, monkeypatch: pytest.MonkeyPatch, option: st
 
 def test_wrong_calls(shell: Shell) -> None:
     outcome = shell("qconf -zz")
-    assert (outcome.err, outcome.status) == ('error: invalid option argument "-zz"\nUsage: qconf -help\n', 1)
+    assert (outcome.err.splitlines()[0], outcome.status) == ('error: invalid option argument "-zz"', 1)
     assert shell("qconf").status == 1
     assert shell("qconf -sp").err.startswith("error: -sp option must have argument")
     assert shell("qconf -help").out.startswith("SGE 8.1.9\nusage: qconf")

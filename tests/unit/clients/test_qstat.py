@@ -281,7 +281,7 @@ def test_default_options(busy: Shell) -> None:
     assert {line.split()[4] for line in busy("qstat -s p").lines[2:]} == {"hqw"}
     (busy.home / ".sge_qstat").write_text("-zz\n")
     outcome = busy("qstat")
-    assert outcome.err == f'qstat: {busy.home}/.sge_qstat, line 1: invalid option argument "-zz"\n'
+    assert outcome.err.startswith(f'qstat: {busy.home}/.sge_qstat, line 1: invalid option argument "-zz"\n')
 
 
 @pytest.mark.statement("ST-31")
@@ -296,15 +296,14 @@ def test_width_of_the_queue_column(busy: Shell, monkeypatch: pytest.MonkeyPatch)
 def test_the_option_of_old_versions_is_refused(shell: Shell) -> None:
     outcome = shell("qstat -alarm")
     assert (outcome.out, outcome.status) == ("", 1)
-    assert outcome.err.startswith("SGE 8.1.9\nusage: qstat")
-    assert outcome.err.endswith('qstat: invalid option argument "-alarm"\n')
+    assert outcome.err.splitlines()[1].startswith("usage: qstat")
+    assert outcome.err.startswith('qstat: invalid option argument "-alarm"\n')
 
 
 def test_wrong_options(shell: Shell) -> None:
     outcome = shell("qstat -zz")
     assert (outcome.out, outcome.status) == ("", 1)
-    assert outcome.err.startswith("SGE 8.1.9\nusage: qstat [options]\n")
-    assert outcome.err.endswith('qstat: invalid option argument "-zz"\n')
+    assert outcome.err == 'qstat: invalid option argument "-zz"\nusage: qstat [options]; "qstat -help" lists the options\n'
     assert shell("qstat -s x").status == 1
     assert shell("qstat -g x").status == 1
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.control import CONTROL_OPTIONS
-from gridengine.options.option import OptionError, options_of, read_options, split_words, usage
+from gridengine.options.option import OptionError, options_of, read_options, split_words
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -103,15 +101,6 @@ def test_words_of_a_line(line: str, words: list[str]) -> None:
 def test_an_open_quote_is_a_fault() -> None:
     with pytest.raises(OptionError, match="is not closed"):
         split_words("-N 'x")
-
-
-@pytest.mark.statement("X-14")
-@pytest.mark.parametrize("command", "qsub qalter qrsh qstat qhost qselect qacct qdel qmod qhold qrls qconf".split())
-def test_usage_names_the_version_and_every_option_of_the_command_and_no_other(command: str) -> None:
-    options = options_of(command, *ALL_TABLES)
-    text = usage(command, "", options)
-    assert text.startswith(f"SGE 8.1.9\nusage: {command} [options]\n")
-    assert set(re.findall(r"(?:\[| \| )(-[\w@+-]+)", text)) == {name for option in options.values() for name in option.names}
 
 
 @pytest.mark.parametrize("table", ALL_TABLES)

@@ -93,10 +93,10 @@ def test_what_is_wrong_is_said_and_nothing_is_made(shell: Shell, options: str, t
 
 
 @pytest.mark.statement("AR-23")
-@pytest.mark.parametrize("arguments", ["", "-d 10 stray"])
+@pytest.mark.parametrize("arguments", ["", "-d 10 stray", "-d 10 -zz"])
 def test_a_call_that_cannot_be_meant_so_gets_the_usage(shell: Shell, arguments: str) -> None:
     error = refused(shell(f"qrsub {arguments}"))
-    assert error.splitlines()[1] == "usage: qrsub [options]"
+    assert error.splitlines()[1] == 'usage: qrsub [options]; "qrsub -help" lists the options'
 
 
 @pytest.mark.statement("AR-24")
@@ -108,7 +108,7 @@ def test_default_files_come_before_the_command_line(shell: Shell) -> None:
     granted(shell("qrsub -d 50 -q all.q@h3"))
     assert shell.asked[-1][1] == {"duration": 50.0, "account": "mine", "hard_queues": ["all.q@h3"]}
     (shell.home / ".sge_ar_request").write_text("\n-x\n")
-    assert refused(shell("qrsub -d 50")).endswith('.sge_ar_request, line 2: invalid option argument "-x"')
+    assert '.sge_ar_request, line 2: invalid option argument "-x"\n' in refused(shell("qrsub -d 50"))
 
 
 @pytest.mark.statement("AR-29", "AR-30", "AR-26", "AR-106")
@@ -296,7 +296,7 @@ def test_which_reservations_are_shown(shell: Shell, cell: ReservingCell) -> None
     assert shell("qrstat -ar 77,78") == Outcome("", "Following advance reservations do not exist:\n77, 78\n", 1)
     outcome = shell("qrstat -ar 77,1")
     assert (outcome.status, len(outcome.lines)) == (0, 12)
-    assert refused(shell("qrstat -ar")).endswith("-ar option must have argument")
+    assert refused(shell("qrstat -ar")).startswith("qrstat: -ar option must have argument\n")
 
 
 @pytest.mark.statement("AR-113", "AR-114", "X-16")

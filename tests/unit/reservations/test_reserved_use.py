@@ -131,7 +131,7 @@ def test_one_that_an_earlier_version_granted(cell: ReservingCell, shell: Shell, 
 def test_it_is_for_one_reservation(shell: Shell, options: str) -> None:
     outcome = shell(f"qacct {options}")
     assert (outcome.out, outcome.status) == ("", 1)
-    assert outcome.err.endswith("qacct: -reserved is for the reservation that -ar names, without -j\n")
+    assert outcome.err.startswith("qacct: -reserved is for the reservation that -ar names, without -j\n")
 
 
 @pytest.mark.statement("AR-124")

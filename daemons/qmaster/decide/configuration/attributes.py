@@ -15,6 +15,7 @@ from gridengine.config import KINDS
 from gridengine.config.attribute_changes import change_attribute, change_limit, purge_override
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.gdi.requests import Caller, ConfigureAttributes
+from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
 from gridengine.state.state import State
 from gridengine.syntax.lists import is_none
@@ -34,7 +35,8 @@ def change(state: State, request: ConfigureAttributes, caller: Caller, world: Wo
         return decision.refuse(f'can\'t resolve hostname "{written}"')
     before = state.kind(request.kind).get(name)
     if before is None:
-        return decision.refuse(f'denied: {words.noun} "{name}" does not exist')
+        hint = did_you_mean(name, state.kind(request.kind))
+        return decision.refuse(f'denied: {words.noun} "{name}" does not exist', hint=hint)
     if part and request.kind == "cluster_queue" and not part.startswith("@"):
         part = world.resolve_host(part) or part
     proposal = Proposal(state)

@@ -13,6 +13,7 @@ from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import no_right
 from gridengine.errors import ConfigError
 from gridengine.gdi.requests import Caller, ConfigureObject, ReplaceObjects
+from gridengine.hints import did_you_mean
 from gridengine.kinds import KIND
 from gridengine.state.state import State
 
@@ -52,7 +53,8 @@ def _write(state: State, request: ConfigureObject, caller: Caller, world: World,
     if not new and not known and not KIND[kind].single:
         if kind == "configuration":
             return decision.refuse(f"{words.noun} {unique} does not exist")
-        return decision.refuse(f'denied: {words.noun} "{unique}" does not exist')
+        hint = did_you_mean(unique, state.kind(kind))
+        return decision.refuse(f'denied: {words.noun} "{unique}" does not exist', hint=hint)
     proposal.set(kind, unique, model)
     for line in warnings:
         decision.answer.warning(f"warning: {line}")
@@ -88,7 +90,8 @@ def delete(state: State, request: ConfigureObject, caller: Caller, world: World)
             # what is not there needs no removing: the original answers as if it had
             decision.answer.info(removed)
             return decision
-        return decision.refuse(f'denied: {words.missing} "{name}" does not exist')
+        hint = did_you_mean(name, state.kind(kind))
+        return decision.refuse(f'denied: {words.missing} "{name}" does not exist', hint=hint)
     if kind == "configuration" and name == "global":
         return decision.refuse('can\'t delete configuration "global" from list', 0)
     proposal = Proposal(state)

@@ -10,6 +10,7 @@ from daemons.qmaster.decide.refused import Refused
 from gridengine.config import KINDS
 from gridengine.config.access import DEFAULT_DEPARTMENT
 from gridengine.gdi.requests import Caller
+from gridengine.hints import did_you_mean
 from gridengine.placement.access import project_allowed, user_sets_of, users_allowed
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.events import AnyEvent
@@ -67,7 +68,8 @@ def check_project(state: State, configuration: HostConfiguration, project: str, 
     else:
         known = state.projects.get(project)
         if known is None:
-            raise Refused(f'job rejected: the requested project "{project}" does not exist')
+            hint = did_you_mean(project, state.projects)
+            raise Refused(f'job rejected: the requested project "{project}" does not exist', hint=hint)
         if not users_allowed(user_sets_of(state, owner.user, owner.group), known.acl, known.xacl):
             raise Refused(f'job rejected: no access to project "{project}" for user "{owner.user}"')
     allowed, denied = configuration.projects, configuration.xprojects

@@ -70,7 +70,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
             try:
                 decision += _altered(state, selected, changes, said, request.verify, caller, world)
             except Refused as refusal:
-                decision.answer.error(refusal.text, refusal.status)
+                decision.answer.error(refusal.text, refusal.status, refusal.hint)
     return decision
 
 

@@ -46,7 +46,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
             try:
                 decision += changed_holds(state, selected, letters, caller, world, EXIT_RIGHTS)
             except Refused as refusal:
-                decision.answer.error(refusal.text, refusal.status)
+                decision.answer.error(refusal.text, refusal.status, refusal.hint)
     return decision
 
 

@@ -6,7 +6,7 @@ where everything counts, and a change, where only what was said does. Rights are
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.job_request import REQUEST_FIELDS
 from gridengine.gdi.requests import Caller, Submit
+from gridengine.hints import did_you_mean, unknown_resource
 from gridengine.placement.parallel import matching_pes
 from gridengine.placement.requests import request_fault
 from gridengine.ranges import Ranges, format_slot_ranges, parse_slot_ranges
@@ -61,13 +62,13 @@ def job_fields(
         fields["pe_range"] = _slot_ranges(wish.pe_range)
     _check_kind(wish, said, job)
     if not _QUEUES.isdisjoint(said):
-        _check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
+        check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
     if "allocation_rule" in said and wish.allocation_rule:
         fields["allocation_rule"] = _rule(wish)
     if wish.master_queues and not (wish.pe or wish.allocation_rule):
         raise Refused("job rejected: a master queue (-masterq) is for parallel jobs (-pe) only")
-    if "pe" in said and wish.pe and not matching_pes(state, wish.pe):
-        raise Refused(f'job rejected: the requested parallel environment "{wish.pe}" does not exist')
+    if "pe" in said and wish.pe:
+        check_pe(state, wish.pe)
     if not _CHECKPOINTING.isdisjoint(said):
         _check_checkpointing(state, wish, said, job)
     if not LOWEST_PRIORITY <= wish.priority <= HIGHEST_PRIORITY:
@@ -106,8 +107,7 @@ def _check_checkpointing(state: State, wish: Submit, said: Collection[str], job:
     """The environment exists; -c is for jobs that have one, and `-c n` for those that have none (SO-7, O). Raises Refused."""
     name = wish.checkpoint if "checkpoint" in said or job is None else job.checkpoint
     when = wish.checkpoint_when if "checkpoint_when" in said or job is None else job.checkpoint_when
-    if name and not state.has("checkpoint", name):
-        raise Refused(f'job rejected: the requested checkpointing environment "{name}" does not exist')
+    check_ckpt(state, name)
     if name and when == "n":
         raise Refused('job rejected: a job with a checkpointing environment (-ckpt) cannot be submitted with "-c n"')
     if not checkpointing.is_occasion(when):
@@ -210,7 +210,7 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
         given, equals, value = item.partition("=")
         name = given if state.has("complex", given) else shortcuts.get(given, "")
         if not name:
-            raise Refused(f'unknown resource "{given}"')
+            raise Refused(f'unknown resource "{given}"', hint=unknown_resource(given, (*state.kind("complex"), *shortcuts)))
         entry = state.complexes[name]
         if not equals and entry.type == "BOOL":
             value = "TRUE"
@@ -220,8 +220,26 @@ def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, 
     return found
 
 
-def _check_queues(state: State, expressions: list[str]) -> None:
+def check_queues(state: State, expressions: Iterable[str]) -> None:
+    """The values of -q and -masterq. Raises Refused."""
     try:
         check_queue_expressions(state, expressions)
     except NoSuchQueue as error:
-        raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None
+        queue, _, domain = str(error).partition("@")
+        places = state.kind("host_group" if domain[:1] == "@" else "exec_host")
+        hint = did_you_mean(domain, places) if queue in state.queues else did_you_mean(queue, state.queues)
+        raise Refused(f'Job was rejected because job requests unknown queue "{error}"', hint=hint) from None
+
+
+def check_pe(state: State, name: str) -> None:
+    """The name of -pe, which may be a pattern. Raises Refused."""
+    if not matching_pes(state, name):
+        hint = did_you_mean(name, state.kind("parallel_environment"))
+        raise Refused(f'job rejected: the requested parallel environment "{name}" does not exist', hint=hint)
+
+
+def check_ckpt(state: State, name: str) -> None:
+    """The name of -ckpt, "" for none. Raises Refused."""
+    if name and not state.has("checkpoint", name):
+        hint = did_you_mean(name, state.kind("checkpoint"))
+        raise Refused(f'job rejected: the requested checkpointing environment "{name}" does not exist', hint=hint)

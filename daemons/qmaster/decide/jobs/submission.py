@@ -44,7 +44,7 @@ def submit(state: State, request: Submit, caller: Caller, world: World) -> Decis
         script = script_of(request)
         going, decision = verified(state, job, request.verify, world)
     except Refused as refusal:
-        return Decision().refuse(refusal.text, refusal.status)
+        return Decision().refuse(refusal.text, refusal.status, refusal.hint)
     if not going:
         return decision
     decision += accepted(state, job, Payload(script, request.environment), world.now)

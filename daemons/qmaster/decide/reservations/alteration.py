@@ -63,7 +63,7 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
         try:
             changes = _changes(state, state.reservations[reservation.id], asked, said, world)
         except Refused as refusal:
-            return decision.refuse(refusal.text, refusal.status)
+            return decision.refuse(refusal.text, refusal.status, refusal.hint)
         decision.events.append(ReservationChanged(reservation.id, changes, world.now, f"changed by {caller.user}"))
     for number in chosen:
         decision.answer.info(f"modified advance_reservation {number}")

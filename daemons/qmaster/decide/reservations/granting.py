@@ -44,7 +44,7 @@ def reserve(state: State, request: Reserve, caller: Caller, world: World) -> Dec
         if request.latest and request.latest < reservation.start_time:
             raise Refused("latest start time is earlier than start time")
     except Refused as refusal:
-        return decision.refuse(refusal.text, refusal.status)
+        return decision.refuse(refusal.text, refusal.status, refusal.hint)
     if request.master_queues and not (request.pe or request.allocation_rule):
         decision.answer.warning("warning: -masterq has no effect without a parallel environment (-pe)")
     granting = Granting(Site.of(state), Timeline(state, world.now, planned=True), reservation, world.zone)

@@ -6,17 +6,23 @@ Source: qrsub(1); statements AR-1 … AR-30; O for texts.
 
 from __future__ import annotations
 
-from daemons.qmaster.decide.jobs.job_fields import check_job_name, check_mail_list, check_object_name, requested_resources
+from daemons.qmaster.decide.jobs.job_fields import (
+    check_ckpt,
+    check_job_name,
+    check_mail_list,
+    check_object_name,
+    check_pe,
+    check_queues,
+    requested_resources,
+)
 from daemons.qmaster.decide.jobs.whole_jobs import check_slots
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
-from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, Reserve
 from gridengine.gdi.reservation_request import RESERVATION_FIELDS
-from gridengine.placement.parallel import matching_pes
 from gridengine.ranges import parse_slot_ranges
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
@@ -40,16 +46,12 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     check_mail_list(request.mail_list)
     start, end = time_window(request.start_time, request.end_time, request.duration, world.now)
     hard = requested_resources(state, request.hard, False, world)
-    try:
-        check_queue_expressions(state, (*request.hard_queues, *request.master_queues))
-    except NoSuchQueue as error:
-        raise Refused(f'Job was rejected because job requests unknown queue "{error}"') from None
+    check_queues(state, (*request.hard_queues, *request.master_queues))
     rule = _allocation_rule(request)
     _check_slots(request)
-    if request.pe and not matching_pes(state, request.pe):
-        raise Refused(f'job rejected: the requested parallel environment "{request.pe}" does not exist')
-    if request.checkpoint and not state.has("checkpoint", request.checkpoint):
-        raise Refused(f'job rejected: the requested checkpointing environment "{request.checkpoint}" does not exist')
+    if request.pe:
+        check_pe(state, request.pe)
+    check_ckpt(state, request.checkpoint)
     allowed, denied = access(state, request.users, caller.user)
     asked = {name: getattr(request, name) for name in RESERVATION_FIELDS}
     return AdvanceReservation(

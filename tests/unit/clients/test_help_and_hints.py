@@ -1,0 +1,56 @@
+"""What every command answers to -help and --version, with and without a cell, and the line below a refusal."""
+
+from __future__ import annotations
+
+import pytest
+
+from clients import program
+from gridengine.options.commands import COMMANDS
+from tests.unit.clients.shell import Shell
+
+
+def never(arguments: list[str]) -> int:
+    raise AssertionError("the command itself is not needed")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_and_version_need_no_cell(command, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
+    for word in ("-help", "--help"):
+        assert program.guarded(command.name, never, [word]) == 0
+        assert capsys.readouterr().out.splitlines()[1].startswith(f"usage: {command.name} [options]")
+    assert program.guarded(command.name, never, ["--version"]) == 0
+    assert capsys.readouterr().out.startswith("SGE 8.1.9 (gridengine ")
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        ("qsub -b y -l walltime=3600 true", "walltime is -l h_rt=TIME here"),
+        ("qsub -b y -l mem_fre=1G true", 'did you mean "mem_free"'),
+        ("qsub -b y -q al.q true", 'did you mean "all.q"?'),
+        ("qsub -b y -q all.q@h11 true", 'did you mean "h1"?'),
+        ("qsub -b y -pe spm 2 true", 'did you mean "smp"'),
+        ("qrsub -d 100 -q al.q", 'did you mean "all.q"?'),
+        ("qconf -sp spm", 'did you mean "smp"'),
+        ("qconf -dp spm", 'did you mean "smp"'),
+        ("qconf -mattr queue slots 2 al.q", 'did you mean "all.q"?'),
+    ],
+)
+def test_a_name_that_is_nearly_right(shell: Shell, line: str, hint: str) -> None:
+    outcome = shell.as_root(line)
+    assert (outcome.out, outcome.status) == ("", 1)
+    assert any(each.startswith(f"hint: {hint}") for each in outcome.err.splitlines()), outcome.err
+    if line.startswith("qsub"):
+        assert outcome.err.splitlines()[-2] == "Exiting.", "programs look for the first two lines"
+
+
+@pytest.mark.statement("SB-2")
+def test_lines_for_another_system_are_noted_where_there_are_none_of_ours(shell: Shell) -> None:
+    for text, said in (
+        ("#!/bin/sh\n#SBATCH --time=1\n#SBATCH -n 2\ntrue\n", "hint: 2 lines of the script for Slurm (#SBATCH) not read; "),
+        ("#!/bin/sh\n#PBS -l walltime=1\ntrue\n", "hint: 1 line of the script for PBS (#PBS) not read; "),
+        ("#!/bin/sh\n#SBATCH --time=1\n#$ -l h_rt=1\ntrue\n", ""),
+    ):
+        (shell.cwd / "job.sh").write_text(text)
+        outcome = shell("qsub job.sh")
+        assert outcome.status == 0 and outcome.err.startswith(said) and bool(outcome.err) == bool(said)

@@ -1,0 +1,67 @@
+"""What -help of each command prints, and what is said of words that nobody knows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import pytest
+
+from gridengine.hints import did_you_mean, unknown_resource
+from gridengine.options.commands import COMMANDS
+from gridengine.options.help_text import EXAMPLES, groups, help_text
+from gridengine.options.hints import unknown_option
+from gridengine.options.option import read_options
+
+each_command = pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+
+
+@pytest.mark.statement("X-14")
+@each_command
+def test_help_names_the_version_and_every_option_once_and_no_other(command) -> None:  # type: ignore[no-untyped-def]
+    text = help_text(command.name)
+    assert text.startswith(f"SGE 8.1.9\nusage: {command.name} [options]")
+    options = [option for _, below in groups(command) for option in below]
+    assert sorted(option.name for option in options) == sorted(option.name for option in command.options)
+    names = re.findall(r"(?:\[| \| )(--?[\w@+][\w@+-]*)", text.partition("Examples:")[0])
+    assert sorted(names) == sorted(name for option in command.options for name in option.names)
+
+
+@each_command
+def test_three_examples_that_the_command_understands(command) -> None:  # type: ignore[no-untyped-def]
+    options = {name: option for option in command.options for name in option.names}
+    assert len(EXAMPLES[command.name]) == 3
+    for call, meaning in EXAMPLES[command.name]:
+        assert meaning
+        words = shlex.split(call)
+        if words[0] == command.name:  # else it is used within the call of another
+            read_options(words[1:], options, mixed=command.operands[:1] != "[")
+        assert command.name in call
+
+
+@pytest.mark.parametrize(
+    ("command", "word", "said"),
+    [
+        ("qsub", "-hold_jd", 'did you mean "-hold_jid"'),
+        ("qsub", "--time", "--time is -l h_rt=TIME here"),
+        ("qsub", "--time=10:00", "--time is -l h_rt=TIME here"),
+        ("qsub", "--job-name=x", "--job-name is -N NAME here"),
+        ("qstat", "--time", '"qstat -help" lists the options'),
+        ("qstat", "-explane", 'did you mean "-explain"'),
+        ("qconf", "-sqq", 'did you mean "-sq"'),
+    ],
+)
+def test_an_unknown_option(command: str, word: str, said: str) -> None:
+    line = unknown_option(command, word)
+    assert line.startswith(f"usage: {command} [options]") and said in line and "\n" not in line
+
+
+def test_unknown_resources() -> None:
+    known = ["h_vmem", "h_rt", "mem_free", "licence"]
+    assert unknown_resource("walltime", known) == "walltime is -l h_rt=TIME here"
+    assert unknown_resource("license", known) == 'did you mean "licence"?'
+    assert unknown_resource("zzz", known) == ""
+
+
+def test_nothing_is_said_where_nothing_is_near() -> None:
+    assert did_you_mean("abc", ["xyz"]) == ""
