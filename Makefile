@@ -10,7 +10,7 @@
 #                              in the files like ONLY='daemons/qmaster/decide/*' alone
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
 #   make pages                 docs/commands, from the option table
-#   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine)
+#   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
@@ -104,7 +104,7 @@ demo: setup
 	@:
 
 install:
-	@tools/install "$(PREFIX)" "$(PYTHON)"
+	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"
 
 cell: install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"

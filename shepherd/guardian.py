@@ -15,6 +15,7 @@ from gridengine.task_file import TaskFileError
 from shepherd import process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
+from shepherd.release import hold_release
 from shepherd.run import BLOCKED, TaskRun
 from shepherd.usage import JobUsage
 
@@ -32,6 +33,7 @@ def shepherd(directory: Path) -> None:
     process_tree.become_subreaper()
     process_tree.set_name("sge_shepherd")
     process_tree.drop_ambient_capabilities()
+    hold_release()
     try:
         if not task_files.claim(directory):
             return  # another launcher has started this task

@@ -62,8 +62,12 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
             script.unlink(missing_ok=True)
             continue
         template = _PROGRAM if name in PROGRAMS else _COMMAND
-        script.write_text(template.format(python=python, module=module, library=library))
-        script.chmod(0o755)
+        text = template.format(python=python, module=module, library=library)
+        if not script.exists() or script.read_text() != text:
+            draft = bin_directory / f".{name}.new"
+            draft.write_text(text)
+            draft.chmod(0o755)
+            draft.replace(script)  # somebody may start it at this very moment
         written.append(name)
     return written
 

@@ -1,6 +1,6 @@
 """Where this installation lies: its programs and the default cell that it came with.
 
-Two shapes exist: an installation by `make install` (PREFIX/venv, PREFIX/bin, PREFIX/share/gridengine) and a checkout
+Two shapes exist: an installation by `make install` (PREFIX/releases, of which PREFIX/bin leads to the one in use) and a checkout
 (CHECKOUT/.venv with the programs in its bin, CHECKOUT/cluster-config). Called by the other modules of this package.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
+from clients.admin.releases import FACTS, Releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,13 @@ class Installation:
 
     bin: Path
     cluster_config: Path
+    prefix: Path | None = None
+
+    def releases(self) -> Releases:
+        """The releases that stand beside each other here. Refusal: this is a checkout."""
+        if self.prefix is None:
+            raise Refusal("this is a checkout, which has no releases (make install)")
+        return Releases(self.prefix)
 
     def program(self, name: str) -> str:
         """Return the path of an installed program. Refusal: it is not there."""
@@ -30,14 +38,13 @@ class Installation:
 
 def find_installation() -> Installation:
     """Return the installation of this process. Refusal: the default configuration is nowhere."""
-    environment = Path(sys.prefix)
-    prefix = environment.parent
-    candidates = [
-        Installation(prefix / "bin", prefix / "share" / "gridengine" / "cluster-config"),
-        Installation(environment / "bin", Path(__file__).resolve().parents[2] / "cluster-config"),
-    ]
-    for candidate in candidates:
-        if candidate.cluster_config.is_dir():
-            return candidate
-    places = " nor in ".join(str(candidate.cluster_config) for candidate in candidates)
-    raise Refusal(f"the default configuration is neither in {places}: install again (make install)")
+    top = Path(__file__).resolve().parents[2]
+    release = top.parent
+    if (release / FACTS).exists():
+        # programs by the names that stay as they are: what is started by them is of the release that is in use then
+        found = Installation(release.parents[1] / "bin", release / "share" / "gridengine" / "cluster-config", release.parents[1])
+    else:
+        found = Installation(Path(sys.prefix) / "bin", top / "cluster-config")
+    if not found.cluster_config.is_dir():
+        raise Refusal(f"the default configuration is not in {found.cluster_config}: install again (make install)")
+    return found

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from daemons.runtime.locks import try_lock
+from daemons.runtime.release import hold_release, own_release
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -43,9 +44,9 @@ class DaemonFault(Exception):
 
 
 class PidFile:
-    """The file that names the running daemon: `PID START_TICKS`, locked for as long as the daemon lives.
+    """The file that names the running daemon: `PID START_TICKS RELEASE`, locked for as long as the daemon lives.
 
-    The start time in clock ticks tells the daemon from a later process of the same number. A third word, `ending`,
+    The start time in clock ticks tells the daemon from a later process of the same number. `ending` in place of the release
     says that the daemon has been told to end: a new one may be started, which waits for this one's end.
     """
 
@@ -68,7 +69,7 @@ class PidFile:
                 raise DaemonFault(f"{program} {state}, as process {pid or '?'} ({path})")
             time.sleep(_POLL_S)
         os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode(), 0)
+        os.pwrite(self._descriptor, f"{os.getpid()} {start_ticks(os.getpid())} {own_release()}\n".encode(), 0)
 
     def release(self) -> None:
         """Empty the file and give the lock back. The file stays: removing it could remove a successor's."""
@@ -205,6 +206,7 @@ def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[_Result]], pid_f
             loop.add_signal_handler(number, told_to_end)
         return await main(stop)
 
+    hold_release()
     return asyncio.run(run())
 
 

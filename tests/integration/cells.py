@@ -22,7 +22,8 @@ from clients.admin.free_ports import free_cell_ports
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
 TESTBED = ROOT / "tests" / "testbed"
-TEST_PREFIX = Path("/opt/gridengine-test")
+#: another one keeps the installations of checkouts of different ages apart
+TEST_PREFIX = Path(os.environ.get("GRIDENGINE_TEST_PREFIX", "/opt/gridengine-test"))
 
 #: What jobs behind a gate wait for; all hosts of the test bed see it.
 GATE = Path("/var/tmp/gridengine-test-gate")

@@ -1,0 +1,31 @@
+"""Which release a daemon is of.
+
+Owns the reading of `release.json` for daemons, and the lock that keeps a release on disk while one of its daemons runs. The
+releases themselves are `make install`'s. Source: docs/adr/0149.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from pathlib import Path
+
+CHECKOUT = "checkout"
+"""Name of what runs without an installation."""
+_PLACE = Path(__file__).resolve().parents[3]
+
+
+def own_release() -> str:
+    """The name of the release that this process was loaded from."""
+    return _name_of(_PLACE)
+
+
+def hold_release() -> None:
+    """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
+    with suppress(OSError):  # a file system that knows no locks is no reason not to serve
+        fcntl.flock(os.open(_PLACE / "lock", os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
+
+
+def _name_of(place: Path) -> str:
+    return place.name if (place / "release.json").exists() else CHECKOUT

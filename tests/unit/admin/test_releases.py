@@ -1,0 +1,98 @@
+"""Releases beside each other: the link that is swapped, what is moved over, and what is kept."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from clients.admin.refusal import Refusal
+from clients.admin.releases import Releases
+
+
+def built(prefix: Path, name: str, *programs: str, libraries: str = "all") -> None:
+    """A release as `tools/install` leaves it."""
+    place = prefix / "releases" / name
+    (place / "bin").mkdir(parents=True)
+    (place / "share" / "gridengine").mkdir(parents=True)
+    (prefix / "libraries" / libraries).mkdir(parents=True, exist_ok=True)
+    for program in programs:
+        (place / "bin" / program).write_text(name)
+    (place / "lock").touch()
+    (place / "release.json").write_text(json.dumps({"protocol": 1, "spool": 2, "libraries": libraries}))
+
+
+def age(prefix: Path, *names: str) -> None:
+    """Say of releases that they were used one after the other, long ago."""
+    for when, name in enumerate(names):
+        os.utime(prefix / "releases" / name / "lock", (when, when))
+
+
+def test_programs_are_those_of_the_release_in_use_and_files_of_others_stay(tmp_path: Path) -> None:
+    built(tmp_path, "1", "qsub", "qold")
+    built(tmp_path, "2", "qsub", "qnew")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "foreign").write_text("not ours")
+    releases = Releases(tmp_path)
+    releases.make_current("1")
+    releases.make_current("2")
+    assert releases.current().name == "2"
+    assert (tmp_path / "bin" / "qsub").read_text() == "2"
+    assert sorted(os.listdir(tmp_path / "bin")) == ["foreign", "qnew", "qsub"]
+    age(tmp_path, "1", "2")
+    assert releases.names() == ["2", "1"]
+    releases.make_current("1")
+    assert (tmp_path / "bin" / "qsub").read_text() == "1" and not (tmp_path / "bin" / "qnew").is_symlink()
+
+
+def test_what_is_not_whole_is_not_put_into_use(tmp_path: Path) -> None:
+    built(tmp_path, "1", "qsub")
+    releases = Releases(tmp_path)
+    releases.make_current("1")
+    (tmp_path / "releases" / "2" / "bin").mkdir(parents=True)
+    with pytest.raises(Refusal, match="no release here"):
+        releases.make_current("2")
+    assert releases.current().name == "1" and releases.names() == ["1"]
+
+
+def test_old_ones_are_kept_until_nothing_runs_from_them(tmp_path: Path) -> None:
+    names = ["1", "2", "3", "4", "5"]
+    for name in names:
+        built(tmp_path, name, "qsub", libraries=f"of-{name}")
+    age(tmp_path, *names)
+    releases = Releases(tmp_path)
+    releases.make_current("5")
+    with (tmp_path / "releases" / "1" / "lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        assert releases.prune(2) == ["2"]
+        assert releases.names() == ["5", "4", "3", "1"]
+        assert sorted(os.listdir(tmp_path / "libraries")) == ["of-1", "of-3", "of-4", "of-5"]
+    assert releases.prune(2) == ["1"]
+    assert sorted(os.listdir(tmp_path / "releases")) == ["3", "4", "5"]
+
+
+def test_an_installation_that_stands_the_old_way_becomes_a_release(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    old = f"#!{tmp_path}/venv/bin/python3 -IS\n"
+    (tmp_path / "bin" / "qsub").write_text(old)
+    (tmp_path / "bin" / "foreign").write_text("#!/bin/sh\n")
+    spooling = tmp_path / "venv" / "lib" / "python3.11" / "site-packages" / "daemons" / "qmaster" / "spooling"
+    spooling.mkdir(parents=True)
+    (spooling / "spool_versions.py").write_text("VERSION = 7\n")
+    share = tmp_path / "share" / "gridengine"
+    share.mkdir(parents=True)
+    (share / "pyproject.toml").write_text('[project]\nversion = "0.0.9"\n')
+    releases = Releases(tmp_path)
+    assert releases.adopt() == "0.0.9-before"
+    assert (tmp_path / "bin" / "qsub").is_symlink() and (tmp_path / "bin" / "qsub").read_text() == old
+    assert (releases.current().protocol, releases.current().spool) == (0, 7)
+    built(tmp_path, "1", "qsub")
+    releases.make_current("1")
+    assert (tmp_path / "bin" / "qsub").read_text() == "1" and (tmp_path / "bin" / "foreign").read_text() == "#!/bin/sh\n"
+    assert (tmp_path / "share" / "gridengine").is_symlink() and (tmp_path / "venv").is_dir()
+    assert releases.adopt() == "" and releases.names() == ["1", "0.0.9-before"]
+    releases.make_current("0.0.9-before")
+    assert (tmp_path / "bin" / "qsub").read_text() == old

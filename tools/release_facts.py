@@ -1,0 +1,15 @@
+"""Prints the facts of the release that is found first on the module path: `release.json` of an installation.
+
+Called by `tools/install`, with the libraries of that release.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from daemons.qmaster.spooling.spool_versions import VERSION
+from gridengine.protocol import PROTOCOL
+
+if __name__ == "__main__":
+    print(json.dumps({"protocol": PROTOCOL, "spool": VERSION, "libraries": sys.argv[1]}))
