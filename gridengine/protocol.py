@@ -1,6 +1,26 @@
-"""The number of the language that the daemons of a cell speak with each other. Source: docs/adr/0149."""
+"""The number of the language that the daemons of a cell speak with each other, and how far two may differ.
+
+Owns that rule. Exchanged at `execd_hello`, whose own shape is for all versions: fields that one side does not know are left
+alone, and one that is missing is 0 or "". Source: docs/adr/0149.
+"""
 
 from __future__ import annotations
 
 #: Goes up when a daemon of the release before would misread what is sent to it, or not be understood.
 PROTOCOL = 1
+
+#: A cell is upgraded host by host, so its daemons are of two releases for a while; of more never.
+MOST_APART = 1
+
+
+def disagreement(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:
+    """Why an exec host and a master cannot work together, "" if they can. `rays`: of both, "" where nothing is said.
+
+    The nodes of a Ray cluster must have the same versions of Ray and Python.
+    """
+    if abs(theirs - master) > MOST_APART:
+        older = f"host {host}" if theirs < master else "the master"
+        return f"host {host} speaks protocol {theirs}, the master {master}: they may differ by {MOST_APART}; upgrade {older}"
+    if all(rays) and rays[0] != rays[1]:
+        return f"host {host} has {rays[0]}, the master {rays[1]}: it joins again when both are of one release"
+    return ""

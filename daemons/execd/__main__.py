@@ -21,6 +21,8 @@ from daemons.runtime.cell import Cell, CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_daemon, run_until_stopped
 from daemons.runtime.keys import exec_host_keys, take_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.release import own_release
+from daemons.runtime.renewal import Renewal
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)
@@ -31,8 +33,15 @@ def serve(
     host_name: Annotated[
         str, typer.Option("--host-name", help="Be this host of the cell, not the machine's own.")
     ] = "",
+    version: Annotated[bool, typer.Option("--version", help="Only say which release this is.")] = False,
 ) -> None:
-    """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host. SIGTERM ends it; running jobs go on."""
+    """Serve the cell that SGE_ROOT and SGE_CELL name as an execution host.
+
+    SIGTERM ends it, SIGHUP has it go on as the release that is installed by then; running jobs go on.
+    """
+    if version:
+        print(own_release())
+        return
     os.umask(UMASK)
     try:
         cell = read_cell()
@@ -51,16 +60,17 @@ def serve(
         open_messages(spool / "messages", "main", host, "log_info")
         save_inherited(spool, os.environ, _binary_path())
         offer_programs(cell.root, _binary_path())
-        run_until_stopped(lambda stop: _serve(cell, host, stop, startup), pid_file)
+        renewal = Renewal(lambda: PROGRAM)
+        run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:  # of the last kind: the disk is full
         startup.failed(f"{PROGRAM}: {fault}")
         raise SystemExit(1) from None
 
 
-async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup) -> None:
-    _log.info("starting up %s", PROGRAM)
-    await ExecdSupervisor(cell, host, _binary_path()).run(stop, startup.ready)
+async def _serve(cell: Cell, host: str, stop: asyncio.Event, startup: Startup, renewal: Renewal) -> None:
+    _log.info("starting up %s of release %s", PROGRAM, own_release())
+    await ExecdSupervisor(cell, host, renewal, _binary_path()).run(stop, startup.ready)
     _log.info("%s ends, running jobs go on", PROGRAM)
 
 

@@ -30,7 +30,10 @@ from daemons.runtime.daemon import die_with_parent, module_command, module_envir
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
+from daemons.runtime.release import own_release, ray_version
+from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import watched
+from gridengine.protocol import PROTOCOL, disagreement
 
 _log = logging.getLogger(__name__)
 
@@ -56,12 +59,12 @@ class Cluster:
 class ExecdSupervisor:
     """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
 
-    `binary_path`: the directory of the installed programs.
+    `renewal`: how it goes on as another release; `binary_path`: the directory of the installed programs.
     """
 
-    def __init__(self, cell: Cell, host: str, binary_path: str = "") -> None:
+    def __init__(self, cell: Cell, host: str, renewal: Renewal, binary_path: str = "") -> None:
         self._cell, self._host, self._binary_path = cell, host, binary_path
-        self._spool = cell.execd_spool(host)
+        self._spool, self._renewal = cell.execd_spool(host), renewal
         self._link = QmasterLink(cell, host, read_proof(cell, host))
         room = Room()
         self._gateway = Gateway(cell, self._link, room)
@@ -212,10 +215,10 @@ class ExecdSupervisor:
                 continue
 
     async def _say_hello(self) -> Cluster:
-        body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "session_port": self._sessions.port}
-        if self._node_id:
-            body["node_id"] = self._node_id
         try:
+            body = {"host": self._host, "pid": os.getpid(), "incarnation": incarnation(), "session_port": self._sessions.port}
+            body |= {"protocol": PROTOCOL, "ray": ray_version(), "node_id": self._node_id}
+            body |= {"release": own_release(), "installed": self._renewal.installed, "refusal": self._renewal.refusal}
             body["cell_id"] = read_cell_id(self._spool)
             answer = await self._link.post(
                 "/v1/execd_hello",
@@ -225,11 +228,15 @@ class ExecdSupervisor:
             )
             async with answer:
                 welcome = await answer.json(content_type=None)
+            if (welcome.get("data") or {}).get("restart", own_release()) != own_release():
+                self._renewal.begin()
             if welcome["status"] != 0:
                 reason = "; ".join(text for _, text in welcome["answers"]) or "the qmaster refused this host"
                 raise NoQmaster(reason, sent=True)
             data = welcome["data"]
             if refusal := belong(self._spool, str(data.get("cell_id", ""))):
+                raise NoQmaster(refusal, sent=True)
+            if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
                 raise NoQmaster(refusal, sent=True)
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:

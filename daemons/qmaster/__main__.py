@@ -14,13 +14,15 @@ import typer
 
 from daemons.qmaster.backup import swap
 from daemons.qmaster.backup.archive import BackupFault
-from daemons.qmaster.shadow.program import serve_cell
+from daemons.qmaster.shadow.program import master_program, serve_cell
 from daemons.qmaster.spooling.cell_identity import settle
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import master_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.release import own_release
+from daemons.runtime.renewal import Renewal
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
 
@@ -31,7 +33,11 @@ def start(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="begin with an empty spool although the cell has run before: its own is lost")
     ] = False,
+    version: Annotated[bool, typer.Option("--version", help="only say which release this is")] = False,
 ) -> None:
+    if version:
+        print(own_release())
+        return
     os.umask(UMASK)
     try:
         cell = read_cell()
@@ -55,7 +61,8 @@ def start(
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
     open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
-    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop), pid_file)
+    renewal = Renewal(lambda: master_program(cell, host))
+    status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal), pid_file, renewal)
     pid_file.release()
     raise SystemExit(status)
 

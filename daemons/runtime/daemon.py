@@ -22,6 +22,7 @@ from typing import TypeVar
 
 from daemons.runtime.locks import try_lock
 from daemons.runtime.release import hold_release, own_release
+from daemons.runtime.renewal import Renewal
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -86,7 +87,7 @@ def announce_end(path: Path) -> int:
     with contextlib.suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            os.pwrite(descriptor, f"{pid} {ticks} {_ENDING}\n".encode(), 0)
+            os.ftruncate(descriptor, os.pwrite(descriptor, f"{pid} {ticks} {_ENDING}\n".encode(), 0))
         finally:
             os.close(descriptor)
     return int(pid)
@@ -186,16 +187,22 @@ def notify(state: str) -> None:
                 pass  # a manager that does not listen is no reason to end
 
 
-def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile) -> _Result:
+def run_until_stopped(
+    main: Callable[[asyncio.Event], Awaitable[_Result]], pid_file: PidFile, renewal: Renewal | None = None
+) -> _Result:
     """Run `main(stop)` on a new event loop and return what it returns.
 
-    SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file says so at once.
+    SIGTERM and SIGINT set `stop`, upon which `main` cleans up and returns; the pid file says so at once. With a `renewal`,
+    SIGHUP has the process go on as the release that is installed by now; then this does not return. Raises OSError.
     """
+    told = False
 
     async def run() -> _Result:
         stop = asyncio.Event()
 
         def told_to_end() -> None:
+            nonlocal told
+            told = True
             stop.set()
             with contextlib.suppress(OSError, ValueError):  # a removed spool must not keep it alive
                 announce_end(pid_file.path)
@@ -204,10 +211,17 @@ def run_until_stopped(main: Callable[[asyncio.Event], Awaitable[_Result]], pid_f
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, told_to_end)
+        if renewal is not None:
+            renewal.watch(stop)
+            loop.add_signal_handler(signal.SIGHUP, renewal.begin)
         return await main(stop)
 
     hold_release()
-    return asyncio.run(run())
+    result = asyncio.run(run())
+    if renewal is not None and renewal.due and not told:
+        pid_file.release()
+        renewal.become()
+    return result
 
 
 def become_user(name: str, *paths: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which release a daemon is of.
+"""Which release a daemon is of, and which one the next start on this host would be of.
 
 Owns the reading of `release.json` for daemons, and the lock that keeps a release on disk while one of its daemons runs. The
 releases themselves are `make install`'s. Source: docs/adr/0149.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from contextlib import suppress
+from importlib import metadata
 from pathlib import Path
 
 CHECKOUT = "checkout"
@@ -19,6 +21,16 @@ _PLACE = Path(__file__).resolve().parents[3]
 def own_release() -> str:
     """The name of the release that this process was loaded from."""
     return _name_of(_PLACE)
+
+
+def installed_release(program: str) -> str:
+    """The name of the release that `program`, a path as it was started by, belongs to by now."""
+    return _name_of(Path(program).resolve().parents[1])
+
+
+def ray_version() -> str:
+    """What the nodes of one Ray cluster must have alike, read without loading Ray."""
+    return f"Ray {metadata.version('ray')} on Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
 def hold_release() -> None:

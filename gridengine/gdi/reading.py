@@ -232,6 +232,7 @@ BODIES: dict[str, Any] = {
     "config_history": ConfigHistory,
     "share_usage": Nothing,
     "strays": Nothing,
+    "releases": Nothing,
     "event_clients": Nothing,
     "events": Events,
     "wait": Wait,

@@ -309,11 +309,20 @@ class StartSlave(RequestBody):
     no_shell: bool = False
 
 
-class ExecdHello(RequestBody):
+class RestartHosts(RequestBody):
+    """`restart_hosts` (gridengine upgrade): exec hosts that are to go on as this release, which they have installed."""
+
+    hosts: Names = field(default_factory=list)
+    release: Name = ""
+
+
+class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
     `session_port`: where clients of interactive jobs connect to, 0 for nowhere. `cell_id`: of the cell that it joined first,
-    "" if it never joined one.
+    "" if it never joined one. `protocol`, `ray`: see `gridengine.protocol`; a host that does not say them is of a release before
+    these. `release`: it runs this one; `installed`: it would go on as this one, `refusal`: and why it did not. Hosts of later
+    releases may say more (docs/adr/0149).
     """
 
     host: Name
@@ -322,6 +331,11 @@ class ExecdHello(RequestBody):
     node_id: Name = ""
     session_port: Port = 0
     cell_id: Name = ""
+    protocol: Count = 0
+    ray: Name = ""
+    release: Name = ""
+    installed: Name = ""
+    refusal: Note = ""
 
 
 REQUESTS: dict[str, type[RequestBody]] = {
@@ -349,6 +363,7 @@ REQUESTS: dict[str, type[RequestBody]] = {
     "shutdown": Shutdown,
     "session": OpenSession,
     "start_slave": StartSlave,
+    "restart_hosts": RestartHosts,
     "execd_hello": ExecdHello,
 }
 

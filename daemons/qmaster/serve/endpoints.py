@@ -24,6 +24,7 @@ from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.accounting_reading import AccountingReading
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.gdi_server import stream_line
+from daemons.qmaster.serve.host_releases import HostReleases
 from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.keyed import Keyed
@@ -53,6 +54,7 @@ from gridengine.gdi.requests import (
     MonitorScheduling,
     OpenSession,
     RequestBody,
+    RestartHosts,
     ResubmitJobs,
     Shutdown,
     Submit,
@@ -79,7 +81,7 @@ class Requests:
         self._rounds = Rounds()
         self._accounting = AccountingReading()
         self._outputs = OutputReading(outside.read_output)
-        self._foreigners: set[str] = set()
+        self.releases = HostReleases(master)
         self._under_keys = Turns(1)
 
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
@@ -282,24 +284,24 @@ class Requests:
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
         joined = self._outside.session()
-        if request.cell_id not in ("", joined.get("cell_id", "")):
-            return self._foreign(request)
+        if complaint := self.releases.heard(request, joined.get("cell_id", "")):
+            return Answer(1, [("error", f"denied: {complaint}")], self.releases.word(request.host))
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)
         await self._outside.host_joined(request.host)
-        return Answer(data=joined)
-
-    def _foreign(self, request: ExecdHello) -> Answer:
-        """A host of another cell does not join: what runs there is not this cell's to end. Logged once a host."""
-        text = f'denied: host "{request.host}" belongs to the cell {request.cell_id}, which this is not'
-        if text not in self._foreigners:
-            self._foreigners.add(text)
-            _log.warning("%s", text)
-        return Answer(1, [("error", text)])
+        return Answer(data={**joined, **self.releases.word(request.host)})
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""
         return await shut_down(self.master, self._outside, request, caller)
+
+    async def restart_hosts(self, name: str, request: RestartHosts, caller: Caller) -> Answer:
+        """Have exec hosts go on as another release."""
+        return self.releases.restart(request)
+
+    async def list_releases(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
+        """Which release each daemon runs."""
+        return self.releases.listed()
 
     async def monitor(self, name: str, request: MonitorScheduling, caller: Caller) -> Answer:
         """Have the next scheduling run say why jobs wait (QF-35)."""
@@ -361,6 +363,7 @@ def _rows() -> Iterator[Endpoint]:
     for name, reader in READERS.items():
         yield Endpoint(name, "reads", BODIES[name], reader, slow.get(name, Requests.read))
     yield Endpoint("event_clients", "reads", BODIES["event_clients"], answered=Requests.list_event_clients)
+    yield Endpoint("releases", "reads", BODIES["releases"], answered=Requests.list_releases)
     yield Endpoint("job_output", "reads", BODIES["job_output"], answered=Requests.output)
     yield Endpoint("ping", "reads", BODIES["ping"], answered=Requests.ping)
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
@@ -373,6 +376,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)
     yield Endpoint("monitor_scheduling", "serves", MonitorScheduling, answered=Requests.monitor, administrator=True)
     yield Endpoint("shutdown", "serves", Shutdown, answered=Requests.shut_down, administrator=True)
+    yield Endpoint("restart_hosts", "serves", RestartHosts, answered=Requests.restart_hosts, administrator=True)
 
 
 ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}

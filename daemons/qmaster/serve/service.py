@@ -231,7 +231,9 @@ class Service:
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
         # an execd that tells what it has is a new one, and may have lost its configuration with its disk
-        returned = returned or any(isinstance(report, Inventory) for report in reports)
+        if any(isinstance(report, Inventory) for report in reports):
+            returned = True
+            self.requests.releases.inventoried(host)
         verdicts = self.master.reports(host, reports)
         await self.durable()
         if returned:
@@ -251,9 +253,9 @@ class Service:
         os._exit(1)
 
     def node_lost(self, host: str) -> None:
-        """The node of a host is gone: do not wait for max_unheard."""
+        """The node of a host is gone: do not wait for max_unheard, unless the host has just been told to end it."""
         known = self.master.state.hosts.get(host)
-        if known is not None and known.up:
+        if known is not None and known.up and not self.requests.releases.restarting(host):
             self.master.lose_host(host)
             self.flush()
 

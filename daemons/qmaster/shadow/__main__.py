@@ -11,20 +11,29 @@ from typing import Annotated
 
 import typer
 
-from daemons.qmaster.shadow.program import take_a_seat
+from daemons.qmaster.shadow.program import master_program, take_a_seat
 from daemons.qmaster.spooling.spool_file import make_closed
 from daemons.runtime.cell import CellFault, read_cell
 from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, become_daemon, run_until_stopped
 from daemons.runtime.keys import take_keys
 from daemons.runtime.messages import open_messages
+from daemons.runtime.release import own_release
+from daemons.runtime.renewal import Renewal
 
 PROGRAM = "sge_shadowd"
 
 
 def serve(
     foreground: Annotated[bool, typer.Option("--foreground", help="Do not detach (for systemd).")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Only say which release this is.")] = False,
 ) -> None:
-    """Keep a copy of what the master knows, and be the master when it is lost. SIGTERM ends it; running jobs go on."""
+    """Keep a copy of what the master knows, and be the master when it is lost.
+
+    SIGTERM ends it, SIGHUP has it go on as the release that is installed by then; running jobs go on.
+    """
+    if version:
+        print(own_release())
+        return
     os.umask(UMASK)
     try:
         cell = read_cell()
@@ -42,7 +51,10 @@ def serve(
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
         take_keys(cell, host)
         open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
-        status = run_until_stopped(lambda stop: take_a_seat(cell, host, startup, stop, stands=False), pid_file)
+        renewal = Renewal(lambda: master_program(cell, host))
+        status = run_until_stopped(
+            lambda stop: take_a_seat(cell, host, startup, stop, renewal, stands=False), pid_file, renewal
+        )
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:
         startup.failed(f"{PROGRAM}: {fault}")

@@ -16,11 +16,17 @@ from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys
 from daemons.runtime.peers import until_shadowed
+from daemons.runtime.renewal import Renewal
 
 _log = logging.getLogger(__name__)
 
 
-async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Event) -> int:
+def master_program(cell: Cell, host: str) -> str:
+    """Which of the two programs belongs on a host that may be the master, as it is at this moment."""
+    return "sge_qmaster" if cell.master_host() == host else "sge_shadowd"
+
+
+async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal) -> int:
     """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon."""
     if host not in cell.candidates():
         (cell.run_dir / LEASE).unlink(missing_ok=True)
@@ -28,13 +34,15 @@ async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Even
         if status or stop.is_set():
             return status
         _log.warning("%s names several hosts: the qmaster starts anew as one of them", cell.shadow_masters)
-    return await take_a_seat(cell, host, startup, stop, stands=True)
+    return await take_a_seat(cell, host, startup, stop, renewal, stands=True)
 
 
-async def take_a_seat(cell: Cell, host: str, startup: Startup, stop: asyncio.Event, stands: bool) -> int:
+async def take_a_seat(
+    cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal, stands: bool
+) -> int:
     """Be one of several hosts that may be the master; `stands`: and be it as soon as the others agree."""
     try:
-        return await Seat(cell, host, startup, stands).run(stop)
+        return await Seat(cell, host, startup, stands, renewal).run(stop)
     except (CellFault, OSError) as fault:
         _log.error("%s", fault)
         startup.failed(f"{'sge_qmaster' if stands else 'sge_shadowd'}: {fault}")

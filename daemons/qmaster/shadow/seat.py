@@ -23,6 +23,7 @@ from daemons.qmaster.serve.seat_link import LEASE, SEAT_SOCKET, NotAgreed
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.copy_door import CopyDoor
 from daemons.qmaster.shadow.promotion import position, shadow_directory, take_office, voters
+from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
 from daemons.qmaster.shadow.spool_copy import SpoolCopy
 from daemons.qmaster.shadow.term import TermOfOffice
@@ -37,6 +38,7 @@ from daemons.runtime.lease_file import LeaseFile, boottime
 from daemons.runtime.lease_voter import LeaseVoter
 from daemons.runtime.peers import PeerAway, PeerRequest, Peers, serve_peers
 from daemons.runtime.qmaster_link import QmasterLink, read_proof
+from daemons.runtime.renewal import Renewal
 from gridengine.lease import LEASE_S, RENEW_S
 
 _log = logging.getLogger(__name__)
@@ -62,8 +64,8 @@ class Seat:
     Raises CellFault without keys, OSError.
     """
 
-    def __init__(self, cell: Cell, host: str, startup: Startup, stands: bool) -> None:
-        self._cell, self._host, self._startup = cell, host, startup
+    def __init__(self, cell: Cell, host: str, startup: Startup, stands: bool, renewal: Renewal) -> None:
+        self._cell, self._host, self._startup, self._renewal = cell, host, startup, renewal
         self._keys = own_keys(cell, host)
         self._keys.require()
         make_closed(shadow_directory(cell))
@@ -86,6 +88,7 @@ class Seat:
         requests: dict[str, PeerRequest] = {
             "lease": self._asked_for_lease,
             "hand_over": self._asked_to_hand_over,
+            "release": self._asked_for_release,
             **{name: partial(self._asked_as_shadow, name) for name in self._door.handlers},
         }
         tasks = [
@@ -307,6 +310,14 @@ class Seat:
             await asyncio.sleep(_LOOK_S / 4)
         return (200, b"") if self._term is None else (504, b"it has not ended in time")
 
+    async def _asked_for_release(
+        self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """The master asks which release this is, or has this host go on as the one that is installed."""
+        if await body.read() and caller == self._voter.promise.holder and self._term is None:
+            self._renewal.begin()
+        return 200, release_word(self._renewal)
+
     async def _asked_here(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
         """What the qmaster of this host and administrators ask. Raises NotAgreed, PeerAway."""
         if name == "in_sync":
@@ -315,6 +326,9 @@ class Seat:
             await self._term.agree(fields["in_sync"], tuple(frozenset(names) for names in fields["sets"]))
         elif name == "take_over":
             await self._take_over(bool(fields.get("force")))
+        elif name == "releases":
+            others = [host for host in self._cell.candidates() if host != self._host]
+            return await releases_of(self._peers, others, str(fields.get("restart", "")))
         return self._status()
 
     async def _take_over(self, force: bool) -> None:

@@ -17,7 +17,7 @@ TOP = Path(__file__).parents[3]
 def test_one_daemon_only(tmp_path: Path) -> None:
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
-    assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())}\n"
+    assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())} checkout\n"
     with pytest.raises(DaemonFault, match=f"sge_x runs already, as process {os.getpid()} "):
         PidFile(path, "sge_x")
     first.release()
@@ -29,11 +29,12 @@ def test_a_successor_waits_for_a_daemon_that_was_told_to_end(tmp_path: Path, mon
     path = tmp_path / "x.pid"
     first = PidFile(path, "sge_x")
     assert announce_end(path) == os.getpid()
+    assert path.read_text().split()[2:] == ["ending"]
     with pytest.raises(DaemonFault, match=f"sge_x has not ended yet, as process {os.getpid()} "):
         PidFile(path, "sge_x", patience_s=-1)
     monkeypatch.setattr("daemons.runtime.daemon.time.sleep", lambda _: first.release())
     second = PidFile(path, "sge_x")
-    assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())}\n"
+    assert path.read_text() == f"{os.getpid()} {start_ticks(os.getpid())} checkout\n"
     second.release()
 
 

@@ -1,0 +1,122 @@
+"""Which release each exec host runs and has installed, and which of them are to go on as another one.
+
+Owns what hosts have said of it since this process began (none of it is state), and who may join. A host is told in the answer to
+its next hello, which all versions understand. Called for hellos, `releases` and `restart_hosts`. Source: docs/adr/0149.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.spooling.spool_versions import VERSION
+from daemons.runtime.release import own_release, ray_version
+from gridengine.gdi.requests import Answer, ExecdHello, RestartHosts
+from gridengine.protocol import PROTOCOL, disagreement
+from gridengine.state.bookings import GLOBAL
+from gridengine.units import spoken_time
+
+_log = logging.getLogger(__name__)
+
+RESTART_S = 60.0
+"""How long a host that was told to go on as another release is not taken for lost."""
+
+
+@dataclass(slots=True)
+class HostRelease:
+    """What a host said last. `ready`: it has told what it has since it is of this release. `wanted`: as which release it is to go
+    on, since `told` (steady s)."""
+
+    hello: ExecdHello
+    ready: bool = False
+    wanted: str = ""
+    told: float = 0.0
+
+
+class HostReleases:
+    """Of one running qmaster."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self._hosts: dict[str, HostRelease] = {}
+        self._complaints: dict[str, str] = {}
+
+    def heard(self, hello: ExecdHello, cell_id: str) -> str:
+        """A host says hello to the cell `cell_id`; why it cannot join, "" if it can. Said once in the log."""
+        complaint = self._looked_at(hello) if hello.cell_id in ("", cell_id) else _foreign(hello)
+        if complaint and complaint != self._complaints.get(hello.host):
+            _log.error("%s", complaint)
+        self._complaints[hello.host] = complaint
+        return complaint
+
+    def _looked_at(self, hello: ExecdHello) -> str:
+        """Note what a host of this cell says; why it cannot work with this qmaster, "" if it can."""
+        known = self._hosts.setdefault(hello.host, HostRelease(hello))
+        if known.hello.release != hello.release:
+            known.ready = False
+            if known.wanted == hello.release:
+                took = spoken_time(self._master.world().steady - known.told)
+                _log.warning("host %s goes on as release %s, after %s", hello.host, hello.release, took)
+                known.wanted = ""
+        if hello.refusal and known.wanted:
+            _log.error("host %s %s", hello.host, hello.refusal)
+            known.wanted = ""
+        known.hello = hello
+        return disagreement(hello.host, hello.protocol, PROTOCOL, (hello.ray, ray_version()))
+
+    def word(self, host: str) -> dict[str, object]:
+        """What the answer to a hello has of this."""
+        known = self._hosts.get(host)
+        return {"protocol": PROTOCOL, **({"restart": known.wanted} if known and known.wanted else {})}
+
+    def inventoried(self, host: str) -> None:
+        """A host has told what it has."""
+        if host in self._hosts:
+            self._hosts[host].ready = True
+
+    def restarting(self, host: str) -> bool:
+        """Whether the silence of a host is what it was told to do."""
+        known = self._hosts.get(host)
+        return known is not None and bool(known.wanted) and self._master.world().steady - known.told < RESTART_S
+
+    def restart(self, request: RestartHosts) -> Answer:
+        """Have hosts go on as a release that they have installed."""
+        answer = Answer()
+        for host in request.hosts:
+            known = self._hosts.get(host)
+            if known is None:
+                answer.error(f'denied: execution host "{host}" has not said hello to this qmaster')
+            elif known.hello.installed != request.release:
+                has = known.hello.installed or "no release that it tells of"
+                answer.error(f'denied: execution host "{host}" has {has} installed, not {request.release}')
+            elif known.hello.release != request.release:
+                known.wanted, known.told = request.release, self._master.world().steady
+                _log.warning("host %s is told to go on as release %s", host, request.release)
+        return answer
+
+    def listed(self) -> Answer:
+        """The qmaster's own release, and a row for each exec host."""
+        names = sorted(name for name in self._master.state.kind("exec_host") if name not in (GLOBAL, "template"))
+        own = {"host": self._master.world().master_host, "release": own_release(), "protocol": PROTOCOL, "spool": VERSION}
+        return Answer(data={"master": own, "hosts": [self._row(name) for name in names]})
+
+    def _row(self, name: str) -> dict[str, object]:
+        state, known = self._master.state, self._hosts.get(name)
+        hello, host = known.hello if known else ExecdHello(name), state.hosts.get(name)
+        return {
+            "host": name,
+            "up": host is not None and host.up,
+            "tasks": len(state.tasks_on.get(name, ())),
+            "protocol": hello.protocol,
+            "release": hello.release,
+            "installed": hello.installed,
+            "ready": known is not None and known.ready,
+            "refusal": hello.refusal,
+            "complaint": self._complaints.get(name, ""),
+        }
+
+
+def _foreign(hello: ExecdHello) -> str:
+    """A host of another cell does not join: what runs there is not this cell's to end."""
+    return f'host "{hello.host}" belongs to the cell {hello.cell_id}, which this is not'

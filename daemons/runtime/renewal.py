@@ -1,0 +1,86 @@
+"""How a daemon goes on as a program of the release that is installed by now: the same process becomes it (execve).
+
+Its number, its start and whoever started it (systemd) stay as they are; what it holds is closed by then. First the new program is
+tried: it must load all of itself and say its release. Called by SIGHUP, and by what else a daemon is told. Source: docs/adr/0149.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from daemons.runtime.release import installed_release, own_release
+
+_log = logging.getLogger(__name__)
+_STARTED = Path(sys.argv[0]).absolute()
+"""As whoever started this named it, before the process leaves its directory."""
+_TRIAL_S = 60.0
+#: of the command line, what is for the first start alone
+_ONCE = frozenset(("--foreground", "--fresh"))
+
+
+class Renewal:
+    """Of one daemon. `name`: which program it is to go on as. `refusal`: why the last try came to nothing."""
+
+    def __init__(self, name: Callable[[], str]) -> None:
+        self._name = name
+        self._trial: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
+        self.refusal = ""
+        self.due = False
+
+    def watch(self, stop: asyncio.Event) -> None:
+        """`stop` is what ends the daemon's work, so that it can go on as another."""
+        self._stop = stop
+
+    @property
+    def installed(self) -> str:
+        """The name of the release that it would be of."""
+        return installed_release(str(self._program()))
+
+    def begin(self) -> None:
+        """Try the program that is installed, and go on as it."""
+        if self._trial is None or (self._trial.done() and not self.due):
+            self._trial = asyncio.get_running_loop().create_task(self._try())
+
+    def become(self) -> NoReturn:
+        """Be the new program; to be called when nothing is left to do. Raises OSError."""
+        command = [str(self._program()), *(word for word in sys.argv[1:] if word not in _ONCE), "--foreground"]
+        os.execv(command[0], command)
+
+    def _program(self) -> Path:
+        return _STARTED.with_name(self._name())
+
+    async def _try(self) -> None:
+        program = self._program()
+        try:
+            trial = await asyncio.create_subprocess_exec(
+                *(str(program), "--version"),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                said, errors = await asyncio.wait_for(trial.communicate(), _TRIAL_S)
+            finally:
+                if trial.returncode is None:
+                    trial.kill()
+        except (OSError, TimeoutError) as error:
+            self._refuse(f"{program}: {getattr(error, 'strerror', None) or 'it does not say its release'}")
+            return
+        if trial.returncode:
+            lines = errors.decode(errors="replace").strip().splitlines()
+            self._refuse(f"{program}: {lines[-1] if lines else f'exit code {trial.returncode}'}")
+            return
+        self.refusal, self.due = "", True
+        _log.warning("release %s goes on as %s", own_release(), said.decode(errors="replace").strip())
+        self._stop.set()
+
+    def _refuse(self, reason: str) -> None:
+        self.refusal = f"does not go on as another release: {reason}"
+        _log.error("%s", self.refusal)

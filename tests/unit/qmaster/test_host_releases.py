@@ -1,0 +1,111 @@
+"""Releases of hosts: what they say at hello, who may join, and how one is told to go on as another release."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import msgspec
+import pytest
+
+from daemons.qmaster.serve.service import Service
+from daemons.runtime.release import ray_version
+from gridengine.delivery import Batch, Inventory, encode
+from gridengine.gdi.requests import Answer, Caller
+from gridengine.protocol import PROTOCOL, disagreement
+from tests.harness import MASTER, Cell
+
+ROOT = Caller("root", 0, "root", 0, MASTER)
+
+
+@pytest.fixture
+def service(cell: Cell) -> Service:
+    async def nothing(*arguments: Any) -> Any:
+        return None
+
+    return Service(cell.master, nothing, nothing, nothing, lambda: {"session": "s"}, nothing)
+
+
+def hello(service: Service, host: str = "h1", **fields: Any) -> Answer:
+    caller = Caller("root", 0, "root", 0, host, daemon=True)
+    return asyncio.run(service.answer("execd_hello", msgspec.json.encode({"host": host, **fields}), caller))
+
+
+def ask(service: Service, name: str, **fields: Any) -> Answer:
+    return asyncio.run(service.answer(name, msgspec.json.encode(fields), ROOT))
+
+
+def row(service: Service, host: str = "h1") -> dict[str, Any]:
+    return next(each for each in ask(service, "releases").data["hosts"] if each["host"] == host)
+
+
+def restart(service: Service, *hosts: str) -> Answer:
+    return ask(service, "restart_hosts", hosts=hosts, release="2")
+
+
+def test_a_host_joins_from_a_release_beside_the_masters_alone(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+    """One of before these numbers says nothing, one of a later release what nobody here knows."""
+    assert hello(service).data == {"session": "s", "protocol": PROTOCOL}
+    assert hello(service, protocol=PROTOCOL + 1, thing="of the future").status == 0
+    for _ in range(2):
+        refused = hello(service, protocol=PROTOCOL + 2)
+        assert (refused.status, refused.data) == (1, {"protocol": PROTOCOL})
+    sentence = f"host h1 speaks protocol {PROTOCOL + 2}, the master {PROTOCOL}: they may differ by 1; upgrade the master"
+    assert refused.answers == [("error", f"denied: {sentence}")]
+    assert caplog.text.count(sentence) == 1 and row(service)["complaint"] == sentence
+    assert disagreement("h1", 1, 3).endswith("upgrade host h1")
+
+
+def test_one_ray_cluster_has_one_version_of_ray(service: Service) -> None:
+    assert hello(service, protocol=PROTOCOL, ray=ray_version()).status == 0
+    refused = hello(service, protocol=PROTOCOL, ray="Ray 1.0.0 on Python 2.7")
+    assert refused.status == 1 and "h1 has Ray 1.0.0 on Python 2.7, the master Ray" in refused.answers[0][1]
+
+
+def test_a_host_is_told_at_its_next_hello_until_it_is_of_that_release(service: Service, cell: Cell) -> None:
+    old: dict[str, Any] = {"protocol": 1, "release": "1", "installed": "2"}
+    hello(service, **old)
+    assert restart(service, "h1").status == 0
+    assert hello(service, **old).data["restart"] == "2"
+    assert hello(service, **(old | {"protocol": 9})).data["restart"] == "2", "also a host that may not join"
+    assert "restart" not in (hello(service, **(old | {"release": "2"})).data or {})
+    assert "restart" not in (hello(service, **old).data or {}), "told once"
+    assert restart(service, "h1").status == 0
+    hello(service, **(old | {"refusal": "does not go on: no disk"}))
+    assert row(service)["refusal"] == "does not go on: no disk"
+    assert "restart" not in (hello(service, **old).data or {}), "one that cannot is not told for ever"
+
+
+def test_only_hosts_that_have_a_release_are_told(service: Service) -> None:
+    hello(service, installed="1", release="1")
+    answer = restart(service, "h1", "h2")
+    assert [text for _, text in answer.answers] == [
+        'denied: execution host "h1" has 1 installed, not 2',
+        'denied: execution host "h2" has not said hello to this qmaster',
+    ]
+
+
+def test_a_host_that_restarts_as_told_is_not_lost_and_is_ready_when_it_has_told_what_it_has(
+    service: Service, cell: Cell, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    hello(service, release="1", installed="2")
+    restart(service, "h1")
+    service.node_lost("h1")
+    assert cell.state.hosts["h1"].up
+    hello(service, release="2", installed="2")
+    assert not row(service)["ready"]
+    inventory = Batch(reports=[Inventory([], "boot")], host=(1, 1), master=cell.master.stamp)
+    asyncio.run(service.reports("h1", encode(inventory)))
+    assert row(service)["ready"] and "host h1 goes on as release 2, after" in caplog.text
+    service.node_lost("h1")
+    assert not cell.state.hosts["h1"].up, "from then on its silence is a loss again"
+
+
+def test_a_host_that_does_not_come_back_is_lost_in_the_end(service: Service, cell: Cell) -> None:
+    hello(service, release="1", installed="2")
+    restart(service, "h1")
+    cell.pass_time(61)
+    service.node_lost("h1")
+    assert not cell.state.hosts["h1"].up
