@@ -20,6 +20,7 @@ from clients.admin.certificate import utc_now
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
 from clients.admin.creation import create_cell
+from clients.admin.daemon_releases import release_of
 from clients.admin.demo import run_demo
 from clients.admin.doctor import examine
 from clients.admin.host import host, provide_authority, provide_hosts
@@ -44,6 +45,7 @@ from clients.admin.local_daemons import (
 from clients.admin.progress import Progress
 from clients.admin.shadow import shadow
 from clients.admin.top import top
+from clients.admin.upgrade import upgrade
 from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
 
 app = typer.Typer(
@@ -57,7 +59,7 @@ app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
 app.add_typer(shadow, name="shadow")
-for command in (backup, verify, restore, top):
+for command in (backup, verify, restore, top, upgrade):
     app.command()(command)
 
 Root = Annotated[
@@ -179,7 +181,8 @@ def status(root: Root = None, cell: CellName = "default") -> None:
         process = process_of(daemon)
         missing += process is None
         verb = "is ending" if is_ending(daemon) else "runs"
-        state = f"{verb}, pid {process.pid}" if process else "does not run"
+        release = release_of(daemon)
+        state = f"{verb}, pid {process.pid}{release and f', release {release}'}" if process else "does not run"
         typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
     if not daemons:
         typer.echo("no daemon of this cell has run on this machine")

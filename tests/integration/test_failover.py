@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import TEST_PREFIX, TESTBED, TestbedCell, eventually, hosts_ready, run
+from tests.integration.cells import ROOT, TEST_PREFIX, TESTBED, TestbedCell, eventually, hosts_ready, run
+from tests.integration.test_backup import commands
+from tests.integration.upgrade_play import Asker, Play
 
 MASTER, SHADOW = "fm", "f1"
 """f1 is an exec host, too; f2 and f3 are exec hosts alone, of which one is a witness."""
@@ -201,3 +207,56 @@ def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> No
     cell.start(leader)
     assert cell.leader() == leader
     cell.until_ready()
+
+
+def install_another(directory: Path) -> str:
+    """`make install` of docs/operations.md, with this checkout as a later version; the name of the release."""
+    assert "\n    make install\n" in (ROOT / "docs" / "operations.md").read_text()
+    for name in ("gridengine", "shepherd", "daemons", "clients", "cluster-config", "tools"):
+        shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("requirements.lock", "Makefile"):
+        shutil.copy(ROOT / name, directory)
+    (directory / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text().replace('version = "', 'version = "9.', 1))
+    python = getattr(sys, "_base_executable", sys.executable)
+    done = run(["make", "-C", str(directory), "install", f"PREFIX={TEST_PREFIX}", f"PYTHON={python}"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    return (TEST_PREFIX / "current").resolve().name
+
+
+def releases(cell: CellOfTwo) -> dict[tuple[str, str], str]:
+    """What the daemon of each host runs, as the table says it."""
+    shown = cell.on(cell.leader(), "gridengine", "upgrade", "--check")
+    assert shown.returncode == 0, shown.stderr
+    rows = [line.split() for line in shown.stdout.splitlines()[1:]]
+    return {(row[0], row[1]): row[2] for row in rows}
+
+
+@pytest.mark.statement("EX-9", "SH-4")
+def test_the_commands_of_the_page_upgrade_a_cell_beneath_its_jobs(cell: CellOfTwo) -> None:
+    """And bring it back; refused are a spool that the older release cannot read, and a release that cannot be loaded."""
+    cell.until_ready()
+    leader, before = cell.leader(), (TEST_PREFIX / "current").resolve().name
+    with TemporaryDirectory(dir="/var/tmp", prefix="ge-upgrade-") as name:
+        work = Path(name)
+        work.chmod(0o1777)
+        play = Play(cell, work, "f3")
+        try:
+            play.begin()
+            (work / "source").mkdir()
+            with Asker(cell, "f3") as bob:
+                after = install_another(work / "source")
+                bob.goes_on()
+                assert set(releases(cell).values()) == {before} != {after}
+                for command in commands("Upgrade"):
+                    done = cell.on(leader, *command.split())
+                    assert done.returncode == 0, done.stdout + done.stderr
+                    wanted = before if "--back" in command else after
+                    if command != "gridengine upgrade --check":
+                        assert set(releases(cell).values()) == {wanted}, done.stdout
+                        play.run_on()
+                    print(done.stdout)
+            assert bob.failures == []
+            play.end()
+        finally:
+            play.clean()
+    assert cell.leader() == leader

@@ -141,7 +141,7 @@ def test_who_states_another_user_gets_a_link_of_his_own(server: Server) -> None:
 def test_a_plain_user_sees_that_it_runs_and_cannot_end_it(server: Server) -> None:
     status = server.as_user("gridengine", "status")
     assert status.stderr == ""
-    assert re.search(r"^sge_web .* runs, pid \d+$", status.stdout, re.M)
+    assert re.search(r"^sge_web .* runs, pid \d+, release checkout$", status.stdout, re.M)
     refused = server.as_user("gridengine", "web", "--stop")
     assert refused.returncode == 1
     assert "you may not stop it" in refused.stderr
