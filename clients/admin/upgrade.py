@@ -68,7 +68,7 @@ def upgrade(
             return
     if not is_master_here(cell):
         raise Refusal(f"a cell is upgraded on its master host, {cell.master_host}")
-    work = Upgrade(cell, installation, hosts or [])
+    work = Upgrade(cell, installation, hosts or [], back)
     problems = work.problems()
     for line in work.table():
         typer.echo(line)
@@ -81,10 +81,13 @@ def upgrade(
 
 
 class Upgrade:
-    """The way of one cell to the release that this host has installed. `chosen`: exec hosts that are meant, [] for all."""
+    """The way of one cell to the release that this host has installed.
 
-    def __init__(self, cell: InstalledCell, installation: Installation, chosen: list[str]) -> None:
-        self._cell, self._installation, self._chosen = cell, installation, chosen
+    `chosen`: exec hosts that are meant, [] for all; `back`: the release was used before.
+    """
+
+    def __init__(self, cell: InstalledCell, installation: Installation, chosen: list[str], back: bool) -> None:
+        self._cell, self._installation, self._chosen, self._back = cell, installation, chosen, back
         self._wanted: Release = installation.releases().current()
         self._known = _known()
         self._seats = self._seat_words()
@@ -172,7 +175,7 @@ class Upgrade:
         """Shadows, master, exec hosts; to an older release the other way round. Refusal: one is not back."""
         master = self._known["master"]
         steps: list[Callable[[], None]] = [self._shadows, self._master, self._exec_hosts]
-        if (self._wanted.protocol, self._wanted.spool) < (master["protocol"], master["spool"]):
+        if self._back or (self._wanted.protocol, self._wanted.spool) < (master["protocol"], master["spool"]):
             steps.reverse()
         for step in steps:
             step()
