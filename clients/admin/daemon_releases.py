@@ -38,7 +38,8 @@ def says_its_release(program: str, release: str) -> str:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_TRIAL_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{program} cannot be started: {error}"
-    said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
+    lines = (done.stdout if done.returncode == 0 else done.stderr).splitlines()
+    said = [line for line in lines if any(letter.isalnum() for letter in line)]
     if done.returncode or said[-1:] != [release]:
         return f"{program} does not say that it is of release {release}: {said[-1] if said else 'it says nothing'}"
     return ""

@@ -107,7 +107,9 @@ class Upgrade:
         wanted, master = self._wanted, self._known["master"]
         if wanted.spool < master["spool"]:
             yield _no_way_back(wanted, master["spool"])
-        if reason := says_its_release(self._installation.program(QMASTER), wanted.name):
+        if not wanted.protocol:
+            yield f"release {wanted.name} is of before daemons went on: gridengine stop and start on each host, exec hosts first"
+        elif reason := says_its_release(self._installation.program(QMASTER), wanted.name):
             yield reason
         spool = self._cell.qmaster_spool_dir / "spool.db"
         needed = _ROOM + (2 * spool.stat().st_size if wanted.spool > master["spool"] and spool.exists() else 0)

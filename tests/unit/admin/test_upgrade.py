@@ -162,3 +162,9 @@ def test_the_table_has_a_line_for_each_daemon(world: World) -> None:
         ["s", "sge_shadowd", "1", "2"],
         *(["h" + number, "sge_execd", "1", "2"] for number in "123"),
     ]
+
+
+def test_to_a_release_of_before_daemons_are_not_sent(world: World) -> None:
+    facts = world.installation.releases().prefix / "current" / "release.json"
+    facts.write_text(facts.read_text().replace('"protocol": 1', '"protocol": 0'))
+    assert [text[:47] for text in world.upgrade().problems()] == ["release 2 is of before daemons went on: gridengi"[:47]]
