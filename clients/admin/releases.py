@@ -113,7 +113,7 @@ class Releases:
         return removed
 
     def _remove(self, place: Path) -> bool:
-        with (place / LOCK).open("rb") as lock:
+        with (place / LOCK).open("r+b") as lock:  # NFS wants the right to write for this kind of lock
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
