@@ -19,7 +19,6 @@ PORTS = {6444, 6446, *range(6447, 6511)}
 
 SPOOL, RUN = "/var/spool/gridengine/test", "/run/gridengine/test"
 AUTHORITY = f"{TEST_PREFIX}/cells/test/common/tls.crt"
-PYTHON = f"{TEST_PREFIX}/venv/bin/python3"
 
 #: Asks Ray's head who its nodes are: keys, authority, token and head are arguments.
 JOIN = """
@@ -36,6 +35,12 @@ except Exception as error:
 
 #: Sends its second argument to the first in a packet that nobody waits for.
 SEND = "import socket, sys; socket.socket(type=socket.SOCK_DGRAM).sendto(sys.argv[2].encode(), (sys.argv[1], 7777))"
+
+
+def python_of_programs() -> str:
+    """The interpreter of the installed programs, which has their libraries."""
+    first = (TEST_PREFIX / "bin" / "qstat").read_text().partition("\n")[0]
+    return first.removeprefix("#!").split()[0]
 
 
 def listening(cell: TestbedCell, host: str) -> dict[int, str]:
@@ -118,7 +123,7 @@ def test_the_cable_shows_no_script_no_variable_and_no_token(testbed_cell: Testbe
         assert len(token) == 64 and len(sniffer.packets) > 100
         assert [name for name, text in hidden.items() if sniffer.saw(text)] == []
         # were it there, it would have been seen
-        cell.on("t1", PYTHON, "-c", SEND, address(cell.master), " ".join(hidden.values()))
+        cell.on("t1", python_of_programs(), "-c", SEND, address(cell.master), " ".join(hidden.values()))
         eventually("it sees what is sent in clear", lambda: all(map(sniffer.saw, hidden.values())))
 
 
@@ -143,7 +148,7 @@ def test_a_revoked_host_is_cut_off_and_cannot_come_back(testbed_cell: TestbedCel
 
     def join(host: str, token: str) -> str:
         head = f"{address(cell.master)}:6446"
-        done = cell.on(host, PYTHON, "-c", JOIN, f"{SPOOL}/execd/{host}/keys", AUTHORITY, token, head)
+        done = cell.on(host, python_of_programs(), "-c", JOIN, f"{SPOOL}/execd/{host}/keys", AUTHORITY, token, head)
         return next((line for line in done.stdout.splitlines() if line.startswith(("joined", "refused"))), done.stderr)
 
     cell.on(lost, "cp", f"{RUN}/ray/h-{lost}.token", stolen)
