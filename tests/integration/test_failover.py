@@ -232,8 +232,8 @@ def releases(cell: CellOfTwo) -> dict[tuple[str, str], str]:
 
 
 def losses(cell: CellOfTwo, leader: str) -> str:
-    """How many times a master took a host for lost."""
-    return cell.on(leader, "grep", "-c", "is lost", "/var/spool/gridengine/fail/qmaster/messages").stdout
+    """The lines in which a master took a host for lost."""
+    return cell.on(leader, "grep", "is lost", "/var/spool/gridengine/fail/qmaster/messages").stdout
 
 
 def no_way_back(cell: CellOfTwo, leader: str, before: str) -> None:

@@ -221,7 +221,7 @@ class QmasterActor:
         while True:
             await asyncio.sleep(NODE_WATCH_S)
             # one that reports for the first time while Ray is asked may be missing in the answer
-            up = [name for name, host in self._master.state.hosts.items() if host.up]
+            up = self._service.with_nodes()
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
@@ -234,9 +234,7 @@ class QmasterActor:
                 for name in node["Resources"]
                 if name.startswith("host-")
             }
-            for name in up:
-                if name not in alive:
-                    self._service.node_lost(name)
+            self._service.nodes_lost(set(up) - alive)
             if forgotten := waiting.too_long(alive, up, time.monotonic()):
                 await asyncio.to_thread(self._end_head_without, forgotten)
 

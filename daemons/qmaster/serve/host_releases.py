@@ -7,6 +7,7 @@ its next hello, which all versions understand. Called for hellos, `releases` and
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import dataclass
 
 from daemons.qmaster.master import Master
@@ -31,7 +32,7 @@ class HostRelease:
     hello: ExecdHello
     ready: bool = False
     wanted: str = ""
-    told: float = 0.0
+    told: float = -math.inf
 
 
 class HostReleases:
@@ -78,7 +79,10 @@ class HostReleases:
     def restarting(self, host: str) -> bool:
         """Whether the silence of a host is what it was told to do."""
         known = self._hosts.get(host)
-        return known is not None and bool(known.wanted) and self._master.world().steady - known.told < RESTART_S
+        if known is None or self._master.world().steady - known.told >= RESTART_S:
+            return False
+        # it says hello as the new release before its node has joined
+        return bool(known.wanted) or not known.ready
 
     def restart(self, request: RestartHosts) -> Answer:
         """Have hosts go on as a release that they have installed."""

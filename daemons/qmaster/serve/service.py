@@ -252,12 +252,16 @@ class Service:
             self.master.spool.remember("incarnation", str(later))
         os._exit(1)
 
-    def node_lost(self, host: str) -> None:
-        """The node of a host is gone: do not wait for max_unheard, unless the host has just been told to end it."""
-        known = self.master.state.hosts.get(host)
-        if known is not None and known.up and not self.requests.releases.restarting(host):
-            self.master.lose_host(host)
-            self.flush()
+    def with_nodes(self) -> list[str]:
+        """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""
+        return [name for name, host in self.master.state.hosts.items() if host.up and not self.requests.releases.restarting(name)]
+
+    def nodes_lost(self, hosts: set[str]) -> None:
+        """The nodes of these hosts are gone: do not wait for max_unheard."""
+        for host in self.with_nodes():
+            if host in hosts:
+                self.master.lose_host(host)
+                self.flush()
 
     def node_ends(self, host: str) -> None:
         """The daemon of a host is told to end: nothing more is placed there from now on."""
