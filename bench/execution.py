@@ -67,8 +67,8 @@ class ExecHost:
 
     async def start(self, job_id: int, *command: str) -> None:
         job = Job(job_id, "bench", submit_time=1.0, cwd=str(self.place), binary=True, no_shell=True, **self._owner)  # type: ignore[arg-type]
-        job.script_file, job.args = command[0], list(command[1:])
-        job.stdout = job.stderr = [("", "/dev/null")]
+        job.script_file, job.args = command[0], command[1:]
+        job.stdout = job.stderr = (("", "/dev/null"),)
         await self.tasks.start(Start(TaskKey(job_id, 1, 1), job, [Grant(f"all.q@{HOST}", 1)], self._queue, {}), (0, 0))
 
     async def until_ended(self, job_ids: set[int]) -> None:

@@ -29,7 +29,7 @@ def printable(value: "Any") -> "Any":
     """Plain data with all that is not printable in its texts, keys included, written as `\\n`, `\\x1b` …"""
     if isinstance(value, str):
         return value if value.isprintable() else value.translate(_IN_FIELDS)
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [printable(each) for each in value]
     if isinstance(value, dict):
         return {printable(key): printable(each) for key, each in value.items()}

@@ -81,7 +81,7 @@ class Items:
     patterns: int = 0
     words: int = 0
 
-    def fault(self, value: list[Any] | dict[str, Any]) -> str:
+    def fault(self, value: list[Any] | tuple[Any, ...] | dict[str, Any]) -> str:
         if len(value) > self.most:
             return f"has more than {self.most} items"
         if self.filled and "" in value:
@@ -130,20 +130,20 @@ Port = Annotated[int, Number(0, 65_535)]
 Seconds = Annotated[float, Number(0, 250_000_000_000)]
 """A duration, or a time up to the year 9892: no calendar goes beyond 9999."""
 
-Names = Annotated[list[Name], Items(1000, 64 * KB)]
-Patterns = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=32)]
+Names = Annotated[tuple[Name, ...], Items(1000, 64 * KB)]
+Patterns = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=32)]
 Users = Annotated[list[Pattern], Items(100, 16 * KB, patterns=16)]
-Predecessors = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=16, words=64)]
+Predecessors = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=16, words=64)]
 Targets = Annotated[list[Pattern], Items(10_000, 128 * KB, patterns=16, words=64)]
 """Of what is carried out in slices."""
 FewTargets = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=16, words=64)]
 FewestTargets = Annotated[list[Pattern], Items(250, 64 * KB, patterns=16, words=64)]
 """Of what costs a fifth of a millisecond each."""
 Lines = Annotated[list[Line], Items(1000, 64 * KB)]
-PathsOnHosts = Annotated[list[tuple[Name, Path]], Items(256, 64 * KB)]
-Arguments = Annotated[list[Value], Items(16_384, 256 * KB)]
+PathsOnHosts = Annotated[tuple[tuple[Name, Path], ...], Items(256, 64 * KB)]
+Arguments = Annotated[tuple[Value, ...], Items(16_384, 256 * KB)]
 Environment = Annotated[dict[Variable, Value], Items(8192, 512 * KB, filled=True)]
-Variables = Annotated[list[Variable], Items(8192, 256 * KB, filled=True)]
+Variables = Annotated[tuple[Variable, ...], Items(8192, 256 * KB, filled=True)]
 Context = Annotated[dict[Name, Note], Items(256, 64 * KB)]
 Attributes = Annotated[dict[Name, Attribute], Items(1000, 4 * MB)]
 
@@ -198,9 +198,9 @@ def _bounded(of: Any, bound: Any) -> Check:
 def _inside(of: Any) -> Check:
     """The check of what a list or a table holds."""
     origin = get_origin(of)
-    if origin not in (list, dict):
+    if origin not in (list, tuple, dict):
         return _nothing
-    first, *others = (_check_of(each) for each in get_args(of))
+    first, *others = (_check_of(each) for each in get_args(of) if each is not Ellipsis)
 
     def checked(value: Any, where: str) -> None:
         for each in value:

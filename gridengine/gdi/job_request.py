@@ -44,36 +44,36 @@ class JobRequest(Struct, kw_only=True):
     script_file: Path = ""
     #: -b y: `script_file` is run as it is, there is no script
     binary: bool = False
-    args: Arguments = field(default_factory=list)
+    args: Arguments = ()
     #: -pty: None when the user said nothing
     pty: bool | None = None
     #: -S, as (host or "", path)
-    shells: PathsOnHosts = field(default_factory=list)
+    shells: PathsOnHosts = ()
     #: -shell n
     no_shell: bool = False
     # --- where it was submitted ---
     cwd: Path = ""
     #: (source, exec host or *, replacement), for `cwd` and the program of a binary job
-    path_aliases: Annotated[list[tuple[Path, Name, Path]], Items(1000, 64 * KB)] = field(default_factory=list)
+    path_aliases: Annotated[tuple[tuple[Path, Name, Path], ...], Items(1000, 64 * KB)] = ()
     submit_cwd: Path = ""
     home: Path = ""
     login_shell: Path = ""
     submit_path: Value = ""
     #: variables of -v and -V; their values are payload
-    environment_names: Variables = field(default_factory=list)
+    environment_names: Variables = ()
     # --- files ---
     #: -o, -e, -i, as (host or "", path); "" stands for every host not named
-    stdout: PathsOnHosts = field(default_factory=list)
-    stderr: PathsOnHosts = field(default_factory=list)
-    stdin: PathsOnHosts = field(default_factory=list)
+    stdout: PathsOnHosts = ()
+    stderr: PathsOnHosts = ()
+    stdin: PathsOnHosts = ()
     #: -j y
     merge: bool = False
     #: letters i, o, e of the streams that prolog and epilog stage (EX-21)
     transfer_files: Name = ""
     # --- place ---
-    hard_queues: Patterns = field(default_factory=list)
-    soft_queues: Patterns = field(default_factory=list)
-    master_queues: Patterns = field(default_factory=list)
+    hard_queues: Patterns = ()
+    soft_queues: Patterns = ()
+    master_queues: Patterns = ()
     pe: Pattern = ""
     pe_range: Pattern = ""
     #: -alloc: before the PE's rule; without a PE the slots are of none (AR-126)
@@ -94,8 +94,8 @@ class JobRequest(Struct, kw_only=True):
     #: -tc: how many of its tasks may run at a time, 0 for any number
     task_concurrency: TaskNumber = 0
     #: jobs that must succeed, or fail, first
-    hold_jid_ok: Predecessors = field(default_factory=list)
-    hold_jid_fail: Predecessors = field(default_factory=list)
+    hold_jid_ok: Predecessors = ()
+    hold_jid_fail: Predecessors = ()
     # --- life ---
     #: -r: None when the user said nothing
     rerun: bool | None = None
@@ -104,7 +104,7 @@ class JobRequest(Struct, kw_only=True):
     checkpoint_when: Name = ""
     # --- who is told, who is charged ---
     mail_options: Name = ""
-    mail_list: Names = field(default_factory=list)
+    mail_list: Names = ()
     account: Name = "sge"
     project: Name = ""
     context: Context = field(default_factory=dict)

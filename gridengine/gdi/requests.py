@@ -66,8 +66,8 @@ class Submit(RequestBody, JobRequest):
     hard: Lines = field(default_factory=list)
     soft: Lines = field(default_factory=list)
     tasks: Pattern = ""
-    hold_jid: Predecessors = field(default_factory=list)
-    hold_jid_ad: Predecessors = field(default_factory=list)
+    hold_jid: Predecessors = ()
+    hold_jid_ad: Predecessors = ()
     holds: Name = ""
     verify: Literal["", "e", "w", "n", "p", "v"] = ""
 
@@ -155,7 +155,7 @@ class Reserve(RequestBody, ReservationRequest):
     duration: Seconds = 0.0
     hard: Lines = field(default_factory=list)
     now: bool = False
-    users: Names = field(default_factory=list)
+    users: Names = ()
     verify: Literal["e", "v"] = "e"
     latest: Seconds = 0.0
     find: Count = 0
@@ -256,7 +256,7 @@ class ChangeShareTree(RequestBody):
 class ClearUsage(RequestBody):
     """`clear_usage` (qconf -clearusage): usage that the share tree counts, of these users; without any of all and projects."""
 
-    users: Names = field(default_factory=list)
+    users: Names = ()
 
 
 class MonitorScheduling(RequestBody):
@@ -279,7 +279,7 @@ class Shutdown(RequestBody):
     """`shutdown` (qconf -km, -ke): `what` is `qmaster`, `scheduler` or `execd`; hosts for the last, `all` for each."""
 
     what: Literal["qmaster", "execd", "scheduler"]
-    hosts: Names = field(default_factory=list)
+    hosts: Names = ()
     kill_jobs: bool = False
 
 
@@ -303,7 +303,7 @@ class StartSlave(RequestBody):
     host: Name
     task_id: TaskNumber = 1
     command: Value = ""
-    args: Arguments = field(default_factory=list)
+    args: Arguments = ()
     cwd: Path = ""
     environment: Environment = field(default_factory=dict)
     no_shell: bool = False
@@ -312,7 +312,7 @@ class StartSlave(RequestBody):
 class RestartHosts(RequestBody):
     """`restart_hosts` (gridengine upgrade): exec hosts that are to go on as this release, which they have installed."""
 
-    hosts: Names = field(default_factory=list)
+    hosts: Names = ()
     release: Name = ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from gridengine.gdi.bounds import Name, Names, Pattern, Patterns, Seconds
 
@@ -12,8 +12,8 @@ class ReservationRequest(Struct, kw_only=True):
 
     name: Name = ""
     account: Name = "sge"
-    hard_queues: Patterns = field(default_factory=list)
-    master_queues: Patterns = field(default_factory=list)
+    hard_queues: Patterns = ()
+    master_queues: Patterns = ()
     pe: Pattern = ""
     pe_range: Pattern = ""
     #: -alloc: before the PE's rule (AR-126)
@@ -22,7 +22,7 @@ class ReservationRequest(Struct, kw_only=True):
     #: -he y: no job starts in it while something is wrong
     hard_errors: bool = False
     mail_options: Name = ""
-    mail_list: Names = field(default_factory=list)
+    mail_list: Names = ()
     #: move lost shares to other hosts
     heal: bool = False
     #: seconds without a job after which it is given back, 0 for never

@@ -47,7 +47,7 @@ def as_job(reservation: AdvanceReservation) -> Job:
         *(reservation.name, reservation.owner, 0, reservation.group, 0, reservation.submit_time),
         hard=reservation.hard,
         hard_queues=reservation.hard_queues,
-        master_queues=reservation.master_queues if reservation.pe or reservation.allocation_rule else [],
+        master_queues=reservation.master_queues if reservation.pe or reservation.allocation_rule else (),
         pe=reservation.pe,
         pe_range=reservation.pe_range,
         allocation_rule=reservation.allocation_rule,

@@ -166,7 +166,7 @@ def _consumed(
     return found
 
 
-def _queues(texts: list[str]) -> QueueExpressions | None:
+def _queues(texts: tuple[str, ...]) -> QueueExpressions | None:
     return QueueExpressions.parse(",".join(texts)) if texts else None
 
 

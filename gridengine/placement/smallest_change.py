@@ -86,7 +86,7 @@ def _gentlest(
     if what != "hard":
         options = {"hard_queues": "-q", "master_queues": "-masterq", "checkpoint": "-ckpt", "project": "-P"}
         value = getattr(job, what)
-        return changed, f"without {options[what]} {','.join(value) if isinstance(value, list) else value}"
+        return changed, f"without {options[what]} {','.join(value) if isinstance(value, tuple) else value}"
     for value in _offered(reasons, name):
         trial = msgspec.structs.replace(changed, hard={**changed.hard, name: value})
         if fits(trial):

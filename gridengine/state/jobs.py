@@ -181,9 +181,9 @@ class Job(JobRequest, omit_defaults=True):
     array: Ranges | None = None
     task_range: tuple[int, int, int] | None = None
     #: all jobs that are waited for, and how those of them must end for which it matters (DP-2, ADR 0020)
-    predecessors: list[int] = field(default_factory=list)
-    predecessors_requested: list[str] = field(default_factory=list)
-    array_predecessors: list[int] = field(default_factory=list)
+    predecessors: tuple[int, ...] = ()
+    predecessors_requested: tuple[str, ...] = ()
+    array_predecessors: tuple[int, ...] = ()
     conditions: dict[int, Literal["ok", "fail"]] = field(default_factory=dict)
     #: why the job can never run, "" if it can
     doomed: str = ""

@@ -40,6 +40,7 @@ from gridengine.state.queues import InstanceConfig, QueueInstance
 from gridengine.state.quotas import QuotaBook
 from gridengine.state.reservations import AdvanceReservation, JobReservation, ReservationIndex
 from gridengine.state.share_usage import ShareUsage
+from gridengine.state.shared_values import share_values
 from gridengine.state.slaves import SlaveTask
 from gridengine.task_key import SlaveKey
 
@@ -96,6 +97,7 @@ class State:
         self.instances = data.instances
         self.hosts = data.hosts
         self.jobs = data.jobs
+        share_values(self.jobs.values())
         self.finished = data.finished
         self.rule_members = data.rule_members
         self.next_ar_id = data.next_ar_id

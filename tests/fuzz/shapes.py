@@ -194,6 +194,6 @@ def _kind(of: Any) -> tuple[str, Any]:
             return "fields", (get_type_hints(bound.request, include_extras=True), [])
         if isinstance(bound, Items):
             of_items = get_args(arguments[0])
-            return ("list", (of_items[0], bound)) if get_origin(arguments[0]) is list else ("table", of_items)
+            return ("list", (of_items[0], bound)) if get_origin(arguments[0]) in (list, tuple) else ("table", of_items)
         return ("text" if isinstance(bound, Text) else "number"), bound
     raise TypeError(of)

@@ -46,7 +46,7 @@ JOBS = st.fixed_dictionaries(
             + [{"mem_free": "6G"}, {"once": "1"}, {"site": "a*"}, {"h_rt": "100"}, {"hostname": "h1"}]
         ),
         "soft": st.sampled_from([{"hostname": "h2"}, {"arch": "sol*"}]),
-        "hard_queues": st.sampled_from([["b.q"], ["*@h2"], ["*@@grp"]]),
+        "hard_queues": st.sampled_from([("b.q",), ("*@h2",), ("*@@grp",)]),
         "array": st.sampled_from(["1-3", "1-8:2"]),
         "priority": st.integers(-5, 5),
         "now": st.booleans(),

@@ -23,9 +23,9 @@ async def _settle_hosts(master: Master, outside: Outside, request: Shutdown, cal
     """Give the hosts of a request their unique names, `all` being those that are up; returns what is no host."""
     world = master.world()
     if "all" in request.hosts:
-        request.hosts = sorted(name for name, host in master.state.hosts.items() if host.up)
+        request.hosts = tuple(sorted(name for name, host in master.state.hosts.items() if host.up))
         return []
     who = (caller.host, caller.uid)
     found = await outside.settled(lambda: {name: world.resolve_host(name) for name in request.hosts}, who)
-    request.hosts = [unique for unique in found.values() if unique]
+    request.hosts = tuple(unique for unique in found.values() if unique)
     return [name for name, unique in found.items() if not unique]

@@ -14,6 +14,7 @@ from gridengine.ranges import Ranges, parse_slot_ranges
 from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
+from gridengine.state.shared_values import share_values
 from gridengine.state.state import State
 
 
@@ -97,6 +98,7 @@ def state_of(state: State, event: Any) -> str:
 def _job_submitted(state: State, event: JobSubmitted) -> None:
     # a copy: a mirror in the same process must not share what apply changes
     job = msgspec.structs.replace(event.job, tasks=dict(event.job.tasks), holds=dict(event.job.holds))
+    share_values([job])
     state.jobs[job.id] = job
     state.next_job_id = job.id + 1
     index_job(state, job)
@@ -218,8 +220,8 @@ def _predecessor_ended(state: State, job: Job, ended: Job) -> None:
         state.doomed.add(job.id)
         return
     job.conditions = {other: how for other, how in job.conditions.items() if other != ended.id}
-    job.predecessors = [other for other in job.predecessors if other != ended.id]
-    job.array_predecessors = [other for other in job.array_predecessors if other != ended.id]
+    job.predecessors = tuple(other for other in job.predecessors if other != ended.id)
+    job.array_predecessors = tuple(other for other in job.array_predecessors if other != ended.id)
 
 
 HANDLERS: Handlers = {

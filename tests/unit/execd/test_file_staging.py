@@ -14,9 +14,9 @@ from tests.unit.execd.instructions import ALICE, SITE, configuration, start
 
 JOB = {
     "submit_host": "s1",
-    "stdin": [("far", "/in/$JOB_ID")],
-    "stdout": [("", "$HOME/out")],
-    "stderr": [("far", "/err")],
+    "stdin": (("far", "/in/$JOB_ID"),),
+    "stdout": (("", "$HOME/out"),),
+    "stderr": (("far", "/err"),),
 }
 
 

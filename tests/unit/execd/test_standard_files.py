@@ -41,12 +41,12 @@ def test_default_names() -> None:
     ],
 )
 def test_variables(path: str, expected: str) -> None:
-    assert files(4, array=Ranges.parse("1-9"), stdout=[("", path)]).stdout == expected
+    assert files(4, array=Ranges.parse("1-9"), stdout=(("", path),)).stdout == expected
 
 
 @pytest.mark.statement("SO-12")
 def test_task_id_of_a_job_that_is_no_array() -> None:
-    assert files(stderr=[("", "/x/$TASK_ID")]).stderr == "/x/0"
+    assert files(stderr=(("", "/x/$TASK_ID"),)).stderr == "/x/0"
 
 
 @pytest.mark.statement("SO-12")
@@ -54,12 +54,12 @@ def test_the_path_for_this_host_wins() -> None:
     given = [("", "/all"), ("g2", "/two"), ("G1", "/one")]
     assert files(stdout=given).stdout == "/one"
     assert files(stdout=given, host="g9").stdout == "/all"
-    assert files(stdin=[("g2", "/two")]).stdin == "/dev/null"
+    assert files(stdin=(("g2", "/two"),)).stdin == "/dev/null"
 
 
 @pytest.mark.statement("SO-12")
 def test_merged() -> None:
-    assert files(merge=True, stderr=[("", "/e")]).stderr is None
+    assert files(merge=True, stderr=(("", "/e"),)).stderr is None
 
 
 def test_expansion_happens_once() -> None:

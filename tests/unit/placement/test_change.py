@@ -57,13 +57,13 @@ def test_as_few_requests_as_possible_are_changed() -> None:
 @pytest.mark.parametrize(
     ("fields", "text", "options"),
     [
-        ({"hard_queues": ["no.q", "nor.q"]}, "without -q no.q,nor.q", "-q '*'"),
+        ({"hard_queues": ("no.q", "nor.q")}, "without -q no.q,nor.q", "-q '*'"),
         ({"hard": {"nowhere": "5"}}, "without nowhere=5 (-l)", "-l ''"),
         ({"checkpoint": "none_such"}, "without -ckpt none_such", ""),
         ({"pe": "par", "pe_range": "9"}, "8 slots instead of 9 (-pe)", "-pe par 8"),
         ({"pe": "par", "pe_range": "20-30"}, "8 slots instead of 20-30 (-pe)", "-pe par 8"),
         ({"allocation_rule": "$fill_up", "pe_range": "9"}, "8 slots instead of 9 (-pe)", "-alloc $fill_up 8"),
-        ({"pe": "par", "pe_range": "4", "master_queues": ["no.q"]}, "without -masterq no.q", ""),
+        ({"pe": "par", "pe_range": "4", "master_queues": ("no.q",)}, "without -masterq no.q", ""),
     ],
 )
 def test_what_is_given_up_is_named_and_so_is_the_option_that_does_it(fields: dict[str, Any], text: str, options: str) -> None:
@@ -79,7 +79,7 @@ def test_several_kinds_of_requests_are_changed_by_one_command() -> None:
     cluster = Cluster(2)
     cluster.pe("par", "$fill_up")
     cluster.queue(pe_list="par")
-    found = change(cluster, hard={"arch": "sol"}, hard_queues=["no.q"], pe="par", pe_range="9")
+    found = change(cluster, hard={"arch": "sol"}, hard_queues=("no.q",), pe="par", pe_range="9")
     assert found is not None and found.options == "-l arch=lx-amd64 -q '*' -pe par 8"
     assert found.texts == ["arch=lx-amd64 instead of arch=sol (-l)", "without -q no.q", "8 slots instead of 9 (-pe)"]
     found = change(cluster, hard={"arch": "sol"}, checkpoint="none_such")
@@ -106,7 +106,7 @@ def test_without_a_change_that_helps_none_is_told() -> None:
 
 
 def test_requests_that_are_given_up_leave_the_others_and_the_job_alone() -> None:
-    job = Cluster(1).job(hard={"a": "1", "b": "2", "c": "3"}, hard_queues=["q"], pe_range="5", project="p")
+    job = Cluster(1).job(hard={"a": "1", "b": "2", "c": "3"}, hard_queues=("q",), pe_range="5", project="p")
     less = without(job, [("hard", "a"), ("hard", "c"), ("hard_queues", ""), ("pe_range", ""), ("project", "")])
-    assert (less.hard, less.hard_queues, less.pe_range, less.project) == ({"b": "2"}, [], "1", "")
-    assert (job.hard, job.hard_queues) == ({"a": "1", "b": "2", "c": "3"}, ["q"])
+    assert (less.hard, less.hard_queues, less.pe_range, less.project) == ({"b": "2"}, (), "1", "")
+    assert (job.hard, job.hard_queues) == ({"a": "1", "b": "2", "c": "3"}, ("q",))

@@ -51,11 +51,11 @@ def test_exclusive_queue_covers_only_its_instance() -> None:
     cluster.complex(EXCLUSIVE)
     cluster.queue("ex.q", complex_values="ex=TRUE", seq_no="0")
     cluster.queue(seq_no="5")
-    plain = cluster.submit(hard_queues=["all.q"])
+    plain = cluster.submit(hard_queues=("all.q",))
     alone = cluster.submit(hard={"ex": "TRUE"})
     cluster.cycle()
     assert cluster.runs(plain) and cluster.spread(alone) == {"ex.q@h1": 1}
-    assert not cluster.runs(cluster.submit(hard_queues=["ex.q"]))
+    assert not cluster.runs(cluster.submit(hard_queues=("ex.q",)))
 
 
 @pytest.mark.statement("CX-51")
@@ -69,6 +69,6 @@ def test_exclusive_parallel_job_takes_whole_hosts() -> None:
     job = cluster.submit(hard={"ex": "TRUE"}, pe="mpi", pe_range="6")
     cluster.cycle()
     assert cluster.runs(single) and cluster.spread(job) == {"all.q@h2": 4, "all.q@h3": 2}
-    waiting = cluster.submit(hard_queues=["*@h3"])
+    waiting = cluster.submit(hard_queues=("*@h3",))
     cluster.cycle()
     assert not cluster.runs(waiting)

@@ -91,10 +91,10 @@ def test_an_attribute_exists_only_where_it_is_attached() -> None:
     orders = cluster.cycle()
     assert [start.granted[0].host for start in orders.starts] == ["h2"]
     cluster.queue("other.q", hostlist="h1", complex_values="scratch=5G")
-    in_queue = cluster.submit(hard={"scratch": "1G"}, hard_queues=["*@h1"])
+    in_queue = cluster.submit(hard={"scratch": "1G"}, hard_queues=("*@h1",))
     cluster.cycle()
     assert cluster.runs(job) and cluster.spread(in_queue) == {"other.q@h1": 1}
-    nowhere = cluster.submit(hard={"scratch": "1G"}, hard_queues=["all.q@h1"])
+    nowhere = cluster.submit(hard={"scratch": "1G"}, hard_queues=("all.q@h1",))
     assert "unknown resource (scratch)" in why(cluster, nowhere)
 
 
@@ -338,7 +338,7 @@ def test_queue_types() -> None:
     for name, qtype, pe_list in (("b.q", "BATCH", "NONE"), ("i.q", "INTERACTIVE", "NONE"), ("n.q", "NONE", "smp")):
         cluster.queue(name, qtype=qtype, pe_list=pe_list)
     batch, now = cluster.submit(), cluster.submit(now=True)
-    parallel, wrong = cluster.submit(pe="smp", pe_range="2"), cluster.submit(hard_queues=["n.q"])
+    parallel, wrong = cluster.submit(pe="smp", pe_range="2"), cluster.submit(hard_queues=("n.q",))
     parallel_now = cluster.submit(pe="smp", pe_range="1", now=True)
     orders = cluster.cycle()
     assert cluster.spread(batch) == {"b.q@h1": 1} and cluster.spread(now) == {"i.q@h1": 1}
@@ -365,13 +365,13 @@ def test_queue_requests(expression: str, instance: str) -> None:
     cluster = Cluster(3)
     cluster.add("host_group", "@grp", hostlist="h2")
     cluster.queue("b.q", hostlist="h1")
-    job = cluster.submit(hard_queues=[expression])
+    job = cluster.submit(hard_queues=(expression,))
     cluster.cycle()
     assert cluster.spread(job) == {instance: 1}
 
 
 def test_verify_names_each_refusal_once() -> None:
     cluster = Cluster(3)
-    job = cluster.job(hard_queues=["nosuch"])
+    job = cluster.job(hard_queues=("nosuch",))
     granted, reasons = verify(cluster.state, job, assume_empty=True)
     assert granted == [] and [reason.code for reason in reasons] == ["not_requested"]

@@ -69,7 +69,7 @@ def test_a_host_that_has_never_reported_is_not_there() -> None:
     cluster = Cluster(1)
     cluster.add("exec_host", "h9")
     cluster.queue(hostlist="h1 h9")
-    job = cluster.submit(hard_queues=["*@h9"])
+    job = cluster.submit(hard_queues=("*@h9",))
     cluster.cycle()
     assert not cluster.runs(job)
     assert 'queue instance "all.q@h9" dropped because it is temporarily not available' in why(cluster, job)

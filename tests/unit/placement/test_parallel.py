@@ -182,8 +182,8 @@ def test_job_is_first_task_false_takes_no_slot_more() -> None:
 def test_the_master_queue_comes_first_and_takes_one_slot_outside_of_the_queue_list() -> None:
     cluster = Cluster(2)
     cluster.queue("c.q", pe_list="mpi", slots="2")
-    near = cluster.submit(pe="mpi", pe_range="2", hard_queues=["c.q@h1"], master_queues=["all.q@h2"])
-    far = cluster.submit(pe="mpi", pe_range="4", hard_queues=["c.q"], master_queues=["all.q@h2"])
+    near = cluster.submit(pe="mpi", pe_range="2", hard_queues=("c.q@h1",), master_queues=("all.q@h2",))
+    far = cluster.submit(pe="mpi", pe_range="4", hard_queues=("c.q",), master_queues=("all.q@h2",))
     cluster.cycle()
     assert list(cluster.spread(near).items()) == [("all.q@h2", 1), ("c.q@h1", 1)]
     assert next(iter(cluster.spread(far).items())) == ("all.q@h2", 1) and sum(cluster.spread(far).values()) == 4
@@ -218,15 +218,15 @@ def test_a_slot_for_the_master_then_the_rule_from_the_best_host_on(pe: str, slot
     cluster = Cluster(3, slots=4)
     cluster.queue("b.q", pe_list="mpi make", slots="1", seq_no="5")
     cluster.change("scheduler", "", queue_sort_method="seqno")
-    job = cluster.submit(pe=pe, pe_range=slots, master_queues=[master])
+    job = cluster.submit(pe=pe, pe_range=slots, master_queues=(master,))
     cluster.cycle()
     assert " ".join(f"{name}={given}" for name, given in cluster.spread(job).items()) == wanted
 
 
 def test_the_master_queue_with_all_slots_on_one_host() -> None:
     cluster = Cluster(3)
-    job = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h3"])
-    none = cluster.submit(pe="smp", pe_range="3", master_queues=["*@h9"])
+    job = cluster.submit(pe="smp", pe_range="3", master_queues=("*@h3",))
+    none = cluster.submit(pe="smp", pe_range="3", master_queues=("*@h9",))
     cluster.cycle()
     assert cluster.spread(job) == {"all.q@h3": 3} and not cluster.runs(none)
 
@@ -249,7 +249,7 @@ def test_slaves_that_ask_for_nothing_wait_too_while_more_is_in_use_than_there_is
     cluster.queue(pe_list="any")
     for host in cluster.hosts:
         cluster.values(host, "gpu=1")
-    cluster.submit(hard={"gpu": "1"}, hard_queues=["all.q@h2"])
+    cluster.submit(hard={"gpu": "1"}, hard_queues=("all.q@h2",))
     cluster.cycle()
     cluster.values("h2", "gpu=0")
     asking, other = cluster.submit(pe="any", pe_range="3", hard={"gpu": "0"}), cluster.submit(pe="any", pe_range="3")

@@ -118,7 +118,7 @@ def test_a_queue_that_neither_list_names_is_told_as_a_whole() -> None:
     cluster = Cluster(2)
     cluster.queue("b.q")
     cluster.queue("c.q")
-    wide = {"pe": "mpi", "pe_range": "99", "hard_queues": ["all.q"]}
+    wide = {"pe": "mpi", "pe_range": "99", "hard_queues": ("all.q",)}
     told = [why(cluster, cluster.submit(**wide, master_queues=queues)) for queues in (["b.q"], [])]
     sentence = 'cannot run in queue "{}" because it is not contained in its hard queue list (-q)'
     refused = [[name for name in ("all.q", "b.q", "c.q") if sentence.format(name) in text] for text in told]
@@ -149,7 +149,7 @@ def test_a_place_that_is_full_is_told_so_whatever_is_kept_of_it_for_later() -> N
 def test_of_all_for_whom_a_host_is_kept_the_next_one_is_told() -> None:
     cluster = Cluster(2)
     cluster.queue(hostlist="h1 h2", pe_list="mpi")
-    waiting, job = cluster.submit(hard_queues=["nosuch"]), cluster.submit(hard_queues=["*@h1"])
+    waiting, job = cluster.submit(hard_queues=("nosuch",)), cluster.submit(hard_queues=("*@h1",))
     grant(cluster, 1, 1800)
     grant(cluster, 2, 300, "all.q@h2")
     assert kept_for(cluster, job) == "advance reservation 1, which is to begin in 00:30:00", "that of its own host"
@@ -167,7 +167,7 @@ def test_of_all_for_whom_something_of_the_cluster_is_kept_the_next_one_is_told()
     cluster.values("global", "lic=1")
     grant(cluster, 1, 7200, "all.q@h2", 1, hard={"lic": "1"}, resources={"lic": "1"})
     grant(cluster, 2, 600, "all.q@h3", 1, hard={"lic": "1"}, resources={"lic": "1"})
-    job = cluster.submit(hard={"lic": "1"}, hard_queues=["*@h1"])
+    job = cluster.submit(hard={"lic": "1"}, hard_queues=("*@h1",))
     assert kept_for(cluster, job) == "advance reservation 2, which is to begin in 00:10:00"
 
 

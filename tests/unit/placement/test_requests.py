@@ -20,7 +20,7 @@ def request(cluster: Cluster, **fields: object) -> Request:
 
 def test_a_request_is_never_changed() -> None:
     cluster = Cluster()
-    asked = request(cluster, pe="m*", pe_range="2-4", master_queues=["all.q"])
+    asked = request(cluster, pe="m*", pe_range="2-4", master_queues=("all.q",))
     other = asked.in_pe("mpi").for_slots(3, master=False)
     assert other.pes == ("mpi",) and "make" in asked.pes
     assert (other.slot_ranges, other.master_queues) == (((3, 3),), None)

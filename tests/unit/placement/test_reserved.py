@@ -39,7 +39,7 @@ def test_a_job_takes_the_first_place_that_suits_and_is_told_of_those_that_do_not
     cluster = reserved()
     assert placed(cluster) == ([("all.q@h1", 1)], [])
     assert placed(cluster, soft={"disk": "ssd"})[0] == [("all.q@h2", 1)]
-    assert placed(cluster, soft_queues=["all.q@h2"])[0] == [("all.q@h2", 1)]
+    assert placed(cluster, soft_queues=("all.q@h2",))[0] == [("all.q@h2", 1)]
     cluster.apply(InstanceFlagsChanged(["all.q@h1"], {"disabled": True}))
     assert placed(cluster) == ([("all.q@h2", 1)], ["disabled"])
     assert placed(cluster, hard={"hostname": "h3"})[0] == [], "what it does not hold it does not offer"

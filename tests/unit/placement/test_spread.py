@@ -26,7 +26,7 @@ def cell(*slots: int, rule: str = "$fill_up", size: int = 999) -> Cluster:
 
 def spread(cluster: Cluster, wanted: str, master: str = "", **fields: object) -> str:
     """The grants of such a job, the master's first."""
-    queues = {"master_queues": [master]} if master else {}
+    queues = {"master_queues": (master,)} if master else {}
     job = cluster.submit(**{"pe": "par", "pe_range": wanted, **queues, **fields})
     cluster.cycle()
     return " ".join(f"{name}={slots}" for name, slots in cluster.spread(job).items())
@@ -85,7 +85,7 @@ def test_a_pe_that_is_used_up_offers_nothing() -> None:
     cluster = cell(4, size=2)
     assert spread(cluster, "2") == "all.q@h1=2"
     assert why(cluster, cluster.submit(pe="par", pe_range="1")) == 'cannot run in PE "par" because it only offers 0 slots'
-    assert not verify(cluster.state, cluster.job(pe="par", pe_range="1", master_queues=["all.q"]), False, NOW)[0]
+    assert not verify(cluster.state, cluster.job(pe="par", pe_range="1", master_queues=("all.q",)), False, NOW)[0]
 
 
 @pytest.mark.statement("ST-18", "AR-41")
@@ -158,7 +158,7 @@ def test_a_queue_of_masters_gives_one_slot_beside_those_of_the_queue_list() -> N
     cluster = cell(4, rule="$pe_slots")
     for name in ("c.q", "d.q"):
         cluster.queue(name, pe_list="par", slots="2")
-    lists = {"master": "all.q", "hard_queues": ["c.q"]}
+    lists = {"master": "all.q", "hard_queues": ("c.q",)}
     assert spread(cluster, "4", **lists) == ""  # type: ignore[arg-type]
     assert spread(cluster, "3", **lists) == "all.q@h1=1 c.q@h1=2"  # type: ignore[arg-type]
 
@@ -176,7 +176,7 @@ def test_the_slot_of_the_master_is_one_of_those_that_are_asked_for() -> None:
 def test_a_full_queue_has_no_turn_before_that_of_the_master() -> None:
     cluster = cell(1, 4, rule="$round_robin")
     cluster.queue("b.q", pe_list="par", slots="2")
-    cluster.submit(hard_queues=["all.q@h1"])
+    cluster.submit(hard_queues=("all.q@h1",))
     cluster.cycle()
     assert spread(cluster, "2", master="b.q@h1") == "b.q@h1=1 all.q@h2=1"
 
@@ -198,7 +198,7 @@ def test_the_master_is_where_a_quota_leaves_what_is_needed_once() -> None:
     cluster.values("global", "lic=9")
     cluster.add("resource_quota", "set", enabled="TRUE", limit="hosts h1 to lic=0")
     assert spread(cluster, "6", hard={"lic": "1"}) == "all.q@h2=2 all.q@h1=4"
-    assert spread(cluster, "1", hard={"lic": "1"}, hard_queues=["*@h1"]) == ""
+    assert spread(cluster, "1", hard={"lic": "1"}, hard_queues=("*@h1",)) == ""
 
 
 @pytest.mark.statement("RQ-9", "CX-38")

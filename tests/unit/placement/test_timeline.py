@@ -167,7 +167,7 @@ def test_what_has_no_end_is_no_end() -> None:
 @pytest.mark.statement("AR-38", "AR-40", "AR-92")
 def test_what_runs_counts_everywhere_but_inside_of_a_reservation() -> None:
     cluster = Cluster(2, slots=8)
-    parallel, serial = cluster.submit(pe="mpi", pe_range="3", hard_queues=["*@h1"]), cluster.submit(hard_queues=["*@h1"])
+    parallel, serial = cluster.submit(pe="mpi", pe_range="3", hard_queues=("*@h1",)), cluster.submit(hard_queues=("*@h1",))
     cluster.cycle()
     grant(cluster, 1, 0, 900, "all.q@h2", slots=2)
     cluster.apply(ReservationStarted(1, NOW))

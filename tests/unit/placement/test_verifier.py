@@ -99,7 +99,7 @@ def test_of_all_jobs_each_reason_is_told_with_those_whom_it_concerns() -> None:
     cluster = Cluster(1, slots=1)
     runs = cluster.submit()
     cluster.cycle()
-    waiting = [cluster.submit(), cluster.submit(), cluster.submit(hard_queues=["nosuch"])]
+    waiting = [cluster.submit(), cluster.submit(), cluster.submit(hard_queues=("nosuch",))]
     held = cluster.submit()
     cluster.apply(HoldsChanged(held, cluster.state.jobs[held].pending, set_holds=1))
     assert cluster.runs(runs) and explain_all(cluster.state, NOW, UTC) == {

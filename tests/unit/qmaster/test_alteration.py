@@ -317,9 +317,9 @@ def test_one_job_that_fits_does_not_make_up_for_one_that_is_not_there(cell: Cell
 def test_without_addresses_mail_goes_to_the_owner_at_his_host(cell: Cell) -> None:
     job = cell.submit(mail_list=["bob@h2"])
     assert alter(cell, job, mail_list=["carol@h3"])[0] == 0
-    assert cell.state.jobs[job].mail_list == ["carol@h3"]
+    assert cell.state.jobs[job].mail_list == ("carol@h3",)
     assert alter(cell, job, mail_list=[])[0] == 0
-    assert cell.state.jobs[job].mail_list == ["alice@h1"]
+    assert cell.state.jobs[job].mail_list == ("alice@h1",)
 
 
 @pytest.mark.statement("SO-26", "SO-42")

@@ -31,8 +31,8 @@ def test_names_mean_own_jobs_and_are_resolved_once(cell: Cell) -> None:
     first, _ = cell.submit(name="prep1"), cell.submit("bob", name="prep2")
     job = cell.submit(hold_jid=["prep*", "99", "nosuch"])
     cell.submit(name="prep3")
-    assert cell.state.jobs[job].predecessors == [first]
-    assert cell.state.jobs[job].predecessors_requested == ["prep*", "99", "nosuch"]
+    assert cell.state.jobs[job].predecessors == (first,)
+    assert cell.state.jobs[job].predecessors_requested == ("prep*", "99", "nosuch")
 
 
 @pytest.mark.statement("DP-2")
@@ -194,7 +194,7 @@ def test_conditions_on_jobs_that_have_ended(cell: Cell) -> None:
     cell.end(good)
     cell.end(bad, exit_status=1)
     cell.configure("configuration", "global", finished_jobs="0")
-    assert cell.state.jobs[cell.submit(hold_jid_ok=[str(good)])].predecessors == []
+    assert cell.state.jobs[cell.submit(hold_jid_ok=[str(good)])].predecessors == ()
     assert "could never run" in refusal(cell, hold_jid_ok=[str(bad)])
     assert "could never run" in refusal(cell, hold_jid_fail=[str(good)])
     assert "unknown" in refusal(cell, hold_jid_ok=["77"])
@@ -205,7 +205,7 @@ def test_conditions_can_be_taken_off(cell: Cell) -> None:
     first, other = cell.submit(), cell.submit()
     job = cell.submit(hold_jid_ok=[str(first)], hold_jid=[str(other)])
     cell.ask("alter_jobs", targets=[str(job)], changes={"hold_jid_ok": []})
-    assert cell.state.jobs[job].predecessors == [other]
+    assert cell.state.jobs[job].predecessors == (other,)
     assert cell.state.jobs[job].conditions == {}
 
 
@@ -224,7 +224,7 @@ def test_an_array_must_not_wait_for_itself_by_way_of_another(cell: Cell) -> None
 def test_a_job_in_two_lists_is_waited_for_once(cell: Cell) -> None:
     first = cell.submit()
     job = cell.submit(hold_jid=[str(first)], hold_jid_ok=[str(first)])
-    assert (cell.state.jobs[job].predecessors, cell.state.jobs[job].conditions) == ([first], {first: "ok"})
+    assert (cell.state.jobs[job].predecessors, cell.state.jobs[job].conditions) == ((first,), {first: "ok"})
 
 
 @pytest.mark.statement("DP-5")

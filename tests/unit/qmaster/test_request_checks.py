@@ -82,7 +82,7 @@ def test_addresses_that_cannot_be(cell: Cell, address: str) -> None:
     job = cell.submit()
     answer = cell.ask("alter_jobs", targets=[str(job)], changes={"mail_list": [address]})
     assert answer.status == 1 and re.search("-M|mail_list", answer.answers[0][1])
-    assert cell.state.jobs[job].mail_list == ["alice@h1"]
+    assert cell.state.jobs[job].mail_list == ("alice@h1",)
 
 
 @pytest.mark.statement("SB-1")

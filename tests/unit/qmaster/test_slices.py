@@ -127,7 +127,7 @@ def test_patterns_of_predecessors_are_matched_while_others_are_served(
     assert answer.status == 0 and answer.data
     job = cell.state.jobs[answer.data["job_id"]]
     found = job.array_predecessors if option == "hold_jid_ad" else job.predecessors
-    assert found == [number for first in "12" for number in own if cell.state.jobs[number].name.startswith(f"many{first}")]
+    assert list(found) == [number for first in "12" for number in own if cell.state.jobs[number].name.startswith(f"many{first}")]
     assert max(at_once) <= at_a_time(LONG) and sum(at_once) == 2 * 121
 
 

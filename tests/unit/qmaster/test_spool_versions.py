@@ -101,7 +101,7 @@ def test_steps_rewrite_the_journal_and_the_snapshot_in_their_order(spool: Path, 
     _two_steps(monkeypatch)
     names = {job.name: job for job in Spool(spool).load().jobs.values()}
     assert {"new_a_plain", "new_b_plain"} < names.keys() and not {"a_plain", "b_plain"} & names.keys()
-    assert names["new_b_plain"].mail_list == ["new_b_plain"], "the later step has seen what the earlier one made"
+    assert names["new_b_plain"].mail_list == ("new_b_plain",), "the later step has seen what the earlier one made"
     assert version(spool) == "3"
 
 

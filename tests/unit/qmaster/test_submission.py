@@ -59,7 +59,7 @@ def test_unknown_queue_is_refused(cell: Cell, field: str, expression: str) -> No
 @pytest.mark.parametrize("expression", ["all.q", "a*", "all.q@h1", "*@h*", "all.q@@allhosts", "*@@all*"])
 def test_known_queue_expressions_are_taken(cell: Cell, expression: str) -> None:
     job = cell.submit(hard_queues=[expression])
-    assert cell.state.jobs[job].hard_queues == [expression]
+    assert cell.state.jobs[job].hard_queues == (expression,)
 
 
 @pytest.mark.statement("CX-42", "CX-43", "CX-44", "CX-45")
@@ -161,7 +161,7 @@ def test_a_script_with_nul_bytes_is_refused(cell: Cell) -> None:
 def test_predecessors_are_resolved_at_submission(cell: Cell) -> None:
     first, second, other = cell.submit(name="prep1"), cell.submit(name="prep2"), cell.submit("bob", name="prep3")
     job = cell.submit(hold_jid=["prep*", "99", str(other)])
-    assert cell.state.jobs[job].predecessors == [first, second, other]
+    assert cell.state.jobs[job].predecessors == (first, second, other)
 
 
 @pytest.mark.statement("SP-3", "GD-13")
@@ -180,7 +180,7 @@ def test_hosts_of_paths_must_exist(cell: Cell) -> None:
     for field in ("stdout", "stderr", "stdin", "shells"):
         assert refusal(cell, **{field: [("", "/tmp"), ("nowhere", "/x")]}) == (1, 'can\'t resolve hostname "nowhere"')
     job = cell.submit(stdout=[("h1", "/one"), ("", "/all")])
-    assert cell.state.jobs[job].stdout == [("h1", "/one"), ("", "/all")]
+    assert cell.state.jobs[job].stdout == (("h1", "/one"), ("", "/all"))
 
 
 @pytest.mark.statement("SB-1")

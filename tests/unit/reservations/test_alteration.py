@@ -57,7 +57,7 @@ def test_names_mail_access_and_resources(cell: ReservingCell) -> None:
     done = alter(cell, number, name="new", users=["alice", "bob"], mail_options="b", mail_list=["x@y"], hard=["lic=2"])
     assert done.status == 0
     one = cell.ar(number)
-    assert (one.name, one.allowed, one.mail_options, one.mail_list) == ("new", ["alice", "bob"], "b", ["x@y"])
+    assert (one.name, one.allowed, one.mail_options, one.mail_list) == ("new", ["alice", "bob"], "b", ("x@y",))
     assert cell.state.reserved.held[number].at(CLUSTER) == {"slots": 3, "lic": 6}
     assert cell.granted(number) == places
     assert alter(cell, number, hard=["lic=3"]).status == 1

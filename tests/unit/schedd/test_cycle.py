@@ -183,9 +183,9 @@ def test_soft_requests_come_before_load() -> None:
     for host, load in zip(cluster.hosts, ("0.1", "0.2", "0.9"), strict=True):
         cluster.heard(host, np_load_avg=load)
     wish = cluster.submit(soft={"hostname": "h3"})
-    queue = cluster.submit(soft_queues=["*@h2"])
+    queue = cluster.submit(soft_queues=("*@h2",))
     in_vain = cluster.submit(soft={"arch": "nosuch"})
-    memory = cluster.submit(soft={"mem_free": "4G", "arch": "lx*"}, soft_queues=["*@h3"])
+    memory = cluster.submit(soft={"mem_free": "4G", "arch": "lx*"}, soft_queues=("*@h3",))
     cluster.cycle()
     assert hosts(cluster, [wish, queue, in_vain, memory]) == ["h3", "h2", "h1", "h3"]
 

@@ -53,7 +53,7 @@ def shell(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: A
 
 @pytest.mark.parametrize(
     "broken",
-    [{"pe": "make", "pe_range": "garbage"}, {"pe": "make", "pe_range": ""}, {"soft": {"h_rt": "x"}}, {"soft_queues": ["a@b@c"]}],
+    [{"pe": "make", "pe_range": "garbage"}, {"pe": "make", "pe_range": ""}, {"soft": {"h_rt": "x"}}, {"soft_queues": ("a@b@c",)}],
 )
 def test_a_request_that_is_not_understood_sets_its_job_in_error_and_no_other(cell: Cell, broken: dict[str, object]) -> None:
     bad, good = submitted(cell, **broken), cell.submit("bob")

@@ -262,8 +262,8 @@ def test_a_reservation_keeps_clear_of_off_times() -> None:
 @pytest.mark.statement("SC-9")
 def test_closed_queues_get_no_reservation() -> None:
     cluster = ahead(hosts=2)
-    running(cluster, 500, hard_queues=["all.q@h1"])
-    running(cluster, 100, hard_queues=["all.q@h2"])
+    running(cluster, 500, hard_queues=("all.q@h1",))
+    running(cluster, 100, hard_queues=("all.q@h2",))
     cluster.apply(InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
     big = cluster.submit(**{**BIG, "pe_range": "2"})
     assert reserved(cluster.cycle()) == {big: 500}
@@ -273,7 +273,7 @@ def test_closed_queues_get_no_reservation() -> None:
 def test_the_reservation_is_at_the_place_that_a_start_would_prefer() -> None:
     cluster = ahead(hosts=3, slots=1)
     for host, load in zip(cluster.hosts, ("0.5", "0.1", "0.9"), strict=True):
-        running(cluster, 500, hard_queues=[f"all.q@{host}"])
+        running(cluster, 500, hard_queues=(f"all.q@{host}",))
         cluster.heard(host, np_load_avg=load)
     job(cluster, 100, reserve=True)
     cluster.cycle()

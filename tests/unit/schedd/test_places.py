@@ -34,8 +34,8 @@ def test_one_queue_with_a_calendar_is_enough_to_keep_jobs_clear_of_its_off_time(
     cluster.change("scheduler", "", max_reservation="5")
     cluster.add("calendar", "shift", week="mon-sun=9-10=off")  # NOW is 08:00
     cluster.queue(name, calendar="shift")
-    late = cluster.submit(hard={"h_rt": "3700"}, hard_queues=[name])
-    free = cluster.submit(hard={"h_rt": "3700"}, hard_queues=["all.q"])
+    late = cluster.submit(hard={"h_rt": "3700"}, hard_queues=(name,))
+    free = cluster.submit(hard={"h_rt": "3700"}, hard_queues=("all.q",))
     cluster.cycle()
     assert (place(cluster, late), place(cluster, free)) == ("", "all.q@h1")
 
@@ -48,7 +48,7 @@ def test_a_threshold_on_a_consumable_closes_its_queue_within_the_cycle(name: str
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.values("h1", "lic=3")
     cluster.queue(name, load_thresholds=thresholds)
-    jobs = [cluster.submit(hard={"lic": "1"}, hard_queues=[name]) for _ in range(3)]
+    jobs = [cluster.submit(hard={"lic": "1"}, hard_queues=(name,)) for _ in range(3)]
     cluster.cycle()
     assert [cluster.runs(job) for job in jobs] == [True, True, False]
 
@@ -74,7 +74,7 @@ def test_an_exclusive_queue_is_kept_within_the_cycle_that_gives_it_away() -> Non
 
 
 @pytest.mark.statement("CX-64")
-@pytest.mark.parametrize("fields", [{"hard_queues": ["all.q@h*"]}, {"soft": {"arch": "lx*"}}, {}])
+@pytest.mark.parametrize("fields", [{"hard_queues": ("all.q@h*",)}, {"soft": {"arch": "lx*"}}, {}])
 def test_a_job_that_came_when_all_was_full_starts_when_something_ends(fields: dict[str, Any]) -> None:
     cluster = Cluster(1, slots=1)
     first = cluster.submit()
@@ -94,8 +94,8 @@ def test_a_formula_that_packs_does_so_for_jobs_with_places_of_their_own() -> Non
     for host, slots in zip(cluster.hosts, (4, 3, 4), strict=True):
         cluster.values(host, f"slots={slots}")
     cluster.change("scheduler", "", load_formula="slots")
-    first = cluster.submit(hard_queues=["*@h3"])
-    jobs = [cluster.submit(hard_queues=["*@h*"], soft={"arch": "lx*"}) for _ in range(3)]
+    first = cluster.submit(hard_queues=("*@h3",))
+    jobs = [cluster.submit(hard_queues=("*@h*",), soft={"arch": "lx*"}) for _ in range(3)]
     cluster.cycle()
     assert place(cluster, first) == "all.q@h3"
     assert {place(cluster, job) for job in jobs} == {"all.q@h2"}

@@ -72,7 +72,7 @@ def test_a_host_whose_load_fell_is_preferred_although_nothing_else_changed() -> 
 
 def test_a_new_pool_is_without_the_places_that_are_full() -> None:
     cluster = Cluster(2, slots=1)
-    cluster.submit(hard_queues=["all.q@h1"])
+    cluster.submit(hard_queues=("all.q@h1",))
     cluster.cycle()
     assert cluster.view is not None
     board = cluster.view.board
@@ -83,10 +83,10 @@ def test_a_new_pool_is_without_the_places_that_are_full() -> None:
 def test_an_instance_that_vanished_is_forgotten() -> None:
     cluster = Cluster(2)
     cluster.queue("old.q", slots="1", seq_no="0")
-    job = cluster.submit(hard_queues=["old.q@h2"])
+    job = cluster.submit(hard_queues=("old.q@h2",))
     cluster.cycle()
     cluster.queue("old.q", hostlist="h1")
-    late = cluster.submit(hard_queues=["old.q@h2"])
+    late = cluster.submit(hard_queues=("old.q@h2",))
     cluster.cycle()
     cluster.end(job)
     cluster.cycle()

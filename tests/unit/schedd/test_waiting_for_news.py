@@ -53,8 +53,8 @@ def test_a_formula_that_packs_sends_a_job_where_another_has_just_started(queues:
     for host in cluster.hosts:
         cluster.values(host, "seat=4")
     cluster.change("scheduler", "", load_formula="seat")
-    one = cluster.submit(hard={"seat": "1"}, hard_queues=["all.q@h2"], priority=100)
-    other = cluster.submit(hard={"seat": "1"}, hard_queues=list(queues))
+    one = cluster.submit(hard={"seat": "1"}, hard_queues=("all.q@h2",), priority=100)
+    other = cluster.submit(hard={"seat": "1"}, hard_queues=tuple(queues))
     assert started(cluster.cycle()) == [(one, 1, "all.q@h2"), (other, 1, "all.q@h2")]
 
 
@@ -116,7 +116,7 @@ def quota(cluster: Cluster, limit: str) -> None:
 def test_a_quota_of_some_hosts_sends_jobs_to_the_others(queues: tuple[str, ...]) -> None:
     cluster = Cluster(3, slots=1)
     quota(cluster, "hosts h1,h2 to slots=1")
-    jobs = [cluster.submit(hard_queues=list(queues)) for _ in range(3)]
+    jobs = [cluster.submit(hard_queues=tuple(queues)) for _ in range(3)]
     assert started(cluster.cycle()) == [(jobs[0], 1, "all.q@h1"), (jobs[1], 1, "all.q@h3")]
 
 
@@ -126,7 +126,7 @@ def test_a_quota_that_is_given_back_elsewhere_opens_a_place_that_was_free_all_th
     """The task that ends was on an instance that is disabled meanwhile."""
     cluster = Cluster(2, slots=1)
     quota(cluster, "hosts h1,h2 to slots=1")
-    first, second = (cluster.submit(hard_queues=list(queues)) for _ in range(2))
+    first, second = (cluster.submit(hard_queues=tuple(queues)) for _ in range(2))
     assert started(cluster.cycle()) == [(first, 1, "all.q@h1")]
     cluster.apply(InstanceFlagsChanged(["all.q@h1"], {"disabled": True}))
     assert started(cluster.cycle()) == []

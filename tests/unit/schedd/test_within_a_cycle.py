@@ -94,13 +94,13 @@ def test_tickets_count_as_parts_of_the_most_that_a_job_has(most: float) -> None:
 
 @pytest.mark.statement("CX-64")
 @pytest.mark.parametrize(
-    "fields", [{"hard_queues": ["b.q"]}, {"hard": {"lic": "1"}}, {"soft": {"arch": "lx*"}, "hard_queues": ["b.q"]}]
+    "fields", [{"hard_queues": ("b.q",)}, {"hard": {"lic": "1"}}, {"soft": {"arch": "lx*"}, "hard_queues": ("b.q",)}]
 )
 def test_a_place_that_does_not_suit_does_not_come_to_suit_by_getting_free(fields: dict[str, Any]) -> None:
     cluster = Cluster(1, slots=1)
     cluster.complex("lic INT <= YES YES 0 0")
     cluster.queue("b.q", complex_values="lic=1", slots="1")
-    jobs = [cluster.submit(hard_queues=[queue]) for queue in ("all.q", "b.q")]
+    jobs = [cluster.submit(hard_queues=(queue,)) for queue in ("all.q", "b.q")]
     waiting = cluster.submit(**fields)
     cluster.cycle()
     assert all(map(cluster.runs, jobs))

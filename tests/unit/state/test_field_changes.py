@@ -17,7 +17,7 @@ from tests.builders import Cluster
 
 def test_the_journal_has_what_is_given_and_reads_it_again() -> None:
     events = [
-        JobChanged(3, JobChanges(hard={"h_rt": "60"}, conditions={7: "ok"}, stdout=[("", "/o")], rerun=None)),
+        JobChanged(3, JobChanges(hard={"h_rt": "60"}, conditions={7: "ok"}, stdout=(("", "/o"),), rerun=None)),
         ReservationChanged(4, ReservationChanges(granted=[Grant("all.q@h1", 2)], hard_errors=True), 5.0, "healed"),
     ]
     data = encode_events(events)
@@ -35,7 +35,7 @@ def test_what_programs_of_version_2_wrote_is_read() -> None:
     assert isinstance(job, JobChanged)
     assert isinstance(reservation, ReservationChanged)
     assert job.changes.given() == {
-        **{"hard": {"h_rt": "60"}, "account": "other", "ar_time": 0.0, "predecessors": [2], "conditions": {2: "fail"}},
+        **{"hard": {"h_rt": "60"}, "account": "other", "ar_time": 0.0, "predecessors": (2,), "conditions": {2: "fail"}},
         "binding": "linear:2",
     }
     assert reservation.changes.given() == {"granted": [Grant("all.q@h1", 3)], "end_time": 9.0}

@@ -131,7 +131,7 @@ def test_bad_input_is_a_fault_with_a_reason(view: Any, body: dict[str, Any]) -> 
 @pytest.mark.statement("ST-18", "DP-6")
 def test_details_come_with_the_environment_if_it_is_known() -> None:
     cluster = Cluster()
-    number = cluster.submit(environment_names=["A", "B"])
+    number = cluster.submit(environment_names=("A", "B"))
     view = lambda *arguments: job_detail(*arguments, environment_of=lambda job_id: {"A": "1"})  # noqa: E731
     assert ask(cluster, view, jobs=[str(number)])["jobs"][0]["environment"] == [["A", "1"], ["B", ""]]
     assert ask(cluster, job_detail, jobs=[str(number)])["jobs"][0]["environment"] == [["A", None], ["B", None]]

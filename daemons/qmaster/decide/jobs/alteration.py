@@ -154,7 +154,7 @@ def _fields(state: State, job: Job, changes: Changes, said: frozenset[str], worl
     if "context_changes" in said:
         fields["context"] = _context(job.context, changes.context_changes)
     if "mail_list" in said and not changes.mail_list:
-        fields["mail_list"] = [f"{job.owner}@{job.submit_host}"]
+        fields["mail_list"] = (f"{job.owner}@{job.submit_host}",)
     if "hard" in fields and any(task.granted for task in job.tasks.values()):
         _check_consumables(state, job, fields["hard"])
     check_whole_job(state, msgspec.structs.replace(job, **fields))

@@ -30,19 +30,19 @@ def dependency_fields(
     """
     fields: dict[str, Any] = {}
     if "hold_jid_ad" in changed:
-        fields["array_predecessors"] = _arrays(state, wish, owner, world)
+        fields["array_predecessors"] = tuple(_arrays(state, wish, owner, world))
     if FIELDS & set(changed) - {"hold_jid_ad"}:
         plain, conditions = _kept(job, changed)
         if "hold_jid" in changed:
             plain = _resolved(state, wish.hold_jid, owner, world)
-            fields["predecessors_requested"] = list(wish.hold_jid)
+            fields["predecessors_requested"] = wish.hold_jid
         how: Literal["ok", "fail"]
         for option, how in (("hold_jid_ok", "ok"), ("hold_jid_fail", "fail")):
             if option in changed:
                 requested = getattr(wish, option)
                 conditions |= _conditions(state, requested, owner, how, world)
-                fields[option] = list(requested)
-        fields["predecessors"] = [*plain, *(other for other in conditions if other not in plain)]
+                fields[option] = requested
+        fields["predecessors"] = (*plain, *(other for other in conditions if other not in plain))
         fields["conditions"] = conditions
     if job is not None:
         _check_circle(state, job, [*fields.get("predecessors", ()), *fields.get("array_predecessors", ())])
@@ -65,7 +65,7 @@ def _resolved(state: State, requested: Iterable[str], owner: str, world: World) 
 
 
 def _conditions(
-    state: State, requested: list[str], owner: str, how: Literal["ok", "fail"], world: World
+    state: State, requested: Iterable[str], owner: str, how: Literal["ok", "fail"], world: World
 ) -> dict[int, str]:
     """Jobs that must end in one way; those that have ended already must have ended so."""
     for item in requested:

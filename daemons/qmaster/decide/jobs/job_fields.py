@@ -83,7 +83,7 @@ def job_fields(
     return fields
 
 
-def _on_known_hosts(paths: list[PathOnHost], world: World) -> list[PathOnHost]:
+def _on_known_hosts(paths: Iterable[PathOnHost], world: World) -> tuple[PathOnHost, ...]:
     """The values of -o, -e, -i or -S with the unique names of their hosts (SO-12). Raises Refused."""
     found = []
     for name, path in paths:
@@ -91,10 +91,10 @@ def _on_known_hosts(paths: list[PathOnHost], world: World) -> list[PathOnHost]:
         if unique is None:
             raise Refused(f'can\'t resolve hostname "{name}"')
         found.append((unique, path))
-    return found
+    return tuple(found)
 
 
-def check_mail_list(addresses: list[str]) -> None:
+def check_mail_list(addresses: Iterable[str]) -> None:
     """The values of -M (SO-19). Raises Refused."""
     for address in addresses:
         try:

@@ -21,8 +21,8 @@ def request_of(job: Job) -> Submit:
         hard=[f"{name}={value}" for name, value in job.hard.items()],
         soft=[f"{name}={value}" for name, value in job.soft.items()],
         tasks=range_text(job),
-        hold_jid=list(job.predecessors_requested),
-        hold_jid_ad=[str(other) for other in job.array_predecessors],
+        hold_jid=job.predecessors_requested,
+        hold_jid_ad=tuple(map(str, job.array_predecessors)),
         **{name: getattr(job, name) for name in REQUEST_FIELDS},
     )
 

@@ -47,7 +47,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
         number=task.slaves_begun + 1,
         instance=instance,
         command=request.command,
-        args=request.args,
+        args=list(request.args),
         cwd=request.cwd,
         environment=request.environment,
         no_shell=request.no_shell,

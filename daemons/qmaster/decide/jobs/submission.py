@@ -84,7 +84,7 @@ def make_job(state: State, request: Submit, owner: Caller, world: World, number:
         department=department_of(state, owner.user, owner.group),
         pending=pending,
         holds={kind.value: pending for kind in hold_kinds(request.holds)},
-        **{**fields, "mail_list": request.mail_list or [f"{owner.user}@{owner.host}"]},
+        **{**fields, "mail_list": request.mail_list or (f"{owner.user}@{owner.host}",)},
     )
     check_whole_job(state, job)
     return job

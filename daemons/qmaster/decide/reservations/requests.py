@@ -6,6 +6,8 @@ Source: qrsub(1); statements AR-1 … AR-30; O for texts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from daemons.qmaster.decide.jobs.job_fields import (
     check_ckpt,
     check_job_name,
@@ -108,7 +110,7 @@ def time_window(start: float, end: float, duration: float, now: float) -> tuple[
     return start, end
 
 
-def access(state: State, users: list[str], caller: str) -> tuple[list[str], list[str]]:
+def access(state: State, users: Iterable[str], caller: str) -> tuple[list[str], list[str]]:
     """Allowed and denied users and @lists of -u; nobody allowed: the owner alone is. Raises Refused (AR-21, AR-22)."""
     allowed: list[str] = []
     denied: list[str] = []

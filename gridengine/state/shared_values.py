@@ -1,0 +1,48 @@
+"""Equal values of many jobs, kept once: of a million pending jobs most differ in their number and little else.
+
+Owns which values of a job are shared. Called where jobs enter a state, by an event or a snapshot; nobody changes such a value,
+a job that changes is given another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from sys import intern
+from typing import Any
+
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import Job
+
+_TEXTS = ("name", "owner", "group", "submit_host", "department", "account", "project")
+_PATHS = ("script_file", "cwd", "submit_cwd", "home", "login_shell", "submit_path")
+_TUPLES = ("mail_list", "environment_names", "stdout", "stderr", "path_aliases", "hard_queues")
+_TABLES = ("hard", "soft", "conditions", "context")
+_ONE_TASK = Ranges.of([1])
+_KINDS = 4096
+"""How many different values are remembered: more than a cell has categories at a time."""
+
+
+def share_values(jobs: Iterable[Job]) -> None:
+    """Have each of the jobs refer to the values that others have, too."""
+    for job in jobs:
+        for name in _TEXTS + _PATHS:
+            if text := getattr(job, name):
+                setattr(job, name, intern(text))
+        for name in _TUPLES:
+            if items := getattr(job, name):
+                setattr(job, name, _same(items))
+        for name in _TABLES:
+            setattr(job, name, _table(tuple(getattr(job, name).items())))
+        if job.pending == _ONE_TASK:
+            job.pending = _ONE_TASK
+
+
+@lru_cache(maxsize=_KINDS)
+def _same(items: tuple[Any, ...]) -> tuple[Any, ...]:
+    return items
+
+
+@lru_cache(maxsize=_KINDS)
+def _table(items: tuple[tuple[Any, Any], ...]) -> dict[Any, Any]:
+    return dict(items)
