@@ -141,7 +141,9 @@ def test_backups_that_are_missing_or_old_are_found(cell, monkeypatch):
     later = now + timedelta(days=3)
     assert wrong(doctor.check_backups(cell, later)) == [f"{backups} has no backup"]
     backups.mkdir()
-    (backups / f"{cell.files.name}-20270101T020000Z.tar.gz").touch()
+    made = backups / f"{cell.files.name}-20270101T020000Z.tar.gz"
+    made.touch()
+    os.utime(made, (now.timestamp(), now.timestamp()))
     assert str(next(doctor.check_backups(cell, now))) == "ok     the newest of 1 daily backups is 0 hours old"
     (finding,) = doctor.check_backups(cell, later)
     assert finding.what == f"the newest backup in {backups} is 3 days old" and "qmaster/messages says why" in finding.mend
