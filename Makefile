@@ -14,6 +14,7 @@
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
+#   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
@@ -25,7 +26,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco bench-web siege torture kills clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -122,6 +123,9 @@ bench-accounting: setup
 
 bench-arco: setup
 	@$(BIN)/python -m bench.arco "$(or $(JOBS),1000000)"
+
+bench-peers: setup install
+	@$(BIN)/python -m bench.peers "$(PREFIX)" --rounds "$(or $(ROUNDS),3)"
 
 bench-web: setup
 	@$(BIN)/python -m bench.pages

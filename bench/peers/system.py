@@ -1,0 +1,128 @@
+"""What is asked of a batch system to be measured, whichever it is: to come up on the test bed, to run commands, and to go.
+
+Owns the hosts of one system and the commands there. `GridEngineSystem` and `Slurm` say in which words each is asked.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import time
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HOSTS = ROOT / "tests" / "testbed" / "hosts"
+EXEC_HOSTS = 3
+SLOTS = 50
+"""Of each exec host: so many jobs run there at a time."""
+NAME = "bench"
+_READY_S = 120.0
+_DRAIN_S = 600.0
+#: records of the last jobs may be written this much later than they end, in seconds
+_RECORDS_S = 30.0
+
+
+class System(ABC):
+    """A batch system with a master host `<letter>m` and exec hosts `<letter>1` to `<letter>3`; alice submits on the first of
+    these."""
+
+    label: str
+    letter: str
+    environment: dict[str, str] = {}
+    path = ""
+
+    @property
+    def master(self) -> str:
+        return f"{self.letter}m"
+
+    @property
+    def exec_hosts(self) -> list[str]:
+        return [f"{self.letter}{number + 1}" for number in range(EXEC_HOSTS)]
+
+    # --- in which words it is asked ---
+
+    @abstractmethod
+    def up(self) -> None:
+        """Install what is missing, boot the hosts and start the daemons; no job is there."""
+
+    @abstractmethod
+    def submission(self, tasks: int = 0, wait: bool = False) -> str:
+        """The command line that submits /bin/true, as an array of so many tasks, and waits for its end."""
+
+    listing = "qstat"
+    """The command that lists jobs."""
+
+    @abstractmethod
+    def waiting(self) -> bool:
+        """Whether a job is there."""
+
+    @abstractmethod
+    def records(self) -> int:
+        """How many jobs and tasks that ended well are in the accounting since it came up."""
+
+    def version(self) -> str:
+        return ""
+
+    # --- how ---
+
+    def down(self) -> None:
+        """Power its hosts off, and forget their disks."""
+        hosts("kill", self.master, *self.exec_hosts)
+        for name in (self.master, *self.exec_hosts):
+            subprocess.run(["rm", "-rf", f"/var/lib/testbed/{name}"], check=True)
+
+    def on(self, host: str, *command: str) -> str:
+        """Run a command as root; its output. CalledProcessError: it failed."""
+        return hosts("on", host, *command, environment=self._environment())
+
+    def alice(self, line: str) -> str:
+        """Run a line of shell as a user on the submit host; its output."""
+        return hosts("as", "alice", self.exec_hosts[0], "bash", "-c", line, environment=self._environment())
+
+    def _environment(self) -> dict[str, str]:
+        told = " ".join(f"{name}={value}" for name, value in self.environment.items())
+        path = f"{self.path}:{os.environ['PATH']}" if self.path else os.environ["PATH"]
+        return {**os.environ, **self.environment, "PATH": path, "TESTBED_ENV": told}
+
+    def until(self, what: str, condition: str, seconds: float = _READY_S) -> None:
+        """Wait until a line of shell succeeds on the submit host. TimeoutError."""
+        deadline = time.monotonic() + seconds
+        while self.alice(f"if {condition}; then echo yes; fi").strip() != "yes":
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.label}: {what}: not within {seconds:.0f} s")
+            time.sleep(0.2)
+
+    def drain(self) -> None:
+        """Wait until no job is there."""
+        deadline = time.monotonic() + _DRAIN_S
+        while self.waiting():
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{self.label} has not run its jobs within {_DRAIN_S:.0f} s")
+            time.sleep(0.05)
+
+    def settled(self, expected: int) -> int:
+        """The records, when there are as many as expected, or no more come."""
+        deadline = time.monotonic() + _RECORDS_S
+        while (found := self.records()) < expected and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return found
+
+
+def hosts(*arguments: str, environment: dict[str, str] | None = None) -> str:
+    """Run the program that makes the hosts of the test bed; its output."""
+    return subprocess.run([str(HOSTS), *arguments], env=environment, check=True, capture_output=True, text=True).stdout
+
+
+def need_packages(*names: str) -> None:
+    """Install Debian packages that are missing. CalledProcessError."""
+    if subprocess.run(["dpkg", "-s", *names], capture_output=True).returncode:
+        settings = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        install = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *names]
+        for command in (["apt-get", "update", "-qq"], install):
+            subprocess.run(command, env=settings, check=True, capture_output=True)
+
+
+def quoted(*words: str) -> str:
+    return shlex.join(words)
