@@ -179,7 +179,7 @@ class TestbedCell:
     def install(self) -> None:
         """Install the code of this checkout and bring the cell up."""
         python = getattr(sys, "_base_executable", sys.executable)
-        for command in ([str(ROOT / "tools" / "install"), str(TEST_PREFIX), python], self._cell("up", "3")):
+        for command in ([str(ROOT / "tools" / "install"), self.environment["PREFIX"], python], self._cell("up", "3")):
             done = run(command, env=self.environment, timeout=600)
             assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 

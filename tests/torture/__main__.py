@@ -6,7 +6,8 @@ import fcntl
 import sys
 from pathlib import Path
 
-from tests.integration.cells import TestbedCell, why_no_testbed
+from tests.integration.cells import why_no_testbed
+from tests.torture.cell import TorturedCell
 from tests.torture.play import play
 
 
@@ -15,8 +16,8 @@ def main(minutes: float, seed: int, shadowed: bool) -> int:
     if reason := why_no_testbed():
         print(reason, file=sys.stderr)
         return 2
-    cell = TestbedCell()
-    with Path("/run/lock/gridengine-test-cell").open("w") as one_session:
+    cell = TorturedCell()
+    with Path("/run/lock/gridengine-torture").open("w") as one_session:
         fcntl.flock(one_session, fcntl.LOCK_EX)
         try:
             cell.install()

@@ -16,9 +16,10 @@ from tests.integration.cells import TestbedCell
 from tests.integration.victims import command_line
 from tests.torture.faults import DISKS, processes, victims
 from tests.torture.load import LICENCES
-from tests.torture.plan import EXEC_HOSTS, MASTER
+from tests.torture.plan import CELL, EXEC_HOSTS, MASTER
 
 _CGROUPS = Path("/sys/fs/cgroup")
+_SPOOL = f"/var/spool/gridengine/{CELL}"
 _USERS = ("alice", "bob")
 
 
@@ -26,12 +27,12 @@ def left_over(cell: TestbedCell) -> Iterator[str]:
     """Processes, directories, cgroups and bookings that nobody needs any more, and tracebacks in logs; one line each."""
     for host in EXEC_HOSTS:
         yield from _processes(host)
-        for pattern in ("/var/spool/gridengine/test/*/active_jobs/*", "/tmp/*.*.*", "/var/spool/gridengine/test/*/job_scripts/*"):
+        for pattern in (f"{_SPOOL}/*/active_jobs/*", "/tmp/*.*.*", f"{_SPOOL}/*/job_scripts/*"):
             done = cell.on(host, "sh", "-c", f"ls -d {pattern} 2>/dev/null")
             yield from (f"{host}: {path}" for path in done.stdout.split() if not path.endswith(".lock"))
     for host in (MASTER, *EXEC_HOSTS):
         yield from _tracebacks(DISKS / host)
-    for path in _CGROUPS.glob("**/sge*/*"):
+    for path in _CGROUPS.glob(f"**/sge.{CELL}/*"):
         if path.is_dir() and re.fullmatch(r"\d+\.\d+.*", path.name):
             yield f"cgroup {path}"
     yield from _bookings(cell)
@@ -48,7 +49,7 @@ def _processes(host: str) -> Iterator[str]:
 
 
 def _tracebacks(disk: Path) -> Iterator[str]:
-    for path in disk.glob("spool/gridengine/test/**/messages*"):
+    for path in disk.glob(f"spool/gridengine/{CELL}/**/messages*"):
         text = path.read_text(errors="replace")
         if "Traceback" in text:
             yield f"{path}: {text[text.index('Traceback') :][:600]}"

@@ -9,8 +9,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MASTER = "tm"
-EXEC_HOSTS = ("t1", "t2", "t3")
+CELL = "torture"
+MASTER = "om"
+EXEC_HOSTS = ("o1", "o2", "o3")
 
 #: processes of each role, by what their command line or name holds
 VICTIMS = {
@@ -40,7 +41,7 @@ KINDS = {
 }
 #: with a host that takes over: the one that is lost may be away for longer than that takes, and two hosts may lose each other
 KINDS_OF_TWO = {**KINDS, "power": (3, 0.0, 20.0), "part": (3, 1.0, 15.0)}
-SHADOW = "t1"
+SHADOW = "o1"
 GAP_S = 4.0
 """Longest quiet time between two faults."""
 
