@@ -17,11 +17,21 @@ from datetime import datetime
 from pathlib import Path
 
 from clients.admin.cell import CellFiles
-from clients.admin.certificate import Signed, make_authority, make_certificate, serial_number, validity
+from clients.admin.certificate import (
+    Signed,
+    fingerprint,
+    make_authority,
+    make_certificate,
+    serial_number,
+    sign_request,
+    validity,
+)
 from clients.admin.refusal import Refusal
+from gridengine.joining import JoinRecord, join_directory, record_of, record_text, records
 
 #: what earlier versions had in common/secrets, the same for all hosts
 _SHARED_SECRETS = ("ray_token", "gdi_key", "tls.key")
+_GDI_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +79,30 @@ class Authority:
         `into`: a new directory, to be carried to the host; None for `common/secrets/HOST`. Raises OSError.
         """
         made = make_certificate(self._signer(), host, addresses, now)
-        gdi_key = secrets.token_hex(32).encode()
+        gdi_key = secrets.token_hex(_GDI_KEY_BYTES).encode()
         place = into or self._letter_box(host)
         if into is None:
             _make_closed(self._files.secrets, self._owner)
             shutil.rmtree(place, ignore_errors=True)
         self._write_keys(place, {"tls.key": made.key, "tls.crt": made.certificate, "gdi_key": gdi_key})
+        self._believe(host, made.certificate, gdi_key)
+        return place
+
+    def admit(self, host: str, request: bytes, addresses: Iterable[str], now: datetime) -> tuple[bytes, bytes]:
+        """Believe a host that has made its own TLS key; return the certificate for that, and the key with which it vouches.
+
+        Raises OSError; ValueError: `request` is no request for a certificate.
+        """
+        certificate = sign_request(self._signer(), request, host, addresses, now)
+        gdi_key = secrets.token_hex(_GDI_KEY_BYTES).encode()
+        shutil.rmtree(self._letter_box(host), ignore_errors=True)
+        self._believe(host, certificate, gdi_key)
+        return certificate, gdi_key
+
+    def _believe(self, host: str, certificate: bytes, gdi_key: bytes) -> None:
         known = self._directory / "hosts" / host
         shutil.rmtree(known, ignore_errors=True)
-        self._write_keys(known, {"tls.crt": made.certificate, "gdi_key": gdi_key})
-        return place
+        self._write_keys(known, {"tls.crt": certificate, "gdi_key": gdi_key})
 
     def revoke(self, host: str) -> None:
         """Believe a host nothing any more. Refusal: it has no keys. Raises OSError."""
@@ -98,6 +122,27 @@ class Authority:
             waiting = self._letter_box(known.name).exists()
             found.append(KnownHost(known.name, serial_number(certificate), validity(certificate)[1], waiting))
         return found
+
+    def masters_fingerprint(self) -> bytes:
+        """Return by what a host that joins knows the master. Raises OSError."""
+        return fingerprint((self._masters_keys / "tls.crt").read_bytes())
+
+    def joins(self) -> list[JoinRecord]:
+        """Return what is kept of tokens with which hosts join."""
+        return records(join_directory(self._directory))
+
+    def join(self, number: str) -> JoinRecord | None:
+        """Return what is kept of one token, None if there is none."""
+        return record_of(join_directory(self._directory), number)
+
+    def keep_join(self, record: JoinRecord) -> None:
+        """Write what is kept of a token. Raises OSError."""
+        directory = join_directory(self._directory)
+        self._write_keys(directory, {f"{record.number}.json": record_text(record).encode()})
+
+    def forget_join(self, number: str) -> None:
+        """Make a token worthless. Raises OSError."""
+        (join_directory(self._directory) / f"{number}.json").unlink(missing_ok=True)
 
     def remove_shared_secrets(self) -> None:
         """Remove the secrets that all hosts of a cell had in common before there was an authority."""

@@ -33,7 +33,7 @@ def make_authority(name: str, now: datetime) -> Signed:
     # key_cert_sign and crl_sign
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     builder = (
-        _begun(key, now)
+        _begun(key.public_key(), now)
         .subject_name(subject)
         .issuer_name(subject)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -48,7 +48,33 @@ def make_certificate(authority: Signed, host: str, addresses: Iterable[str], now
 
     `addresses`: IP addresses; Ray knows nodes by nothing else. Each host may be found at its own loopback.
     """
-    key, signer = ec.generate_private_key(ec.SECP256R1()), x509.load_pem_x509_certificate(authority.certificate)
+    key = ec.generate_private_key(ec.SECP256R1())
+    return Signed(_key_pem(key), _certified(authority, key.public_key(), host, addresses, now))
+
+
+def make_request(host: str) -> Signed:
+    """Make a key that never leaves this host, and the request for a certificate for it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(_name(host[:64])).sign(key, hashes.SHA256())
+    return Signed(_key_pem(key), request.public_bytes(serialization.Encoding.PEM))
+
+
+def sign_request(authority: Signed, request_pem: bytes, host: str, addresses: Iterable[str], now: datetime) -> bytes:
+    """Return the certificate for the key of a request. What names the request has counts nothing.
+
+    ValueError: it is no request, not signed by its key, or the key is of another kind.
+    """
+    request = x509.load_pem_x509_csr(request_pem)
+    key = request.public_key()
+    if not isinstance(key, ec.EllipticCurvePublicKey) or key.curve.name != "secp256r1" or not request.is_signature_valid:
+        raise ValueError("a request for a certificate is signed by its own key, of the curve P-256")
+    return _certified(authority, key, host, addresses, now)
+
+
+def _certified(
+    authority: Signed, public: ec.EllipticCurvePublicKey, host: str, addresses: Iterable[str], now: datetime
+) -> bytes:
+    signer = x509.load_pem_x509_certificate(authority.certificate)
     signing_key = serialization.load_pem_private_key(authority.key, password=None)
     assert isinstance(signing_key, ec.EllipticCurvePrivateKey)
     names: list[x509.GeneralName] = [x509.DNSName(name) for name in dict.fromkeys((host, "localhost"))]
@@ -57,7 +83,7 @@ def make_certificate(authority: Signed, host: str, addresses: Iterable[str], now
     usage = x509.KeyUsage(True, False, False, False, False, False, False, False, False)
     purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     builder = (
-        _begun(key, now)
+        _begun(public, now)
         .subject_name(_name(host[:64]))
         .issuer_name(signer.subject)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
@@ -66,12 +92,11 @@ def make_certificate(authority: Signed, host: str, addresses: Iterable[str], now
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing_key.public_key()), critical=False)
     )
-    return Signed(_key_pem(key), _signed(builder, signing_key))
+    return _signed(builder, signing_key)
 
 
-def _begun(key: ec.EllipticCurvePrivateKey, now: datetime) -> x509.CertificateBuilder:
+def _begun(public: ec.EllipticCurvePublicKey, now: datetime) -> x509.CertificateBuilder:
     """It begins an hour before `now`, for hosts whose clocks differ. Strict checking of a chain asks for key identifiers."""
-    public = key.public_key()
     return (
         x509.CertificateBuilder()
         .public_key(public)
@@ -110,6 +135,11 @@ def names_of(certificate_pem: bytes) -> list[str]:
     certificate = x509.load_pem_x509_certificate(certificate_pem)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return [str(name.value) for name in names]
+
+
+def fingerprint(certificate_pem: bytes) -> bytes:
+    """Return the SHA-256 of a certificate as it is sent. ValueError: it is none."""
+    return x509.load_pem_x509_certificate(certificate_pem).fingerprint(hashes.SHA256())
 
 
 def belongs_together(key_pem: bytes, certificate_pem: bytes) -> bool:

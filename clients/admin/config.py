@@ -6,18 +6,16 @@ queue instances is the qmaster's answer. Called by `program`.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from clients import gdi
+from clients.admin.asking import carry_out, mean_cell, objects_now, read
 from clients.admin.cell import cell_of_environment
 from clients.admin.cell_directory import (
-    Objects,
     changes_between,
     describe,
     differences,
@@ -47,21 +45,20 @@ def cell(
     name: Annotated[str, typer.Option("--cell", envvar="SGE_CELL", help="Name of the cell.")] = "default",
 ) -> None:
     """Say for all sub-commands which cell is meant."""
-    files = cell_of_environment(root, name)
-    os.environ["SGE_ROOT"], os.environ["SGE_CELL"] = str(files.root), files.name
+    mean_cell(cell_of_environment(root, name))
 
 
 @config.command()
 def export(directory: Directory) -> None:
     """Write the whole configuration into a directory. Files of objects that are gone are removed from it."""
-    written, removed = write_directory(directory, _objects())
+    written, removed = write_directory(directory, objects_now())
     typer.echo(f"{directory}: {written} files written, {removed} removed")
 
 
 @config.command()
 def diff(directory: Directory) -> None:
     """Show what a directory has otherwise than the cell. Exit code 1: there is something."""
-    lines = differences(_objects(), read_directory(directory), directory)
+    lines = differences(objects_now(), read_directory(directory), directory)
     _print(lines)
     raise typer.Exit(1 if lines else 0)
 
@@ -69,14 +66,14 @@ def diff(directory: Directory) -> None:
 @config.command()
 def plan(directory: Directory) -> None:
     """Say what `apply` would change, what would become of queue instances, and what would be refused; change nothing."""
-    changes = changes_between(_objects(), read_directory(directory))
+    changes = changes_between(objects_now(), read_directory(directory))
     raise typer.Exit(_plan(changes))
 
 
 @config.command()
 def apply(directory: Directory) -> None:
     """Make the configuration what the directory says: all of it in one transaction, or nothing."""
-    changes = changes_between(_objects(), read_directory(directory))
+    changes = changes_between(objects_now(), read_directory(directory))
     if not changes:
         typer.echo("the cell is as the directory says, nothing was changed")
         return
@@ -93,7 +90,7 @@ def history(
     kind = OPTION_WORDS.get(kind, kind)
     if kind and kind not in KIND:
         raise Refusal(f'"{kind}" is no kind of object: {", ".join(sorted(KIND))}')
-    for change in _read("config_history", {"limit": limit, "kind": kind, "name": name}):
+    for change in read("config_history", {"limit": limit, "kind": kind, "name": name}):
         when = datetime.fromtimestamp(change["time"]).strftime("%Y-%m-%d %H:%M:%S")
         typer.echo(f"change {change['revision']}  {when}  {change['user']}@{change['host']}")
         for each in change["objects"]:
@@ -106,7 +103,7 @@ def undo(
     plan_only: Annotated[bool, typer.Option("--plan", help="Only say what would happen.")] = False,
 ) -> None:
     """Take a change back. Refused when what it changed was changed again since, or when it would break something."""
-    changes = _read("config_history", {"limit": 1, "revision": change})
+    changes = read("config_history", {"limit": 1, "revision": change})
     if not changes:
         raise Refusal(f"there is no change {change} in the history" if change else "nothing was changed yet")
     reverse = [
@@ -119,31 +116,10 @@ def undo(
     _send(reverse)
 
 
-def _objects() -> Objects:
-    objects: Objects = _read("config_export", {})
-    return objects
-
-
-def _read(name: str, body: dict[str, Any]) -> Any:
-    return _printed(gdi.call, name, body).data
-
-
-def _printed(ask: Callable[[str, object], gdi.Answer], name: str, body: dict[str, Any]) -> gdi.Answer:
-    try:
-        answer = ask(name, body)
-    except gdi.Unreachable as error:
-        raise Refusal(str(error)) from None
-    if answer.status and answer.data is None:
-        raise Refusal("\n".join(text for _, text in answer.answers))
-    for level, text in answer.answers:
-        typer.echo(text, err=level != "info")
-    return answer
-
-
 def _send(changes: list[dict[str, Any]]) -> None:
     for change in changes:
         _print(describe(change))
-    _printed(gdi.change, "config_change", {"changes": changes})
+    carry_out("config_change", {"changes": changes})
 
 
 def _plan(changes: list[dict[str, Any]]) -> int:
@@ -153,7 +129,7 @@ def _plan(changes: list[dict[str, Any]]) -> int:
         return 0
     for change in changes:
         _print(describe(change))
-    found = _read("config_change", {"changes": changes, "plan": True})
+    found = read("config_change", {"changes": changes, "plan": True})
     instances = found["instances"]
     for fate, words in _FATES.items():
         if names := instances.get(fate):

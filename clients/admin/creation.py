@@ -65,14 +65,13 @@ def _write_cell(plan: CellPlan, installation: Installation) -> None:
 
 def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) -> None:
     draft.common.mkdir(mode=0o755)
-    _write(draft.bootstrap, _settings(plan.bootstrap))
-    _write(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
-    _write(draft.act_qmaster, f"{plan.master_host}\n")
-    _write(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
-    _write(draft.common / "settings.sh", settings_sh(plan, installation.bin))
-    _write(draft.common / "settings.csh", settings_csh(plan, installation.bin))
+    write_new(draft.bootstrap, _settings(plan.bootstrap))
+    write_new(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
+    write_new(draft.act_qmaster, f"{plan.master_host}\n")
+    write_new(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
+    write_settings(draft.common, plan.files, plan.qmaster_port, installation.bin)
     if plan.arco:
-        _write(draft.common / SETTINGS_FILE, _settings(plan.arco_settings), 0o600)  # it may have a password one day
+        write_new(draft.common / SETTINGS_FILE, _settings(plan.arco_settings), 0o600)  # it may have a password one day
     draft.secrets.mkdir(mode=0o700)
     write_initial_config(draft.initial_config, plan, installation.cluster_config)
 
@@ -101,14 +100,14 @@ def _provide_verifier_libraries(root: Path, source: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     for name, known_as in _VERIFIER_LIBRARIES.items():
         if not (directory / known_as).exists():
-            _write(directory / known_as, (source / name).read_text())
+            write_new(directory / known_as, (source / name).read_text())
 
 
 def _settings(values: Mapping[str, str]) -> str:
     return "".join(f"{key:<20} {value}\n" for key, value in values.items())
 
 
-def _write(path: Path, text: str, mode: int = 0o644) -> None:
+def write_new(path: Path, text: str, mode: int = 0o644) -> None:
     """Write a new file that never has more rights than `mode`, whatever the umask is."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -116,12 +115,18 @@ def _write(path: Path, text: str, mode: int = 0o644) -> None:
         os.fchmod(descriptor, mode)
 
 
-def settings_sh(plan: CellPlan, programs: Path) -> str:
+def write_settings(common: Path, files: CellFiles, qmaster_port: int, programs: Path) -> None:
+    """Write what shells source to work with a cell. Raises OSError: also where it is there already."""
+    write_new(common / "settings.sh", settings_sh(files, qmaster_port, programs))
+    write_new(common / "settings.csh", settings_csh(files, qmaster_port, programs))
+
+
+def settings_sh(files: CellFiles, qmaster_port: int, programs: Path) -> str:
     """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes."""
     return (
-        f"SGE_ROOT={plan.files.root}; export SGE_ROOT\n"
-        f"SGE_CELL={plan.files.name}; export SGE_CELL\n"
-        f"SGE_QMASTER_PORT={plan.qmaster_port}; export SGE_QMASTER_PORT\n"
+        f"SGE_ROOT={files.root}; export SGE_ROOT\n"
+        f"SGE_CELL={files.name}; export SGE_CELL\n"
+        f"SGE_QMASTER_PORT={qmaster_port}; export SGE_QMASTER_PORT\n"
         f'case ":$PATH:" in\n'
         f'  *":{programs}:"*) ;;\n'
         f'  *) PATH="{programs}:$PATH"; export PATH ;;\n'
@@ -129,11 +134,11 @@ def settings_sh(plan: CellPlan, programs: Path) -> str:
     )
 
 
-def settings_csh(plan: CellPlan, programs: Path) -> str:
+def settings_csh(files: CellFiles, qmaster_port: int, programs: Path) -> str:
     """Return the same for a C shell."""
     return (
-        f"setenv SGE_ROOT {plan.files.root}\n"
-        f"setenv SGE_CELL {plan.files.name}\n"
-        f"setenv SGE_QMASTER_PORT {plan.qmaster_port}\n"
+        f"setenv SGE_ROOT {files.root}\n"
+        f"setenv SGE_CELL {files.name}\n"
+        f"setenv SGE_QMASTER_PORT {qmaster_port}\n"
         f'if (":${{PATH}}:" !~ *":{programs}:"*) setenv PATH "{programs}:${{PATH}}"\n'
     )

@@ -136,7 +136,7 @@ def check_secrets(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     master = cell.qmaster_spool_dir / "keys"
     places = {master: f"remove {cell.qmaster_spool_dir}/authority, then gridengine start"} if is_master_here(cell) else {}
     for path in sorted(cell.execd_spool_dir.glob("*/keys")):
-        places[path] = f"gridengine host add {path.parent.name} on the master host"
+        places[path] = f"gridengine host keys {path.parent.name} on the master host"
     for directory, again in places.items():
         try:
             yield from _check_keys(directory, again, cell, now)

@@ -1,28 +1,41 @@
-"""`gridengine host`: which exec hosts the cell believes. Each has keys of its own, which are made and revoked here.
+"""`gridengine host`: hosts come into the cell and leave it, take no jobs for a while, and have keys of their own.
 
-Owns the wording of these sub-commands, and what a cell of an earlier version lacks. The keys are `authority`'s.
-Called by `program` on the master host. Source: docs/security.md.
+Owns the wording of these sub-commands. What the configuration says of a host is `host_objects`', the keys are `host_keys`', and
+what a drain is, the qmaster's. Called by `program`. Source: adr/0153, docs/operations.md, docs/security.md.
 """
 
 from __future__ import annotations
 
-import re
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from clients.addresses import host_addresses
-from clients.admin.authority import Authority
+from clients.admin.asking import carry_out, mean_cell, objects_now, read
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
-from clients.admin.cell_plan import HOST_NAME
-from clients.admin.certificate import utc_now
-from clients.admin.local_daemons import host_aliases, is_master_here, qmaster_of, renew
+from clients.admin.cell_directory import Objects, changes_between, describe
+from clients.admin.host_keys import add_host, addresses_of, opened_authority, require_master, unique_name
+from clients.admin.host_objects import ROLES, HostWishes, mentions, queues_of, references, with_host, without_host
+from clients.admin.local_daemons import is_master_here, qmaster_of, renew
 from clients.admin.refusal import Refusal
 
-host = typer.Typer(help="Make, show and revoke the keys with which exec hosts belong to the cell.")
+host = typer.Typer(help="Bring hosts into the cell, drain and remove them; make, show and revoke their keys.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The exec host, as qconf -sel shows it.")]
+HostNames = Annotated[list[str], typer.Argument(metavar="NAME...", help="Hosts.")]
+Drained = Annotated[list[str], typer.Argument(metavar="NAME...", help="Exec hosts, or groups of them (@NAME).")]
+Into = Annotated[
+    Path | None, typer.Option(help="A new directory for the keys, to be carried to the host. Default: common/secrets.")
+]
+Roles = Annotated[list[str] | None, typer.Option("--role", help="admin, submit or exec; repeat. Default: all three.")]
+Queues = Annotated[list[str] | None, typer.Option("--queue", help="Give it a place in this cluster queue; repeat for several.")]
+NewQueue = Annotated[str, typer.Option("--new-queue", metavar="QUEUE", help="Make it a cluster queue of its own.")]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="@GROUP", help="Add it to this host group; repeat. Default: @allhosts without a queue."),
+]
+_SHOWN = 8
 
 
 @host.callback()
@@ -33,32 +46,203 @@ def which_cell(
 ) -> None:
     """Say for all sub-commands which cell is meant."""
     context.obj = cell_of_environment(root, name)
+    mean_cell(context.obj)
 
 
 @host.command()
 def add(
     context: typer.Context,
-    name: Name,
-    into: Annotated[
-        Path | None, typer.Option(help="A new directory for the keys, to be carried to the host. Default: common/secrets.")
+    names: HostNames,
+    role: Roles = None,
+    queue: Queues = None,
+    new_queue: NewQueue = "",
+    group: Groups = None,
+    slots: Annotated[
+        int | None, typer.Option(min=0, max=9999999, help="In each queue it comes to. Default: the processors it reports.")
     ] = None,
+    memory: Annotated[
+        str, typer.Option(help="Count memory (h_vmem) up to this size; `total`: what the host reports.")
+    ] = "",
+    into: Into = None,
 ) -> None:
-    """Make new keys for an exec host. Those that it had before are worth nothing from then on."""
+    """Bring hosts into the cell: roles, a place in queues, keys. What a host has already stays. On the master host."""
+    cell = read_cell(context.obj)
+    if into is not None and (into.exists() or len(names) > 1):
+        raise Refusal(f"--into {into}: is for the keys of one host, and makes the directory")
+    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, memory)
+    hosts = [unique_name(cell, name) for name in names]
+    for name in hosts:
+        addresses_of(cell, name)
+    before = after = objects_now()
+    for name in hosts:
+        after = with_host(after, name, _fitting(before, name, wishes))
+    _send(before, after)
+    for name in hosts:
+        _say_slots(after, name, wishes)
+        _provide_keys(cell, name, into)
+
+
+def chosen_roles(said: list[str] | None) -> tuple[str, ...]:
+    """What a host is to be. Refusal: there is no such role."""
+    if wrong := [role for role in said or () if role not in ROLES]:
+        raise Refusal(f'--role {wrong[0]}: a host is {", ".join(ROLES)}, or several of these')
+    return tuple(said or ROLES)
+
+
+def _fitting(objects: Objects, name: str, wishes: HostWishes) -> HostWishes:
+    """The wishes with what the host reports of itself, where that was not said. Refusal: its memory is wanted and not known."""
+    processors, memory = _reported(objects, name)
+    slots = processors if wishes.slots is None else wishes.slots
+    if wishes.memory == "total" and not memory:
+        raise Refusal(f"--memory total: {name} has not reported its memory yet; say how much, or do this again when it runs")
+    size = memory if wishes.memory == "total" else wishes.memory
+    return HostWishes(wishes.roles, wishes.queues, wishes.new_queue, wishes.groups, slots, size)
+
+
+def _reported(objects: Objects, name: str) -> tuple[int | None, str]:
+    """Processors and memory of a host that has reported."""
+    if name not in objects.get("exec_host", {}):
+        return None, ""
+    rows = read("status", {"hosts": {"hosts": [name]}})["hosts"]
+    values = next(row["values"] for row in rows if row["name"] == name)
+    return (int(values[1]) if values[1] else None), (f"{int(values[6] // 2**20)}M" if values[6] else "")
+
+
+def _say_slots(objects: Objects, name: str, wishes: HostWishes) -> None:
+    queues = sorted(queues_of(objects, name))
+    if "exec" in wishes.roles and not queues:
+        typer.echo(f"host {name} is in no queue: --queue, --new-queue or --group give it jobs", err=True)
+    for queue in queues:
+        typer.echo(f"slots of {queue} on {name}: {objects['cluster_queue'][queue]['slots']}")
+    if queues and wishes.slots is None and _reported(objects, name)[0] is None:
+        typer.echo(
+            f"{name} has not reported its processors yet, so its queues give it their own number of slots; when it runs: "
+            f"gridengine host add {name} {' '.join(f'--queue {queue}' for queue in queues)}"
+        )
+
+
+def _provide_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
+    if not is_master_here(cell):
+        typer.echo(f"next, on {cell.master_host}: gridengine host keys {name}")
+    elif into is None and name in {known.name for known in opened_authority(cell).hosts()}:
+        typer.echo(f"host {name} has keys already (gridengine host keys {name} makes new ones)")
+    else:
+        _new_keys(cell, name, into)
+
+
+@host.command()
+def keys(context: typer.Context, name: Name, into: Into = None) -> None:
+    """Make new keys for a host. Those that it had before are worth nothing from then on."""
     cell = _master_cell(context)
     if into is not None and into.exists():
         raise Refusal(f"--into {into}: is there already")
+    _new_keys(cell, name, into)
+
+
+def _new_keys(cell: InstalledCell, name: str, into: Path | None) -> None:
     unique, place = add_host(cell, name, into)
     typer.echo(f"made keys for host {unique}: {place}")
     if into is None:
-        typer.echo(f"next: start sge_execd on {unique}, which moves them to its own disk")
+        typer.echo(f"next: gridengine start on {unique}, whose daemon moves them to its own disk")
     else:
-        typer.echo(f"next: move that directory to {cell.execd_spool_dir}/{unique}/keys on {unique}, and start sge_execd there")
+        typer.echo(f"next: move that directory to {cell.execd_spool_dir}/{unique}/keys on {unique}, and gridengine start there")
+
+
+@host.command()
+def drain(
+    names: Drained,
+    reason: Annotated[str, typer.Option(help="Why: everybody sees it, with who did it and since when.")],
+) -> None:
+    """Let no job begin on hosts any more. Those that run there run on; every queue there shows d."""
+    raise typer.Exit(carry_out("drain_hosts", {"hosts": names, "reason": reason}))
+
+
+@host.command()
+def resume(names: Drained) -> None:
+    """End the drain of hosts: they take jobs again, as far as their queues do."""
+    raise typer.Exit(carry_out("drain_hosts", {"hosts": names, "end": True}))
+
+
+@host.command()
+def remove(
+    context: typer.Context,
+    names: HostNames,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Show what speaks of hosts and what runs there; then take them out of the cell and revoke their keys. On the master host."""
+    cell = _master_cell(context)
+    hosts = [unique_name(cell, name) for name in names]
+    if cell.master_host in hosts:
+        raise Refusal(f"{cell.master_host} is the master host of the cell: another one has to take over first")
+    before = after = objects_now()
+    known = {each.name for each in opened_authority(cell).hosts()}
+    busy = [name for name in hosts if _show(before, name, name in known)]
+    if busy:
+        first = f"gridengine host drain {' '.join(busy)} --reason TEXT"
+        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, and wait until they are over")
+    if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
+        raise Refusal("nothing was changed (--yes removes it)")
+    for name in hosts:
+        after = without_host(after, name)
+    for name in [name for name in hosts if name in before.get("exec_host", {})]:
+        _end_daemon(name)
+    _send(before, after)
+    _revoke(cell, [name for name in hosts if name in known])
+    for name in hosts:
+        for what, where in mentions(after, name):
+            typer.echo(f"{what} still names {name} ({where})")
+    typer.echo(f"next, on {', '.join(hosts)}: gridengine uninstall")
+
+
+def _show(objects: Objects, name: str, has_keys: bool) -> bool:
+    """Print what there is of a host; whether jobs run there. Refusal: there is nothing."""
+    named = list(references(objects, name))
+    if not named and not has_keys:
+        raise Refusal(f'host "{name}" is not known in this cell')
+    typer.echo(f"host {name}:")
+    for what, where in named:
+        typer.echo(f"    {what}{': ' if where else ''}{where}")
+    if has_keys:
+        typer.echo("    keys of its own")
+    status = read("status", {"jobs": {"users": ["*"], "states": ["r", "s"]}, "reservations": {"users": ["*"]}})
+    jobs = [f"{row[0]}{'.' + row[8] if row[8] else ''} of {row[3]}" for row in status["jobs"]["running"] if _is_at(row[6], name)]
+    reserved = [str(each["id"]) for each in status["reservations"]["reservations"] if _is_at(each["granted"], name)]
+    for what, shown in (("runs there", jobs), ("advance reservations there", reserved)):
+        if shown:
+            more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+            typer.echo(f"    {what}: {', '.join(shown[:_SHOWN])}{more}")
+    if not jobs:
+        typer.echo("    no job runs there")
+    return bool(jobs)
+
+
+def _is_at(granted: list[Any], name: str) -> bool:
+    return any(each[0].partition("@")[2] == name for each in granted)
+
+
+def _end_daemon(name: str) -> None:
+    try:
+        carry_out("shutdown", {"what": "execd", "hosts": [name]})
+    except Refusal as refusal:
+        typer.echo(f"{refusal}: its daemon is refused from now on", err=True)
+
+
+def _send(before: Objects, after: Objects) -> None:
+    """Refusal: the qmaster's reason."""
+    changes = changes_between(before, after)
+    if not changes:
+        typer.echo("the configuration has all of that already")
+        return
+    for change in changes:
+        for line in describe(change):
+            typer.echo(line)
+    carry_out("config_change", {"changes": changes})
 
 
 @host.command("list")
 def list_command(context: typer.Context) -> None:
     """Show the exec hosts that have keys: name, serial number of the certificate, its last day, where the keys are."""
-    for known in _opened(_master_cell(context)).hosts():
+    for known in opened_authority(_master_cell(context)).hosts():
         place = "in common/secrets" if known.waiting else "on the host"
         typer.echo(f"{known.name:<24} {known.serial:<40} {known.until:%Y-%m-%d} {place}")
 
@@ -67,80 +251,21 @@ def list_command(context: typer.Context) -> None:
 def revoke(context: typer.Context, name: Name) -> None:
     """Cut an exec host off, at once and for good: its keys are worth nothing. Jobs on other hosts run on."""
     cell = _master_cell(context)
-    unique = _unique(cell, name)
-    try:
-        _opened(cell).revoke(unique)
-    except OSError as error:
-        raise Refusal(f"cannot revoke {unique}: {error.filename}: {error.strerror}") from error
-    typer.echo(f"host {unique} is revoked: it gets no jobs and speaks for nobody any more")
-    if renew(qmaster_of(cell)):
+    _revoke(cell, [unique_name(cell, name)])
+
+
+def _revoke(cell: InstalledCell, hosts: list[str]) -> None:
+    for name in hosts:
+        try:
+            opened_authority(cell).revoke(name)
+        except OSError as error:
+            raise Refusal(f"cannot revoke {name}: {error.filename}: {error.strerror}") from error
+        typer.echo(f"host {name} is revoked: it gets no jobs and speaks for nobody any more")
+    if hosts and renew(qmaster_of(cell)):
         typer.echo("sge_qmaster takes a new token for Ray: no job starts for some seconds, those that run go on")
-
-
-def add_host(cell: InstalledCell, name: str, into: Path | None = None) -> tuple[str, Path]:
-    """Make keys for a host; return its unique name and where the keys lie. Refusal: no address, or no right to."""
-    unique = _unique(cell, name)
-    addresses = host_addresses(unique, _aliases(cell, unique))
-    if not addresses:
-        raise Refusal(f'host "{unique}": the name does not resolve on this host, and its keys need its address')
-    try:
-        return unique, _opened(cell).add(unique, addresses, utc_now(), into)
-    except OSError as error:
-        raise Refusal(f"cannot make keys for {unique}: {error.filename}: {error.strerror}") from error
-
-
-def provide_authority(cell: InstalledCell, fresh: bool) -> bool:
-    """Make the authority and the master host's keys where a cell never had them; say whether that was so.
-
-    One that was lost with the spool is made anew only for a `fresh` start: it may be restored, and hosts believe in it.
-    Refusal: no right to.
-    """
-    authority = authority_of(cell)
-    try:
-        if authority.exists or not (fresh or authority.never_was):
-            return False
-        addresses = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
-        authority.found(cell.master_host, addresses, utc_now())
-    except OSError as error:
-        raise Refusal(f"cannot make the authority of the cell: {error.filename}: {error.strerror}") from error
-    return True
-
-
-def provide_hosts(cell: InstalledCell, names: list[str]) -> None:
-    """Make keys for all exec hosts of a cell that has just got its authority, in place of secrets that all of them had."""
-    for name in names:
-        add_host(cell, name)
-    authority_of(cell).remove_shared_secrets()
-
-
-def authority_of(cell: InstalledCell) -> Authority:
-    return Authority(cell.files, cell.qmaster_spool_dir, cell.settings["admin_user"])
 
 
 def _master_cell(context: typer.Context) -> InstalledCell:
     cell = read_cell(context.obj)
-    if not is_master_here(cell):
-        raise Refusal(f"the keys of hosts are made and revoked on the master host, {cell.master_host}")
+    require_master(cell)
     return cell
-
-
-def _opened(cell: InstalledCell) -> Authority:
-    authority = authority_of(cell)
-    try:
-        there = authority.exists
-    except OSError as error:
-        raise Refusal(f"{error.filename}: {error.strerror}: only {cell.settings['admin_user']} may do this") from error
-    if not there:
-        raise Refusal("the cell has no authority yet: gridengine start makes one on the master host")
-    return authority
-
-
-def _unique(cell: InstalledCell, name: str) -> str:
-    unique = host_aliases(cell).get(name.lower(), name)
-    if not re.fullmatch(HOST_NAME, unique):
-        raise Refusal(f'host "{unique}": that is no host name')
-    return unique
-
-
-def _aliases(cell: InstalledCell, unique: str) -> list[str]:
-    return [alias for alias, known in host_aliases(cell).items() if known == unique]

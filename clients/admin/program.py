@@ -5,6 +5,7 @@ Owns the wording of the options. Must not do the work itself. Called by `__main_
 
 from __future__ import annotations
 
+import socket
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -23,8 +24,10 @@ from clients.admin.creation import create_cell
 from clients.admin.daemon_releases import release_of
 from clients.admin.demo import run_demo
 from clients.admin.doctor import examine
-from clients.admin.host import host, provide_authority, provide_hosts
+from clients.admin.host import host
+from clients.admin.host_keys import provide_authority, provide_hosts
 from clients.admin.installation import Installation, find_installation
+from clients.admin.join import join_cell
 from clients.admin.local_daemons import (
     LocalDaemon,
     daemons_of_this_machine,
@@ -41,9 +44,11 @@ from clients.admin.local_daemons import (
     shadowd_of,
     start,
     stop,
+    this_host,
 )
 from clients.admin.progress import Progress
 from clients.admin.shadow import shadow
+from clients.admin.token import token
 from clients.admin.top import top
 from clients.admin.upgrade import upgrade
 from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
@@ -59,6 +64,7 @@ app.add_typer(arco, name="arco")
 app.add_typer(config, name="config")
 app.add_typer(host, name="host")
 app.add_typer(shadow, name="shadow")
+app.add_typer(token, name="token")
 for command in (backup, verify, restore, top, upgrade):
     app.command()(command)
 
@@ -126,6 +132,22 @@ def init(
     create_cell(plan, find_installation(), utc_now())
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
     typer.echo(f"next: . {plan.files.common}/settings.sh && gridengine start")
+
+
+@app.command()
+def join(
+    master: Annotated[str, typer.Argument(metavar="MASTER[:PORT]", help="The master host of the cell.")],
+    token: Annotated[str, typer.Option(help="Of gridengine token join, made on the master host.")],
+    name: Annotated[str | None, typer.Option(help="Name of this host. Default: its own.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="Where the files of the cell shall be. Default: where the master has them.")
+    ] = None,
+) -> None:
+    """Make this machine a host of a cell: it gets keys of its own, and a place in the cell, by a token."""
+    cell, host_name = join_cell(master, token, name or socket.gethostname(), root, find_installation())
+    typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
+    as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
+    typer.echo(f"next: . {cell.files.common}/settings.sh && gridengine start{as_host}")
 
 
 @app.command("start")

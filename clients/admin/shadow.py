@@ -14,7 +14,7 @@ import typer
 
 from clients.admin.authority import give
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
-from clients.admin.host import add_host, authority_of
+from clients.admin.host_keys import add_host, authority_of
 from clients.admin.local_daemons import answers, is_master_here, qmaster_of, shadow_masters, this_host
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import Silence, ask

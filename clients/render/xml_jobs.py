@@ -23,6 +23,7 @@ _REASONS = {
     "a": "load-alarm-reason",
     "A": "suspend-alarm-reason",
     "c": "message",
+    "d": "message",
     "E": "message",
 }
 

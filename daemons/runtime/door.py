@@ -34,7 +34,8 @@ _CREDENTIALS = struct.Struct("3i")
 class Door:
     """Takes connections from a listening socket. `protocol` makes what speaks with one; it calls `over()` at its end.
 
-    `share`: connections of one peer. `refusal`: bytes that a refused connection gets before it is closed.
+    `tls`: a function is asked for each connection. `share`: connections of one peer.
+    `refusal`: bytes that a refused connection gets before it is closed.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class Door:
         listener: socket.socket,
         protocol: Callable[[Connection], asyncio.BaseProtocol],
         share: int,
-        tls: SSLContext | None = None,
+        tls: SSLContext | Callable[[], SSLContext] | None = None,
         refusal: bytes = b"",
     ) -> None:
         self._room, self._listener, self._protocol = room, listener, protocol
@@ -98,7 +99,8 @@ class Door:
         connection.deadline = self._loop.call_later(HEAD_S, lambda: connection.end())
 
     async def _let_in(self, taken: socket.socket, connection: Connection) -> None:
-        options: dict[str, Any] = {"ssl": self._tls, "ssl_handshake_timeout": HEAD_S} if self._tls is not None else {}
+        tls = self._tls() if callable(self._tls) else self._tls
+        options: dict[str, Any] = {"ssl": tls, "ssl_handshake_timeout": HEAD_S} if tls is not None else {}
         protocol = self._protocol(connection)
         transport, _ = await self._loop.connect_accepted_socket(lambda: protocol, taken, **options)
         connection.end = transport.abort

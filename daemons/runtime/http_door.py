@@ -32,6 +32,9 @@ _PATH = re.compile(r"/v1/([A-Za-z0-9_-]{1,64})")
 Serve = Callable[[str, web.BaseRequest, Connection], Awaitable[web.StreamResponse]]
 
 
+Tls = SSLContext | Callable[[], SSLContext] | None
+
+
 class HttpDoors:
     """A server of `POST /v1/NAME` at one or more sockets, on the running event loop.
 
@@ -43,8 +46,8 @@ class HttpDoors:
         self._server = web.Server(self._answer, handler_cancellation=cancel_abandoned)
         self._doors: list[Door] = []
 
-    def open(self, listener: socket.socket, share: int = ADDRESS_SHARE, tls: SSLContext | None = None) -> None:
-        """Serve at a listening socket. `share`: connections of one peer."""
+    def open(self, listener: socket.socket, share: int = ADDRESS_SHARE, tls: Tls = None) -> None:
+        """Serve at a listening socket. `tls`, `share`: see `Door`."""
         self._doors.append(Door(self._room, listener, self._protocol, share, tls, b"" if tls else _BUSY))
 
     async def close(self) -> None:

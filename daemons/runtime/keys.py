@@ -68,6 +68,12 @@ class Keys:
             context.verify_mode = ssl.CERT_REQUIRED
         return context
 
+    def joining_context(self) -> ssl.SSLContext:
+        """The same for a server that also lets in who has no certificate; one that is shown is of the cell. Raises CellFault."""
+        context = self._context(ssl.PROTOCOL_TLS_SERVER)
+        context.verify_mode = ssl.CERT_OPTIONAL
+        return context
+
     def client_context(self) -> ssl.SSLContext:
         """Return the TLS context of a caller, which shows its own certificate and checks the other's name.
 
@@ -95,7 +101,7 @@ def master_keys(cell: Cell) -> Keys:
 
 def exec_host_keys(cell: Cell, host: str) -> Keys:
     """Return the keys of an exec host, which lie on its own disk."""
-    make = f"gridengine host add {host} on the master host makes it"
+    make = f"gridengine host keys {host} on the master host makes it"
     return Keys(cell.execd_spool(host) / "keys", cell.common / "tls.crt", make)
 
 

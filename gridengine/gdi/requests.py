@@ -269,6 +269,16 @@ class CleanQueues(RequestBody):
     queues: Patterns
 
 
+class DrainHosts(RequestBody):
+    """`drain_hosts` (gridengine host drain, resume): hosts and `@groups` that take no jobs any more, with the `reason`, or with
+    `end` take jobs again. What runs there runs on.
+    """
+
+    hosts: Names
+    reason: Note = ""
+    end: bool = False
+
+
 class KillEventClients(RequestBody):
     """`kill_event_clients` (qconf -kec): ids of event clients, or `all`."""
 
@@ -359,6 +369,7 @@ REQUESTS: dict[str, type[RequestBody]] = {
     "clear_usage": ClearUsage,
     "monitor_scheduling": MonitorScheduling,
     "clean_queues": CleanQueues,
+    "drain_hosts": DrainHosts,
     "kill_event_clients": KillEventClients,
     "shutdown": Shutdown,
     "session": OpenSession,

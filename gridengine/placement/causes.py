@@ -22,7 +22,9 @@ KINDS = (
 )
 """Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran;
 `load`: no host reports such values now."""
-_QUEUE_STATES = frozenset(("disabled", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded"))
+_QUEUE_STATES = frozenset(
+    ("disabled", "drained", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded")
+)
 EXAMPLES = 5
 """Reasons that are kept of each kind; the others are counted."""
 _TEXTS = {

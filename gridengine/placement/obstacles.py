@@ -36,6 +36,8 @@ def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False
         return Reason("ambiguous", name)
     if instance.disabled:
         return Reason("disabled", name)
+    if host.drained is not None:
+        return Reason("drained", name, other=str(host.drained))
     if instance.calendar_disabled:
         return Reason("calendar", name, other="disabled")
     if instance.preempted:

@@ -37,6 +37,7 @@ TEXTS = {
     "quota": 'cannot run because it exceeds limit "{left.consumers}" in rule "{left.rule}": {left}',
     # instances that take no job at all
     "disabled": 'queue instance "{place}" dropped because it is disabled',
+    "drained": 'queue instance "{place}" dropped because its host is drained: {other}',
     "suspended": 'queue instance "{place}" dropped because it is suspended',
     "preempted": 'queue instance "{place}" dropped because its slots are taken by superordinate queues',
     "unavailable": 'queue instance "{place}" dropped because it is temporarily not available',

@@ -16,6 +16,17 @@ class Stray(Struct, omit_defaults=True):
     submit_time: float = 0.0
 
 
+class HostDrain(Struct, omit_defaults=True):
+    """A host is to be free of jobs: those that run there run on, and none begins. `user`: user@host; `time`: epoch s."""
+
+    reason: str
+    user: str
+    time: float
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.user})"
+
+
 class Host(Struct, omit_defaults=True):
     """Runtime state of an exec host; its configuration is the object of kind `exec_host`."""
 
@@ -37,6 +48,8 @@ class Host(Struct, omit_defaults=True):
     abandoned: list[TaskKey] = field(default_factory=list)
     #: tasks that run there, or ended, and are not this cell's as far as it knows (ADR 93)
     strays: list[Stray] = field(default_factory=list)
+    #: why it takes no jobs, whatever its queues say: all of its instances show d (adr/0153)
+    drained: HostDrain | None = None
 
     def forget(self) -> None:
         """It is not up: of what it reported only that stays known which does not change (LS-8, QI-18; O)."""

@@ -231,6 +231,10 @@ def _abandoned(touched: Touched, state: State, event: host.StraysAbandoned) -> N
     touched.told.add(event.host)
 
 
+def _drain(touched: Touched, state: State, event: host.HostDrained | host.HostDrainEnded) -> None:
+    touched.instances.update(name for name, each in state.instances.items() if each.host == event.host)
+
+
 # --- advance reservations --------------------------------------------------------------------------------------
 
 
@@ -295,6 +299,8 @@ ROWS: dict[type[Event], Row] = {
     host.StraysFound: Row(_nothing),
     host.StraysAbandoned: Row(_abandoned),
     host.TriesForgotten: Row(_nothing),
+    host.HostDrained: Row(_drain, frees=False),
+    host.HostDrainEnded: Row(_drain),
     reservation.ReservationGranted: Row(_nothing),
     reservation.ReservationChanged: Row(_reshaped),
     reservation.ReservationStarted: Row(_nothing),

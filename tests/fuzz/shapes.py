@@ -32,7 +32,7 @@ GOOD: dict[str, list[Any]] = {
     "checkpoint_when": ["n", "s", "sx", "0:1:0"],
     "details": ["shares", "requests", "slaves"],
     "duration": [60, 3600.0],
-    "explain": ["aAcE"],
+    "explain": ["aAcdE"],
     "hard": ["h_rt=60", "arch=*", "mem_free=1M", "h=h1", "h_vmem=1G", "q=all.q", "s_rt=1:0:0", "num_proc=0x1", "hostname=h[12]"],
     "hard_queues": ["all.q", "all.q@h1", "*@@allhosts", "!all.q|*"],
     "holds": ["u", "n", "U", "uos"],

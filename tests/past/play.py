@@ -237,7 +237,7 @@ class Play:
 
     def hosts(self) -> None:
         """1 had a stray and has a new daemon, 2 a queue in error, 3 a suspended one, 4 a disabled one, 6 is lost with an orphaned
-        one and a task that was given up, 7 had a queue in error."""
+        one and a task that was given up, 7 had a queue in error. 3 is drained, 2 was."""
         act, cell = self.act, self.cell
         stray = 1000 * (1 + ACTS.index(act))
         faulty = self.start("faulty", host=2)
@@ -245,6 +245,8 @@ class Play:
         self.start("orphan", "bob", 0, hard_queues=[f"{act}old.q"])
         self.configure("cluster_queue", f"{act}old.q", hostlist="NONE")
         self.must("change_states", "root", action="suspend", what="queue", targets=[f"{self.queue}@{act}3"])
+        self.must("drain_hosts", "root", hosts=[f"{act}2", f"{act}3"], reason="fan")
+        self.must("drain_hosts", "root", hosts=[f"{act}2"], end=True)
         cell.deliver()
         cell.master.execd_started(f"{act}1", f"{act}-process")
         empty = f"{act}7"

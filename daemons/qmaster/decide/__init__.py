@@ -11,7 +11,7 @@ from typing import Any
 
 from daemons.qmaster.decide.configuration import attributes, change_sets, share_tree_nodes, usersets
 from daemons.qmaster.decide.configuration import objects as configuration
-from daemons.qmaster.decide.hosts import cleaning
+from daemons.qmaster.decide.hosts import cleaning, draining
 from daemons.qmaster.decide.jobs import alteration, deletion, holds, resubmission, share_usage, slaves, states, submission
 from daemons.qmaster.decide.reservations import alteration as reservation_alteration
 from daemons.qmaster.decide.reservations import deletion as reservation_deletion
@@ -44,6 +44,7 @@ DECISIONS: dict[str, Decide] = {
     "change_share_tree": share_tree_nodes.change_nodes,
     "clear_usage": share_usage.clear_usage,
     "clean_queues": cleaning.clean_queues,
+    "drain_hosts": draining.drain_hosts,
     "start_slave": slaves.start_slave,
 }
 """By the names of requests."""

@@ -98,7 +98,7 @@ def troubles(state: State, instances: Iterable[str], now: float, since: float) -
         states = {
             "unknown": lost,
             "error": bool(instance.errors),
-            "disabled": instance.disabled or instance.calendar_disabled,
+            "disabled": instance.disabled or instance.calendar_disabled or (host is not None and host.drained is not None),
             "suspended": instance.suspended or instance.calendar_suspended,
         }
         if texts := [f"reserved queue {name} is {word}" for word, is_so in states.items() if is_so]:

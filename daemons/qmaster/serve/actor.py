@@ -24,6 +24,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
+from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.seat_link import SeatLink, seat_link
@@ -139,8 +140,12 @@ class QmasterActor:
         keys = master_keys(cell)
         keys.make_gdi_key()
         key_of = KnownHosts(known_hosts(cell), self._host, keys.gdi_key()).key
-        address, tls = cell.address(self._host), keys.server_context(callers_need_keys=True)
-        await self._service.start(cell.gdi_socket, self._host, key_of, address, cell.qmaster_port, tls, cell.limits)
+        joins = Joins(known_hosts(cell).parent, cell.environment())
+        closed, ajar = keys.server_context(callers_need_keys=True), keys.joining_context()
+        await self._service.start(
+            *(cell.gdi_socket, self._host, key_of, cell.address(self._host), cell.qmaster_port),
+            *(lambda: ajar if joins.expected() else closed, cell.limits, joins),
+        )
         self._watch = self._loop.create_task(self._watch_nodes())
 
     # --- called by other actors ------------------------------------------------------------------------------

@@ -12,11 +12,11 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Container, Mapping
 from pathlib import Path
-from ssl import SSLContext
 
 import msgspec
 from aiohttp import web
 
+from daemons.qmaster.serve.joining import LARGEST, Joins
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.turns import Turns
 from daemons.runtime import idempotency
@@ -24,8 +24,9 @@ from daemons.runtime.bodies import Bodies, Unread, skip
 from daemons.runtime.cell import Limits
 from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, tcp_listener, unix_listener
-from daemons.runtime.http_door import TAKEN_S, HttpDoors, hand_over, refusal
+from daemons.runtime.http_door import TAKEN_S, HttpDoors, Tls, hand_over, refusal
 from daemons.runtime.local_users import LocalUsers
+from gridengine import joining
 from gridengine.gdi.requests import Answer, Caller
 
 _log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class GdiServer:
     `streams` maps request names to handlers that write their own answer; those of
     `lasting` write it while something goes on, and take no turn;
     `key_of(host)`: the key with which a host vouches for its users, "" for a host that is not believed.
+    `joins`: lets hosts without keys in, for the one request with which they join.
     `held()`: whether this host is the master; else everybody is to ask again, there may be another one by then.
     """
 
@@ -57,8 +59,10 @@ class GdiServer:
         key_of: KeyOf,
         limits: Limits,
         held: Callable[[], bool] = lambda: True,
+        joins: Joins | None = None,
     ) -> None:
         self._handle = handle
+        self._joins = joins
         self._held = held
         self._streams = streams
         self._lasting = lasting
@@ -71,7 +75,7 @@ class GdiServer:
         self._room = Room()
         self._doors: HttpDoors | None = None
 
-    async def start(self, path: Path, address: str = "", port: int = 0, tls: SSLContext | None = None) -> None:
+    async def start(self, path: Path, address: str = "", port: int = 0, tls: Tls = None) -> None:
         """`address`: of the master host, the one interface that the port is bound to."""
         self._doors = HttpDoors(self._room, self._serve)
         self._doors.open(unix_listener(path), self._limits.max_user_connections)
@@ -87,6 +91,8 @@ class GdiServer:
             await self._doors.close()
 
     async def _serve(self, name: str, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        if name == joining.REQUEST and self._joins is not None:
+            return await self._join(self._joins, request, connection)
         caller = await self._caller(request, connection)
         if caller is None:
             return refusal("denied: the caller's host has no keys of this cell, or old ones")
@@ -105,6 +111,19 @@ class GdiServer:
         except Unread as unread:
             if unread.again and connection.trusted:
                 await skip(request.content)  # a gateway sends all of it before it looks for an answer
+            return refusal(str(unread), unread.again)
+
+    async def _join(self, joins: Joins, request: web.BaseRequest, connection: Connection) -> web.StreamResponse:
+        """A host that nobody vouches for: what it says is small, and all that it is believed is its token."""
+        length = request.content_length
+        if length is None or length > LARGEST or not joins.expected():
+            return refusal("denied: the master takes no new hosts in at the moment, or not so")
+        if not self._held():
+            return await self._turn_away(request, connection)
+        try:
+            async with self._bodies.read(joining.REQUEST, length, request.content, connection.peer) as body:
+                return _reply(await joins.answer(body, connection.peer))
+        except Unread as unread:
             return refusal(str(unread), unread.again)
 
     @staticmethod
@@ -137,7 +156,9 @@ class GdiServer:
         return caller
 
     def _vouched(self, request: web.BaseRequest) -> Caller | None:
-        """A caller as another host's gateway vouches for him; the key must be that host's own."""
+        """A caller as another host's gateway vouches for him; the key must be that host's own, and there is a certificate."""
+        if request.transport is None or not request.transport.get_extra_info("peercert"):
+            return None
         headers = request.headers
         scheme, _, key = headers.get("Authorization", "").partition(" ")
         wanted = self._key_of(headers.get("X-GE-Host", ""))

@@ -1,4 +1,4 @@
-"""One line in `messages` for each loss and each return of an exec host, with how long it took.
+"""One line in `messages` for each loss and each return of an exec host, with how long it took, and when one is drained.
 
 Owns when each host was last heard, in seconds of a clock that nobody sets; the state has only its reports. Decides nothing.
 Called by the service, with what hosts say and what is committed. Source: docs/operations.md.
@@ -10,7 +10,7 @@ import logging
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
-from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
 from gridengine.units import spoken_time
 
@@ -42,6 +42,10 @@ class HostLog:
                 self._is_lost(event.host)
             elif type(event) is HostHeard and not event.by and event.host in self._lost:
                 self._is_back(event.host)
+            elif type(event) is HostDrained:
+                _log.warning("host %s is drained by %s: %s", event.host, event.user, event.reason)
+            elif type(event) is HostDrainEnded:
+                _log.warning("host %s takes jobs again", event.host)
 
     def _is_lost(self, host: str) -> None:
         now = self._lost[host] = self._master.world().steady

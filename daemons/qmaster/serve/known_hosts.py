@@ -1,6 +1,6 @@
 """The hosts that the qmaster believes, each by a key of its own.
 
-Owns the reading of what `gridengine host add` and `host revoke` write: a host that was revoked is unknown to the very
+Owns the reading of what `gridengine host keys` and `host revoke` write: a host that was revoked is unknown to the very
 next request. Called by the GDI server and by the sessions. Source: docs/adr/0101, adr/0133.
 """
 

@@ -25,6 +25,7 @@ from daemons.qmaster.serve.gdi_server import GdiServer
 from daemons.qmaster.serve.host_log import HostLog
 from daemons.qmaster.serve.host_names import Settled, at_once
 from daemons.qmaster.serve.job_waits import JobWaits
+from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
@@ -110,10 +111,11 @@ class Service:
         port: int = 0,
         tls: Any = None,
         limits: Limits = USUAL_LIMITS,
+        joins: Joins | None = None,
     ) -> None:
-        """Serve at the Unix socket and, with a TLS context, at a port of `address`. `host`, `key_of`: see `GdiServer`."""
+        """Serve at the Unix socket and, with a TLS context, at a port of `address`. The rest: see `GdiServer`."""
         lasting = {row.name for row in ENDPOINTS.values() if row.lasts}
-        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held)
+        self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held, joins)
         self._pulses.port, self._pulses.connections = port, self._gdi.connections
         self.requests.sessions = Sessions(key_of)
         loop = asyncio.get_running_loop()

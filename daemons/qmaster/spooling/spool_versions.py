@@ -19,7 +19,7 @@ import msgspec
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
 
-VERSION = 2
+VERSION = 3
 """The version that this program writes. Goes up when a program of the version before would misread or lose what is written."""
 
 KEY = "version"
@@ -40,6 +40,8 @@ class Step(NamedTuple):
 STEPS: dict[int, Step] = {
     # jobs may have a comment and have a story, which a program of version 1 would lose; what that wrote means the same
     1: Step(),
+    # hosts may be drained, which a program of version 2 would forget, and would send jobs there
+    2: Step(),
 }
 """Version -> the step from it to the next."""
 

@@ -113,13 +113,14 @@ def _watched(mirror: State, touched: Touched, configured: bool) -> Iterable[str]
 
 
 def _signature(mirror: State, name: str) -> tuple[Any, ...]:
-    """What of an instance clients see: configuration, flags, ambiguity, and whether its host is heard."""
+    """What of an instance clients see: configuration, flags, ambiguity, and whether its host is heard or drained."""
     found = mirror.instances[name]
     host = mirror.hosts.get(found.host)
     flags = (found.disabled, found.suspended, found.calendar_disabled, found.calendar_suspended, found.orphaned)
     config = mirror.configs.get(name)
     text = config.text if config is not None else None
-    return (found.subordinated, text, flags, tuple(found.errors), bool(mirror.ambiguous.get(name)), host and host.up)
+    of_host = (host.up, host.drained is not None) if host is not None else None
+    return (found.subordinated, text, flags, tuple(found.errors), bool(mirror.ambiguous.get(name)), of_host)
 
 
 def _of_instance(

@@ -5,6 +5,7 @@ Owns those rows. Pure. Called through `daemons.qmaster.views`. Statements ST-4 â
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from daemons.qmaster.views.selection import Body, Listing
@@ -26,7 +27,7 @@ _EACH_STATE = "sASCuadDcoE"
 
 def queues(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict[str, Any]]:
     """Body: `select` (of instances), `load` (name of the load value shown), `resources` (null, [] for all, names),
-    `explain` (letters of aAcE).
+    `explain` (letters of aAcdE).
 
     Data: a dict an instance: name, type, resv, used, total, load, arch (texts or null), states, resources
     ([letters, name, value] each), explain (texts by letter). Raises SyntaxFault.
@@ -117,6 +118,10 @@ def _explanations(listing: Listing, instance: QueueInstance, letters: str) -> di
             f'attribute "{attribute}" configuration is ambiguous: {", ".join(sources)} set different values'
             for attribute, sources in listing.state.ambiguous.get(name, [])
         ]
+    host = listing.state.hosts.get(instance.host)
+    if "d" in letters and host is not None and host.drained is not None:
+        since = datetime.fromtimestamp(host.drained.time, listing.zone).strftime("%Y-%m-%d %H:%M")
+        found["d"] = [f"host drained by {host.drained.user} since {since}: {host.drained.reason}"]
     if "E" in letters:
         found["E"] = list(instance.errors)
     return {letter: texts for letter, texts in found.items() if texts}

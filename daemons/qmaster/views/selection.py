@@ -7,6 +7,7 @@ Pure. Called by the other views. Statements ST-3, ST-13, ST-21, ST-23, QS-2, QS-
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, tzinfo
 from functools import cached_property
 from typing import Any
 
@@ -37,10 +38,13 @@ _NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 
 
 class Listing:
-    """What the views of one request share: the state, typed configuration, load, and the letters of instances."""
+    """What the views of one request share: the state, typed configuration, load, and the letters of instances.
 
-    def __init__(self, state: State) -> None:
-        self.state = state
+    `zone`: of times in texts.
+    """
+
+    def __init__(self, state: State, zone: tzinfo = UTC) -> None:
+        self.state, self.zone = state, zone
         self.site = Site.of(state)
         self.ledger = Ledger(state)
         self._letters: dict[str, str] = {}

@@ -154,13 +154,13 @@ RESOURCES: tuple[Resource, ...] = (
     _job_action("copy", "Submit a copy of a job, as qresub.", "resubmit_jobs", {}),
     Resource(
         *("GET", "/instances", "status", "Queue instances with slots, load and states, as qstat -f."),
-        *(lambda call: {"queues": {"select": _instances(call), "explain": "aAcE"}}, _part("queues")),
+        *(lambda call: {"queues": {"select": _instances(call), "explain": "aAcdE"}}, _part("queues")),
         query=_SELECT,
         listed=True,
     ),
     Resource(
         *("GET", "/instances/{id}", "status", "One queue instance with its resources, as qstat -F."),
-        *(lambda call: {"queues": {"select": {"queues": _target(call)}, "resources": [], "explain": "aAcE"}},),
+        *(lambda call: {"queues": {"select": {"queues": _target(call)}, "resources": [], "explain": "aAcdE"}},),
         *(_first(_part("queues")),),
     ),
     *(

@@ -56,12 +56,12 @@ async def try_changes(visit: Visit, changes: list[dict[str, Any]], preview: bool
     return Attempt(answers, refusals, _effects(plan.get("instances", {})) if preview and not refusals else None)
 
 
-def why_not_configure(visit: Visit) -> str:
-    """Why the visitor may change no configuration, "" if he may; the qmaster decides."""
+def why_not_configure(visit: Visit, operators: bool = False) -> str:
+    """Why the visitor may change no configuration, or with `operators` do what they may; "" if he may. The qmaster decides."""
     shared = visit.shared
     if not shared.mirror.connected:
         return "The qmaster is away: nothing can be changed."
-    return no_right(shared.mirror.state, visit.caller, shared.source.world()).removeprefix("denied: ")
+    return no_right(shared.mirror.state, visit.caller, shared.source.world(), operators).removeprefix("denied: ")
 
 
 def versions(

@@ -47,17 +47,23 @@ async def one_host(visit: Visit) -> Data:
     (host,) = await _hosts(visit, body, visit.caller)
     status: Any = (await visit.shared.read("status", {"queues": body["queues"]}, visit.caller)).data
     jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
-    return {"host": host, "instances": status["queues"], "jobs": jobs, "why_not": why_not_configure(visit)}
+    return {
+        **{"host": host, "instances": status["queues"], "jobs": jobs},
+        **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True)},
+    }
 
 
-async def shut_down(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
-    """End the daemon of a host, also with what runs there, as qconf -ke and -kej."""
+async def act_on_host(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
+    """Drain a host, or let it take jobs again; end its daemon, also with what runs there, as qconf -ke and -kej."""
+    if fields.get("action") in ("drain", "resume"):
+        drain = {"reason": fields.get("reason", ""), "end": fields.get("action") == "resume"}
+        return [await visit.shared.ask("drain_hosts", {"hosts": fields.getall("host", []), **drain}, visit.caller)]
     body = {"what": "execd", "hosts": fields.getall("host", []), "kill_jobs": fields.get("action") == "jobs"}
     return [await visit.shared.ask("shutdown", body, visit.caller)]
 
 
 async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dict[str, Any]]:
-    """Rows of the view `hosts` with their values by name, whether each is up and when it was heard."""
+    """Rows of the view `hosts` with their values by name, whether each is up or drained and when it was heard."""
     state = visit.shared.mirror.state
     status: Any = (await visit.shared.read("status", {"hosts": body["hosts"]}, caller)).data
     rows = []
@@ -67,7 +73,7 @@ async def _hosts(visit: Visit, body: dict[str, Any], caller: Caller) -> list[dic
         known = state.hosts.get(row["name"])
         values = dict(zip(_COLUMNS, row["values"], strict=True))
         heard = {"up": known is not None and known.up, "heard": known.last_heard if known is not None else 0.0}
-        rows.append({**row, **values, **heard})
+        rows.append({**row, **values, **heard, "drained": known.drained if known is not None else None})
     return rows
 
 
@@ -77,4 +83,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]
-ROUTES = [act_route("/hosts", shut_down)]
+ROUTES = [act_route("/hosts", act_on_host)]

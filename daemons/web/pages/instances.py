@@ -23,7 +23,7 @@ _SORTED = {"name": "name", "slots": "used", "load": "load", "state": "states"}
 async def instance_list(visit: Visit) -> Data:
     """The instances that the filters mean."""
     queue, host, letters = visit.said("queue"), visit.said("host"), visit.said("state")
-    status = await visit.shared.read("status", {"queues": {"explain": "aAcE"}}, visit.caller)
+    status = await visit.shared.read("status", {"queues": {"explain": "aAcdE"}}, visit.caller)
     rows: list[dict[str, Any]] = status.data["queues"]  # type: ignore[index]
     found = [
         row
@@ -63,7 +63,7 @@ async def one_instance(visit: Visit) -> Data:
     """One instance with all resources: value, where it comes from, and which level decides (GU-13)."""
     name = visit.parts["name"]
     selected = {"queues": [name]}
-    body = {"queues": {"select": selected, "resources": [], "explain": "aAcE"}, "queue_configurations": selected}
+    body = {"queues": {"select": selected, "resources": [], "explain": "aAcdE"}, "queue_configurations": selected}
     status: Any = (await visit.shared.read("status", body, visit.caller)).data
     rows = [row for row in (status or {"queues": []})["queues"] if row["name"] == name]
     if not rows:

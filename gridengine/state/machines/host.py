@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gridengine.state.hosts import Host, Stray
+from gridengine.state.hosts import Host, HostDrain, Stray
 from gridengine.state.machines.event import Event, Handlers
 from gridengine.state.state import State
 from gridengine.task_key import TaskKey
@@ -78,6 +78,21 @@ class TriesForgotten(Event, frozen=True, tag="SlavesForgotten"):
     keys: list[TaskKey]
 
 
+class HostDrained(Event, frozen=True, tag=True):
+    """The host takes no jobs any more. `user`: user@host who wants that; `time`: epoch s."""
+
+    host: str
+    reason: str
+    user: str
+    time: float
+
+
+class HostDrainEnded(Event, frozen=True, tag=True):
+    """The host takes jobs again, as far as its queues do."""
+
+    host: str
+
+
 HostEvent = (
     HostHeard
     | HostBooted
@@ -87,6 +102,8 @@ HostEvent = (
     | StraysFound
     | StraysAbandoned
     | TriesForgotten
+    | HostDrained
+    | HostDrainEnded
 )
 
 
@@ -162,6 +179,17 @@ def _tries_forgotten(state: State, event: TriesForgotten) -> None:
         host.abandoned = [key for key in host.abandoned if key not in event.keys]
 
 
+def _host_drained(state: State, event: HostDrained) -> None:
+    host = state.hosts.setdefault(event.host, Host(event.host))
+    host.drained = HostDrain(event.reason, event.user, event.time)
+
+
+def _host_drain_ended(state: State, event: HostDrainEnded) -> None:
+    host = state.hosts.get(event.host)
+    if host is not None:
+        host.drained = None
+
+
 HANDLERS: Handlers = {
     HostHeard: _host_heard,
     HostBooted: _host_booted,
@@ -171,4 +199,6 @@ HANDLERS: Handlers = {
     StraysFound: _strays_found,
     StraysAbandoned: _strays_abandoned,
     TriesForgotten: _tries_forgotten,
+    HostDrained: _host_drained,
+    HostDrainEnded: _host_drain_ended,
 }

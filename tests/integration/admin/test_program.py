@@ -73,12 +73,12 @@ def test_a_cell_of_an_earlier_version_gets_an_authority_and_keys_for_its_hosts(n
 
 def test_hosts_without_keys_are_told_what_makes_them(new_cell):
     cell = new_cell
-    assert f"made keys for host {cell.host}" in cell.must("gridengine", "host", "add", cell.host)
+    assert f"made keys for host {cell.host}" in cell.must("gridengine", "host", "keys", cell.host)
     assert cell.must("gridengine", "host", "list").split()[-2:] == ["in", "common/secrets"]
     shutil.rmtree(cell.common / "secrets" / cell.host)
     done = cell.command("sge_execd", "--host-name", cell.host)
-    assert done.returncode == 1 and f"gridengine host add {cell.host}" in done.stderr
-    for arguments in (["revoke", "nosuch"], ["add", "no.such.host.invalid"], ["add", "../x"]):
+    assert done.returncode == 1 and f"gridengine host keys {cell.host}" in done.stderr
+    for arguments in (["revoke", "nosuch"], ["keys", "no.such.host.invalid"], ["add", "../x"], ["add", "no.such.host.invalid"]):
         done = cell.command("gridengine", "host", *arguments)
         assert done.returncode == 1 and len(done.stderr.splitlines()) == 1 and done.stdout == ""
 

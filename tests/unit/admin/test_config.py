@@ -5,44 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from clients import gdi
-from clients.admin.__main__ import main
-from daemons.qmaster.views.reading import READERS
-from gridengine.gdi.reading import decode_body
-from gridengine.gdi.requests import REQUESTS, Caller
 from gridengine.kinds import KIND
 from gridengine.state.letters import instance_letters
-from tests.harness import MASTER, Cell
-
-
-class Administrator:
-    """Calls `gridengine config …` as root on the master host of a cell."""
-
-    def __init__(self, cell: Cell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-        self.cell = cell
-        self._capsys, self._monkeypatch = capsys, monkeypatch
-        monkeypatch.setattr(gdi, "call", self._call)
-        monkeypatch.setattr(gdi, "change", self._call)
-
-    def _call(self, name: str, body: Any) -> gdi.Answer:
-        if name in REQUESTS:
-            answer = self.cell.admin(name, **body)
-        else:
-            fields = decode_body(name, msgspec.json.encode(body))
-            answer = READERS[name](self.cell.master, fields, Caller("root", 0, "root", 0, MASTER))
-        data = msgspec.json.decode(msgspec.json.encode(answer))
-        return gdi.Answer(data["status"], data["answers"], data["data"])
-
-    def __call__(self, *arguments: object) -> tuple[int, str]:
-        """Exit code and everything that was printed."""
-        self._monkeypatch.setattr("sys.argv", ["gridengine", "config", *map(str, arguments)])
-        self._capsys.readouterr()
-        status = main()
-        captured = self._capsys.readouterr()
-        return status, captured.out + captured.err
+from tests.harness import Cell
+from tests.unit.admin.administrator import Administrator
 
 
 @pytest.fixture
@@ -61,7 +30,8 @@ def admin(
 ) -> Administrator:
     (tmp_path / "cell").mkdir(exist_ok=True)
     monkeypatch.setenv("SGE_ROOT", str(tmp_path))
-    return Administrator(cell, capsys, monkeypatch)
+    monkeypatch.setenv("SGE_CELL", "default")
+    return Administrator(cell, "config", capsys, monkeypatch)
 
 
 @pytest.fixture
@@ -249,7 +219,7 @@ def test_another_cell_becomes_what_was_saved(
     saved.configure("cluster_queue", "all.q", priority="5", user_lists="NONE", calendar="x")
     assert all(saved.state.kind(kind) for kind in KIND)
     assert admin("export", tmp_path / "saved")[0] == 0
-    fresh = Administrator(Cell(tmp_path / "fresh"), capsys, monkeypatch)
+    fresh = Administrator(Cell(tmp_path / "fresh"), "config", capsys, monkeypatch)
     assert fresh("diff", tmp_path / "saved")[0] == 1
     assert fresh("apply", tmp_path / "saved")[0] == 0
     assert fresh("diff", tmp_path / "saved") == (0, "")

@@ -196,6 +196,6 @@ def test_a_place_that_cannot_be_written_is_named(plan, installation):
 
 
 def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
-    words = shlex.split(settings_sh(plan, Path("/opt/x/bin")))
+    words = shlex.split(settings_sh(plan.files, plan.qmaster_port, Path("/opt/x/bin")))
     assert f"SGE_ROOT={plan.files.root};" in words and "SGE_CELL=c1;" in words and "SGE_QMASTER_PORT=6444;" in words
-    assert f"setenv SGE_ROOT {plan.files.root}\n" in settings_csh(plan, Path("/opt/x/bin"))
+    assert f"setenv SGE_ROOT {plan.files.root}\n" in settings_csh(plan.files, plan.qmaster_port, Path("/opt/x/bin"))

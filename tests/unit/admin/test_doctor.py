@@ -61,7 +61,7 @@ def test_an_open_secret_is_found(cell):
 def test_a_missing_secret_is_found_and_the_command_that_makes_it(cell, name):
     (cell.execd_spool_dir / "h1/keys" / name).unlink()
     (finding,) = (finding for finding in doctor.check_secrets(cell, NOW) if finding.mend)
-    assert name in finding.what and "gridengine host add h1" in finding.mend
+    assert name in finding.what and "gridengine host keys h1" in finding.mend
 
 
 def test_an_empty_key_is_found(cell):

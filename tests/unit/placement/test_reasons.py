@@ -38,6 +38,10 @@ SENTENCES = [
         'cannot run because it exceeds limit "/////" in rule "one/2": h_rt=01:00:00',
     ),
     (Reason("disabled", "all.q@h1"), 'queue instance "all.q@h1" dropped because it is disabled'),
+    (
+        Reason("drained", "all.q@h1", other="new disk (alice)"),
+        'queue instance "all.q@h1" dropped because its host is drained: new disk (alice)',
+    ),
     (Reason("suspended", "all.q@h1"), 'queue instance "all.q@h1" dropped because it is suspended'),
     (Reason("preempted", "all.q@h1"), 'queue instance "all.q@h1" dropped because its slots are taken by superordinate queues'),
     (Reason("unavailable", "all.q@h1"), 'queue instance "all.q@h1" dropped because it is temporarily not available'),

@@ -81,3 +81,20 @@ def test_the_pages_of_instances_say_it(followed: Followed, browse: Any) -> None:
     assert "by root@master" in next(row[-1] for row in rows(listed) if "all.q@h1" in row)
     assert "by root@master" in words(one)
     assert "when this server began to look" in words(other)
+
+
+def test_the_pages_of_a_drained_host_say_why_and_let_operators_end_it(followed: Followed, browse: Any) -> None:
+    async def look(visitor: Visitor) -> tuple[Any, ...]:
+        said = await visitor.post("/hosts", host="h1", action="drain", reason="new disk")
+        followed.take()
+        pages = [await visitor.get(path) for path in ("/hosts/h1", "/hosts", "/instances/all.q@h1")]
+        await visitor.post("/hosts", host="h1", action="resume")
+        followed.take()
+        return (said[0], *map(words, pages), words(await visitor.get("/hosts/h1")))
+
+    said, one, listed, instance, after = browse(look)
+    assert 'drained host "h1"' in said
+    assert "new disk: drained by root@h1 since" in one
+    assert "new disk: drained by root@h1 since" in listed
+    assert "host drained by root@h1 since" in instance
+    assert "new disk" not in after

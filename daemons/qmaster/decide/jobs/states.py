@@ -90,6 +90,9 @@ def _change_instance(
         decision.answer.error(f'{caller.user} - you have no permission to modify queue "{name}"')
         return
     instance = state.instances[name]
+    host = state.hosts.get(instance.host)
+    if action == "enable" and host is not None and host.drained is not None:
+        decision.answer.warning(f'host "{instance.host}" is drained: gridengine host resume {instance.host} lets jobs go there')
     changed = "forced state change" if request.force else "changed state"
     if action in _FLAGS:
         flag, on = _FLAGS[action]

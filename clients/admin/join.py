@@ -1,0 +1,133 @@
+"""`gridengine join`: makes a bare machine a host of a cell, with a token of its master host.
+
+Owns the road to the master, which is believed by the certificate that the token names and by nothing else, and what is written
+here: the host's keys, and `common/` where no shared disk has it. The TLS key is made here and never leaves. Called by `program`.
+Source: adr/0153, docs/security.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import http.client
+import json
+import os
+import pwd
+import shutil
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from clients.admin.authority import give
+from clients.admin.cell import CellFiles, InstalledCell, read_cell
+from clients.admin.cell_plan import QMASTER_PORT
+from clients.admin.certificate import make_request
+from clients.admin.creation import write_new, write_settings
+from clients.admin.installation import Installation
+from clients.admin.refusal import Refusal
+from gridengine.errors import SyntaxFault
+from gridengine.joining import ANSWER_S, REQUEST, JoinToken, parse_token
+
+_CONNECT_S = 10.0
+
+
+def join_cell(master: str, text: str, name: str, root: Path | None, installation: Installation) -> tuple[InstalledCell, str]:
+    """Join the cell of a master, HOST or HOST:PORT, as the host `name`; the cell as it is here, and the name it has there.
+
+    `root`: where its files shall be, None for where the master has them. Refusal: the master's reason, or what cannot be written.
+    """
+    try:
+        token = parse_token(text)
+    except SyntaxFault as fault:
+        raise Refusal(f"--token: {fault}") from None
+    made = make_request(name)
+    fields = {"token": text, "host": name, "request": made.certificate.decode()}
+    has = {"processors": os.cpu_count() or 1, "memory": psutil.virtual_memory().total // 2**20}
+    given = _asked(master, token, {**fields, **has})
+    files = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"]))
+    try:
+        return _written(files, given, made.key, installation), str(given["host"])
+    except OSError as error:
+        raise Refusal(f"the master has admitted this host, but {error.filename}: {error.strerror}; join again") from error
+
+
+def _asked(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the master gives. Nothing is said before it has shown the certificate of the token."""
+    host, _, port = master.partition(":")
+    if port and not port.isdecimal():
+        raise Refusal(f'"{master}": say the master as HOST or HOST:PORT')
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is known by its fingerprint
+    known = False
+    try:
+        with socket.create_connection((host, int(port or QMASTER_PORT)), timeout=_CONNECT_S) as plain:
+            plain.settimeout(ANSWER_S + _CONNECT_S)
+            with context.wrap_socket(plain, server_hostname=host) as tls:
+                shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
+                if not hmac.compare_digest(shown, token.fingerprint):
+                    raise Refusal(f"{master} is not the master that made this token: nothing was told to it")
+                known = True
+                return _answered(tls, master, fields)
+    except OSError as error:
+        if known and not isinstance(error, TimeoutError):  # TLS 1.3 lets a caller in first, and looks at who it is then
+            raise Refusal(f"{master} takes no new hosts in: the token is over or was revoked") from None
+        raise Refusal(f"{master} does not answer: {error.strerror or error}") from None
+
+
+def _answered(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[str, Any]:
+    connection = http.client.HTTPConnection(master)
+    connection.sock = tls
+    try:
+        connection.request("POST", f"/v1/{REQUEST}", json.dumps(fields), {"Connection": "close"})
+        answer = json.loads(connection.getresponse().read())
+        if answer["status"] == 0:
+            return dict(answer["data"])
+        reason = "; ".join(said for _, said in answer["answers"])
+    except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
+        raise Refusal(f"{master} gives no answer that can be read: {error}") from None
+    raise Refusal(reason.removeprefix("denied: "))
+
+
+def _written(files: CellFiles, given: dict[str, Any], key: bytes, installation: Installation) -> InstalledCell:
+    """Raises OSError."""
+    if files.cell_id.exists():
+        if files.cell_id.read_text() != given["files"].get("cell_id"):
+            raise Refusal(f"{files.common} is of another cell: say --root for another place")
+    else:
+        _write_common(files, given, installation)
+    cell = read_cell(files)
+    owner = cell.settings["admin_user"]
+    place = cell.execd_spool_dir / given["host"]
+    place.mkdir(mode=0o755, parents=True, exist_ok=True)
+    draft = place / "keys.new"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    for name, content in {"tls.key": key.decode(), "tls.crt": given["certificate"], "gdi_key": given["gdi_key"]}.items():
+        write_new(draft / name, content, 0o600)
+    for path in (cell.execd_spool_dir, place, draft, *draft.iterdir()):
+        give(path, owner)
+    shutil.rmtree(place / "keys", ignore_errors=True)
+    draft.rename(place / "keys")
+    return cell
+
+
+def _write_common(files: CellFiles, given: dict[str, Any], installation: Installation) -> None:
+    """Write `common/` as it is on the master host; in one step, so that what was interrupted is begun again."""
+    draft = files.directory / ".join"
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o755, parents=True)
+    for name, text in given["files"].items():
+        write_new(draft / Path(name).name, text)
+    settings = dict(line.split(None, 1) for line in given["files"]["bootstrap"].splitlines())
+    try:
+        pwd.getpwnam(settings["admin_user"])
+    except KeyError:
+        raise Refusal(f"this host has no user {settings['admin_user']}, who owns the cell: make him, join again") from None
+    write_settings(draft, files, int(settings["qmaster_port"]), installation.bin)
+    for path in (files.directory, draft, *draft.iterdir()):
+        give(path, settings["admin_user"])
+    draft.rename(files.common)

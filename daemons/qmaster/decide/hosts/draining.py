@@ -1,0 +1,51 @@
+"""Draining: a host is to be free of jobs, with a reason that everybody sees, or takes jobs again.
+
+Owns the verb, its rights and texts. What a drain keeps away is `gridengine.placement.obstacles`', what it shows `letters`'.
+Deviation: 8.1.9 has only queue instances that are disabled one by one, without a reason. Source: adr/0153.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from daemons.qmaster.decision import Decision, World
+from daemons.qmaster.permissions import no_right
+from gridengine.gdi.requests import Caller, DrainHosts
+from gridengine.hints import did_you_mean
+from gridengine.state.bookings import GLOBAL
+from gridengine.state.machines.host import HostDrained, HostDrainEnded
+from gridengine.state.state import State
+
+
+def drain_hosts(state: State, request: DrainHosts, caller: Caller, world: World) -> Decision:
+    """All hosts that are named, or none."""
+    decision, who = Decision(), f"{caller.user}@{caller.host}"
+    if refusal := no_right(state, caller, world, operators=True):
+        return decision.refuse(refusal)
+    reason = " ".join(request.reason.split())
+    if not (reason or request.end):
+        return decision.refuse("denied: say why the hosts are drained")
+    for name in dict.fromkeys(host for word in request.hosts for host in _meant(state, word, world)):
+        if name == GLOBAL or not state.has("exec_host", name):
+            what = "host group" if name.startswith("@") else "execution host"
+            hint = did_you_mean(name, (*state.kind("exec_host"), *state.groups.members))
+            return decision.refuse(f'denied: {what} "{name}" does not exist', hint=hint)
+        running = len(state.tasks_on.get(name, ()))
+        jobs = f"{running} task{'' if running == 1 else 's'}" if running else "nothing"
+        if not request.end:
+            decision.events.append(HostDrained(name, reason, who, world.now))
+            decision.answer.info(f'{who} drained host "{name}" ({jobs} {"run" if running > 1 else "runs"} there)')
+        elif state.hosts[name].drained is None:
+            decision.answer.info(f'host "{name}" is not drained')
+        else:
+            decision.events.append(HostDrainEnded(name))
+            decision.answer.info(f'{who} ended the drain of host "{name}"')
+    return decision
+
+
+def _meant(state: State, word: str, world: World) -> Iterator[str]:
+    """The hosts of a group, or a host by its unique name."""
+    if word in state.groups.members:
+        yield from state.groups.flatten([word])
+    else:
+        yield word if state.has("exec_host", word) or word.startswith("@") else world.resolve_host(word) or word

@@ -1,0 +1,82 @@
+"""Hosts without keys that want to join the cell: whether one is let in at all, and the process that admits it.
+
+Owns the first look at a token, and the process; what it does is the program `gridengine`'s, so that this one never holds the
+key of the authority. While no token is good nobody without a certificate gets as far as this. Called by `gdi_server`.
+Source: adr/0153, docs/security.md.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from daemons.runtime.daemon import module_command, module_environment
+from gridengine.errors import SyntaxFault
+from gridengine.gdi.join_request import decode_join
+from gridengine.gdi.requests import Answer, malformed
+from gridengine.joining import ANSWER_S, join_directory, parse_token, record_of, records
+
+_log = logging.getLogger(__name__)
+ADMITTING = "clients.admin.admission"
+LARGEST = 16384
+"""Bytes of such a request."""
+_OVER = "denied: the token is not good: it is over, was revoked, or is of another cell (gridengine token join makes one)"
+
+
+class Joins:
+    """`authority`: the directory beside whose keys the records lie; `environment`: which cell is meant."""
+
+    def __init__(self, authority: Path, environment: Mapping[str, str]) -> None:
+        self._directory, self._environment = join_directory(authority), environment
+        self._one_at_a_time = asyncio.Lock()
+
+    def expected(self) -> bool:
+        """Whether a token is good at this moment."""
+        now = time.time()
+        return any(now < known.until for known in records(self._directory))
+
+    async def answer(self, body: bytes, address: str) -> Answer:
+        """Admit the host at this address, or say why not."""
+        try:
+            request = decode_join(body)
+        except msgspec.DecodeError as error:
+            return malformed("join", error)
+        try:
+            token = parse_token(request.token)
+        except SyntaxFault as fault:
+            return Answer(1, [("error", f"denied: {fault}")])
+        known = record_of(self._directory, token.number)
+        if known is None or not known.admits(token, time.time()):
+            _log.warning("%s wanted to join as host %r with a token that is not good", address, request.host[:64])
+            return Answer(1, [("error", _OVER)])
+        fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
+        async with self._one_at_a_time:
+            return await self._admitted(json.dumps(fields).encode())
+
+    async def _admitted(self, fields: bytes) -> Answer:
+        failed = b"no answer in time"
+        pipe = asyncio.subprocess.PIPE
+        child = await asyncio.create_subprocess_exec(
+            *module_command(ADMITTING),
+            stdin=pipe,
+            stdout=pipe,
+            stderr=pipe,
+            env={**module_environment(), **self._environment},
+        )
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                said, failed = await child.communicate(fields)
+            return msgspec.json.decode(said, type=Answer)
+        except (TimeoutError, msgspec.DecodeError):
+            _log.error("a host was not admitted: %s", failed.decode(errors="replace")[-2000:])
+            return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
+        finally:
+            if child.returncode is None:
+                child.kill()
+                await child.wait()

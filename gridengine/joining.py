@@ -1,0 +1,106 @@
+"""Tokens with which a bare host joins a cell: their form, and what the master keeps of each.
+
+Owns both, for `gridengine token`, which makes them, `gridengine join`, which shows one, and the qmaster, which looks at it before
+anything else is done. Opens no files but those of the directory that it is given. Source: adr/0153, docs/security.md.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+from gridengine.errors import SyntaxFault
+
+REQUEST = "join"
+"""The one request that a host without keys may make."""
+ANSWER_S = 60.0
+"""How long the master may take to admit a host."""
+_SIGN = "ge1_"
+_NUMBER, _SECRET, _FINGERPRINT = 6, 18, 32
+
+
+class JoinToken(NamedTuple):
+    """`number`: which one, no secret; `fingerprint`: SHA-256 of the certificate that the master shows, which the host demands."""
+
+    number: str
+    secret: bytes
+    fingerprint: bytes
+
+    def __str__(self) -> str:
+        return _SIGN + base64.urlsafe_b64encode(bytes.fromhex(self.number) + self.secret + self.fingerprint).decode()
+
+    @property
+    def digest(self) -> str:
+        """What the master keeps of the secret."""
+        return hashlib.sha256(self.secret).hexdigest()
+
+
+def parse_token(text: str) -> JoinToken:
+    """Raises SyntaxFault."""
+    try:
+        data = base64.urlsafe_b64decode(text.removeprefix(_SIGN).encode("ascii"))
+    except (binascii.Error, UnicodeError, ValueError):
+        data = b""
+    if not text.startswith(_SIGN) or len(data) != _NUMBER + _SECRET + _FINGERPRINT:
+        raise SyntaxFault("that is no token of gridengine token join, or not all of one")
+    return JoinToken(data[:_NUMBER].hex(), data[_NUMBER:-_FINGERPRINT], data[-_FINGERPRINT:])
+
+
+def new_token(random: bytes, fingerprint: bytes) -> JoinToken:
+    """`random`: RANDOM_BYTES of them."""
+    return JoinToken(random[:_NUMBER].hex(), random[_NUMBER:], fingerprint)
+
+
+RANDOM_BYTES = _NUMBER + _SECRET
+
+
+class JoinRecord(NamedTuple):
+    """What the master knows of a token. `until`: epoch s; `hosts`: who alone may join, () for each host without keys; `joined`:
+    who has; `placing`: what such a host shall be, as the administrator said."""
+
+    number: str
+    digest: str
+    until: float
+    hosts: tuple[str, ...] = ()
+    joined: tuple[str, ...] = ()
+    placing: dict[str, object] = {}
+
+    def admits(self, token: JoinToken, now: float) -> bool:
+        """Whether this is that token, and still good."""
+        return now < self.until and hmac.compare_digest(self.digest, token.digest)
+
+
+def join_directory(authority: Path) -> Path:
+    """Where the records are, beside the authority of the cell."""
+    return authority / "joins"
+
+
+def records(directory: Path) -> list[JoinRecord]:
+    """All records that can be read, those that are over among them."""
+    try:
+        names = sorted(path.stem for path in directory.glob("*.json"))
+    except OSError:
+        return []
+    return [known for name in names if (known := record_of(directory, name)) is not None]
+
+
+def record_of(directory: Path, number: str) -> JoinRecord | None:
+    """The record of a token, None if there is none."""
+    try:
+        known = json.loads((directory / f"{number}.json").read_text())
+        return JoinRecord(
+            *(number, str(known["digest"]), float(known["until"]), tuple(known["hosts"]), tuple(known["joined"])),
+            dict(known["placing"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def record_text(record: JoinRecord) -> str:
+    """As it is written."""
+    return json.dumps({name: value for name, value in record._asdict().items() if name != "number"})

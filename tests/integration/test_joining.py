@@ -1,0 +1,84 @@
+"""A bare host joins by a token, runs a job, is drained and removed, as docs/operations.md says, on a disk of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import TESTBED, TestbedCell, eventually, run
+
+BARE = "bare1"
+ROOT = "/opt/local/cells"
+"""A place on its own disk: it sees nothing of the cell's."""
+
+
+@pytest.fixture
+def bare(testbed_cell: TestbedCell) -> Iterator[TestbedCell]:
+    assert run([str(TESTBED / "hosts"), "up", BARE]).returncode == 0
+    try:
+        yield testbed_cell
+    finally:
+        testbed_cell.on(testbed_cell.master, "gridengine", "host", "remove", "--yes", BARE)
+        run([str(TESTBED / "hosts"), "kill", BARE])
+        hosts = Path("/run/testbed/hosts")
+        hosts.write_text("".join(line for line in hosts.read_text().splitlines(True) if BARE not in line))
+        run(["rm", "-rf", f"/var/lib/testbed/{BARE}"])
+
+
+def there(cell: TestbedCell, *command: str) -> str:
+    """What a command says on the bare host, in its own copy of the cell; it must succeed."""
+    done = cell.on(BARE, "env", f"SGE_ROOT={ROOT}", *command)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def at_master(cell: TestbedCell, *command: str) -> str:
+    done = cell.on(cell.master, *command)
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+def row(cell: TestbedCell, *options: str) -> str:
+    """What qstat -f says of the bare host's instance."""
+    found = re.search(rf"^all\.q@{BARE} .*\n(\t.*\n)*", at_master(cell, "qstat", "-f", *options), re.MULTILINE)
+    return found[0] if found else ""
+
+
+def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> None:
+    command = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").split()
+    refused = bare.on("t1", *command, "--name", BARE, "--root", "/opt/local/nothing")
+    assert refused.returncode == 1 and "asks: mend names" in refused.stderr
+    said = bare.on(BARE, *command, "--root", ROOT)
+    assert said.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in said.stdout, said.stderr
+    there(bare, "gridengine", "start")
+    eventually("it takes jobs", lambda: len(row(bare).split()) == 5)
+    job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-l", f"h={BARE}", "hostname")
+    assert "exited with exit code 0" in job.stdout, job.stdout + job.stderr
+    assert BARE in there(bare, "qhost", "-h", BARE), "its own commands find the master by its gateway"
+
+    at_master(bare, "gridengine", "host", "drain", BARE, "--reason", "new disk")
+    job = bare.as_user("alice", "t1", "qsub", "-terse", "-b", "y", "-o", "/dev/null", "-l", f"h={BARE}", "hostname")
+    waiting = job.stdout.strip()
+    explained = row(bare, "-explain", "d")
+    assert explained.split()[5] == "d" and re.search(r"host drained by root@tm since .*: new disk", explained), explained
+    eventually("it is said", lambda: "its host is drained: new disk" in at_master(bare, "qexplain", waiting))
+    at_master(bare, "gridengine", "host", "resume", BARE)
+    eventually("the job has run", lambda: bare.as_user("alice", "t1", "qacct", "-j", waiting).returncode == 0)
+
+    shown = bare.on(bare.master, "gridengine", "host", "remove", BARE)
+    assert shown.returncode == 1 and "exec host" in shown.stdout and 'host group "@allhosts"' in shown.stdout
+    at_master(bare, "gridengine", "host", "remove", "--yes", BARE)
+    eventually("the master answers with a new token", lambda: bare.on(bare.master, "qconf", "-sel").returncode == 0)
+    listings = (("qconf", "-sel"), ("qconf", "-sh"), ("qconf", "-shgrp", "@allhosts"), ("gridengine", "host", "list"))
+    assert [BARE in at_master(bare, *listing) for listing in listings] == [False] * 4
+    eventually("its daemon has ended", lambda: bare.on(BARE, "pgrep", "-f", "sge_execd").returncode == 1)
+    known = at_master(bare, "gridengine", "token", "list").split()
+    assert known[-1] == BARE
+    at_master(bare, "gridengine", "token", "revoke", known[0])
+    late = bare.on(BARE, *command, "--root", ROOT)
+    assert late.returncode == 1 and "takes no new hosts in" in late.stderr
+    job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
+    assert "exited with exit code 0" in job.stdout, "the others take jobs again"

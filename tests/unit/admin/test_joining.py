@@ -1,0 +1,192 @@
+"""Bare hosts join by a token: what it is good for, and what such a host is given, on a cell in this process with real keys."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.admin import admission
+from clients.admin.cell import InstalledCell, read_cell
+from clients.admin.cell_plan import CellWishes, plan_cell
+from clients.admin.certificate import belongs_together, is_signed_by, make_request, names_of, utc_now
+from clients.admin.creation import create_cell
+from clients.admin.host_keys import authority_of
+from clients.admin.installation import Installation
+from clients.admin.join import join_cell
+from clients.admin.refusal import Refusal
+from gridengine.errors import SyntaxFault
+from gridengine.joining import JoinRecord, JoinToken, parse_token, record_of, record_text
+from tests.harness import Cell
+from tests.unit.admin.administrator import Administrator
+
+CONFIG = Path(__file__).parents[3] / "cluster-config"
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> InstalledCell:
+    """A cell on disk whose master host is this machine; h1 has taken its keys, h2 has not yet."""
+    aliases = [f"{socket.gethostname()}=127.0.0.1", "h1=10.9.9.1", "h2=10.9.9.2", "h8=10.9.9.8", "h9=10.9.9.9", "h9=nine"]
+    plan = plan_cell(
+        CellWishes(
+            *(tmp_path / "cells", "default"),
+            spool_dir=tmp_path / "spool",
+            run_dir=Path("/tmp/r"),
+            exec_hosts=["h1", "h2"],
+            aliases=aliases,
+        )
+    )
+    create_cell(plan, Installation(tmp_path / "bin", CONFIG), utc_now())
+    taken = plan.files.secrets / "h1"
+    taken.rename(tmp_path / "taken")
+    return read_cell(plan.files)
+
+
+@pytest.fixture
+def admin(
+    cell: InstalledCell, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Administrator:
+    (tmp_path / "cell").mkdir()
+    monkeypatch.setenv("SGE_ROOT", str(cell.files.root))
+    monkeypatch.setenv("SGE_CELL", "default")
+    return Administrator(Cell(tmp_path / "cell", hosts=2), "token", capsys, monkeypatch)
+
+
+def made(admin: Administrator, *arguments: object) -> JoinToken:
+    status, said = admin("join", *arguments)
+    assert status == 0, said
+    return parse_token(said.split()[4])
+
+
+def asks(cell: InstalledCell, token: JoinToken, host: str, address: str, **more: object) -> dict[str, Any]:
+    """What the host at an address is given, whose token the qmaster has looked at."""
+    request = {"token": token.number, "host": host, "request": make_request(host).certificate.decode()}
+    return admission.admitted(cell, {**request, "address": address, "processors": 12, "memory": 1024, **more})
+
+
+def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: Administrator, cell: InstalledCell) -> None:
+    status, said = admin("join", "h9", "--hours", 2)
+    token = parse_token(said.split()[4])
+    assert status == 0 and said.startswith(f"gridengine join {cell.master_host}:6444 --token ge1_")
+    assert token.fingerprint == authority_of(cell).masters_fingerprint()
+    kept = next((cell.qmaster_spool_dir / "authority" / "joins").iterdir())
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and token.secret.hex() not in kept.read_text()
+    record = record_of(kept.parent, token.number)
+    assert record is not None and record.hosts == ("h9",)
+    now = time.time()
+    assert record.admits(token, now + 7100) and not record.admits(token, now + 7300)
+    assert not record.admits(token._replace(secret=bytes(18)), now)
+    for text in ("", "ge1_", str(token)[:-4], f"x{token}", "ge1_é" + "A" * 70):
+        with pytest.raises(SyntaxFault, match="no token"):
+            parse_token(text)
+
+
+def test_a_bare_host_is_one_of_the_cell_by_one_request(admin: Administrator, cell: InstalledCell) -> None:
+    token = made(admin, "--memory")
+    given = asks(cell, token, "nine", "10.9.9.9")
+    state = admin.cell.state
+    assert given["host"] == "h9"
+    assert sorted(names_of(given["certificate"].encode())) == ["10.9.9.9", "127.0.0.1", "h9", "localhost"]
+    assert all(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
+    assert state.configs["all.q@h9"].slots == 12 and state.kind("exec_host")["h9"]["complex_values"] == "h_vmem=1024M"
+    assert is_signed_by(given["certificate"].encode(), given["files"]["tls.crt"].encode())
+    assert given["gdi_key"] == (cell.qmaster_spool_dir / "authority" / "hosts" / "h9" / "gdi_key").read_text()
+    assert sorted(given["files"]) == ["act_qmaster", "bootstrap", "cell_id", "host_aliases", "tls.crt"]
+    assert asks(cell, token, "h9", "10.9.9.9")["gdi_key"] != given["gdi_key"], "by the same token it may ask again"
+
+
+@pytest.mark.parametrize(
+    ("named", "host", "address", "reason"),
+    [
+        ([], "h9", "10.9.9.8", "is at 10.9.9.9 for the master, but 10.9.9.8 asks"),
+        ([], "h1", "10.9.9.1", "has keys of this cell already: gridengine token join h1"),
+        (["h8"], "h9", "10.9.9.9", 'the token is not for host "h9"'),
+        ([], "../h9", "10.9.9.9", "no host name"),
+        ([], "no.such.host.invalid", "10.9.9.9", "does not resolve"),
+        ([], socket.gethostname(), "127.0.0.1", "is the master host"),
+    ],
+)
+def test_a_host_joins_under_its_own_name_alone(
+    admin: Administrator, cell: InstalledCell, named: list[str], host: str, address: str, reason: str
+) -> None:
+    before = dict(admin.cell.state.kind("exec_host"))
+    token = made(admin, *named)
+    with pytest.raises(Refusal, match=reason):
+        asks(cell, token, host, address)
+    assert admin.cell.state.kind("exec_host") == before
+    assert [known.name for known in authority_of(cell).hosts()] == ["h1", "h2"]
+
+
+def test_one_that_was_named_or_has_not_taken_its_keys_gets_new_ones_and_stays_where_it_is(
+    admin: Administrator, cell: InstalledCell
+) -> None:
+    admin.cell.configure("host_group", "@allhosts", hostlist="h1")
+    asks(cell, made(admin, "h1"), "h1", "10.9.9.1")
+    asks(cell, made(admin), "h2", "10.9.9.2")
+    assert admin.cell.state.kind("host_group")["@allhosts"]["hostlist"] == "h1"
+    assert not (cell.files.secrets / "h2").exists()
+
+
+def test_tokens_are_shown_revoked_and_forgotten(admin: Administrator, cell: InstalledCell) -> None:
+    assert 'mean "@allhosts"' in admin("join", "--group", "@allhost")[1]
+    token, over = made(admin), made(admin, "h8")
+    record = authority_of(cell).join(over.number)
+    assert record is not None
+    authority_of(cell).keep_join(record._replace(until=time.time() - 1))
+    status, said = admin("list")
+    assert status == 0 and token.number in said and over.number not in said
+    with pytest.raises(Refusal, match="the token is over"):
+        asks(cell, over, "h8", "10.9.9.8")
+    assert admin("revoke", token.number)[0] == 0 and admin("revoke", token.number)[0] == 1
+    with pytest.raises(Refusal, match="the token is over"):
+        asks(cell, token, "h8", "10.9.9.8")
+    made(admin)
+    assert over.number not in {known.number for known in authority_of(cell).joins()}
+
+
+def test_the_name_in_the_request_counts_nothing(admin: Administrator, cell: InstalledCell) -> None:
+    given = asks(cell, made(admin), "h9", "10.9.9.9", request=make_request("h1").certificate.decode())
+    assert "h1" not in names_of(given["certificate"].encode())
+    with pytest.raises(Refusal, match="request for a certificate is wrong"):
+        asks(cell, made(admin), "h8", "10.9.9.8", request="-----BEGIN")
+
+
+def test_what_is_given_is_written_where_the_daemon_finds_it(
+    admin: Administrator, cell: InstalledCell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = made(admin)
+
+    def answered(master: str, shown: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+        assert (master, shown) == ("tm", token)
+        return admission.admitted(cell, {**fields, "token": shown.number, "address": "10.9.9.9"})
+
+    monkeypatch.setattr("clients.admin.join._asked", answered)
+    programs = Installation(tmp_path / "other", CONFIG)
+    here, name = join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+    keys = here.execd_spool_dir / "h9" / "keys"
+    assert (name, here.files.root, here.master_host) == ("h9", tmp_path / "elsewhere", cell.master_host)
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == dict.fromkeys(
+        ("tls.key", "tls.crt", "gdi_key"), 0o600
+    )
+    assert belongs_together((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
+    assert f"{tmp_path}/other" in (here.files.common / "settings.sh").read_text()
+    assert not (here.files.common / "secrets").exists()
+    join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+    (here.files.cell_id).write_text("cell_id another\n")
+    with pytest.raises(Refusal, match="is of another cell"):
+        join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+
+
+def test_a_record_that_cannot_be_read_is_none(tmp_path: Path) -> None:
+    record = JoinRecord("ab", "cd", 5.0, ("h1",), (), {"queues": ["all.q"]})
+    (tmp_path / "ab.json").write_text(record_text(record))
+    assert record_of(tmp_path, "ab") == record
+    for text in ("", "{}", "[]", '{"digest": 1}'):
+        (tmp_path / "ab.json").write_text(text)
+        assert record_of(tmp_path, "ab") is None
+    assert record_of(tmp_path, os.urandom(3).hex()) is None
