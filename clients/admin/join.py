@@ -87,6 +87,8 @@ def _answered(tls: ssl.SSLSocket, master: str, fields: dict[str, Any]) -> dict[s
         if answer["status"] == 0:
             return dict(answer["data"])
         reason = "; ".join(said for _, said in answer["answers"])
+    except OSError:  # RemoteDisconnected is an HTTPException too
+        raise
     except (http.client.HTTPException, ValueError, KeyError, TypeError) as error:
         raise Refusal(f"{master} gives no answer that can be read: {error}") from None
     raise Refusal(reason.removeprefix("denied: "))

@@ -164,7 +164,7 @@ def test_one_process_verifies_many_jobs(
     assert changed.name == "x-red"
     assert sorted(changed.hard) == ["h_rt=60", "mem_free=1M"]
     assert changed.environment == {"A": "$(date) `id`!", "B": "two  words", "SGE_O_HOST": "h"}
-    assert changed.environment_names == ["A", "B"]
+    assert changed.environment_names == ("A", "B")
     assert refusal(bad) == "this name; is alice's"
     assert refusal(later) == "not now"
     assert isinstance(fine, Submit) and fine.name == "fine"
