@@ -40,7 +40,7 @@ from gridengine.units import spoken_time
 
 #: seconds: how long a daemon may take to be back, exec hosts to come to a new master, and their hellos to tell what they have
 #: installed; between two looks
-_BACK_S, _HEARD_S, _TOLD_S, _LOOK_S = 180.0, 30.0, 6.0, 0.2
+_BACK_S, _HEARD_S, _TOLD_S, _LOOK_S = 180.0, 30.0, 20.0, 0.2
 _ANSWER_S = 10.0
 #: bytes that the disk of the spool must have beyond what is needed
 _ROOM = 100 * 1024 * 1024

@@ -15,8 +15,8 @@ from tests.integration.cells import DemoCell
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 WIDE, PHONE = (1440, 900), (390, 844)
-#: pages answer at once; what has not come after this time, in ms, will not come
-PATIENCE_MS = 15_000
+#: what has not come after this time, in ms, will not come: pages answer at once, but others may load the machine
+PATIENCE_MS = 60_000
 #: nothing moves in pictures; the certificate of a cell is its own
 _OPTIONS = {"reduced_motion": "reduce", "ignore_https_errors": True}
 

@@ -28,7 +28,7 @@ def test_a_bar_shows_what_qquota_counts(web_cell: DemoCell, visits: Visits, tmp_
     row = page.get_by_role("row", name="few/people")
     expect(row.get_by_role("img", name=f"{used} of {limit} in use")).to_be_visible()  # without a reload
     web_cell.must("qdel", job)
-    expect(page.get_by_role("heading", name="Nothing is in use")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("heading", name="Nothing is in use")).to_be_visible()
     web_cell.must("qconf", "-drqs", "few")
 
 
