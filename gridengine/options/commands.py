@@ -9,6 +9,7 @@ from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.control import CONTROL_OPTIONS
 from gridengine.options.events import EVENT_OPTIONS
 from gridengine.options.explain import EXPLAIN_OPTIONS
+from gridengine.options.make import MAKE_OPTIONS
 from gridengine.options.option import Option, options_of
 from gridengine.options.ping import PING_OPTIONS
 from gridengine.options.quota import QUOTA_OPTIONS
@@ -41,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("qmod", "", "change the state of jobs and queues", CONTROL_OPTIONS),
     Command("qrsh", "[command [arguments]]", "run a command or a login shell on an exec host, in this terminal", SUBMIT_OPTIONS),
     Command("qlogin", "", "open a login shell on an exec host, in this terminal", SUBMIT_OPTIONS),
+    Command("qmake", "-- [make_argument...]", "make, whose commands run on the hosts of a job or as jobs", MAKE_OPTIONS),
     Command("qsh", "", "open an xterm on an exec host", SUBMIT_OPTIONS),
     Command("qstat", "", "show jobs and queues", STATUS_OPTIONS),
     Command("qhost", "", "show hosts", STATUS_OPTIONS),

@@ -50,7 +50,7 @@ _OF_CONFIGURATION = (
     ("Form of the output", "-json -help"),
 )
 _GROUPS = {
-    **dict.fromkeys(("qsub", "qalter", "qrsh", "qlogin", "qsh"), _OF_JOBS),
+    **dict.fromkeys(("qsub", "qalter", "qrsh", "qlogin", "qmake", "qsh"), _OF_JOBS),
     **dict.fromkeys(("qrsub", "qralter"), _OF_RESERVATIONS),
     "qstat": _OF_STATUS,
     "qconf": _OF_CONFIGURATION,
@@ -61,6 +61,11 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qsub -N align -l h_rt=2:0:0,h_vmem=4G run.sh sample1", "two hours, 4 GB for each slot"),
         ("qsub -t 1-100 -tc 10 -b y ./simulate", "an array of 100 tasks, ten of them at a time"),
         ("qsub -hold_jid align -pe smp 8 merge.sh", "eight slots, after the job align"),
+    ),
+    "qmake": (
+        ("qmake -cwd -v PATH -pe make 2-8 -- all", "on up to eight slots of a parallel job"),
+        ("qmake -cwd -v PATH -- -j 4 all", "each command as a job of its own, four at a time"),
+        ("qmake -inherit -- -k all", "in a job, on the slots that it has"),
     ),
     "qalter": (
         ("qalter -l h_rt=4:0:0 17", "other requests for a job that waits"),

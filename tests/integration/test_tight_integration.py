@@ -95,6 +95,43 @@ def test_a_real_mpi_runs_over_three_hosts(testbed_cell: TestbedCell, work: Path)
     assert found[-1][0] == "t1", "the master's end comes last"
 
 
+MAKEFILE = """
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+all: a b c d e f
+\t$(MAKE) -C sub
+a b c d e f:
+\tsleep 0.5; echo "$@ on $$HOSTNAME by $$BASH in $$PWD" > $@
+bad:
+\tfalse | true
+special:
+\tSGE_RREQ="-l h=t2" hostname > special
+"""
+
+
+@pytest.mark.statement("QK-1")
+def test_make_builds_on_the_hosts_of_a_job(testbed_cell: TestbedCell, work: Path) -> None:
+    (work / "Makefile").write_text(MAKEFILE)
+    (work / "sub").mkdir()
+    (work / "sub").chmod(0o1777)
+    (work / "sub" / "makefile").write_text("below: x y\nx y:\n\t@echo $@ below on `hostname` > $@; sleep 0.5\n")
+
+    def qmake(*words: str) -> tuple[int, str, str]:
+        command = ["bash", "-c", 'cd "$0" && exec "$@"', str(work), "qmake", *words]
+        done = testbed_cell.as_user("alice", "t1", *command)
+        return done.returncode, done.stdout, done.stderr
+
+    status, said, complaints = qmake("-cwd", "-v", "PATH", "-pe", "tight", "6", "--", "all")
+    assert status == 0, said + complaints
+    built = {name: (work / name).read_text() for name in "abcdef"}
+    assert all(text.endswith(f"/bin/bash in {work}\n") for text in built.values()), built
+    assert {text.split()[2] for text in built.values()} == {"t1", "t2", "t3"}
+    assert {(work / "sub" / name).read_text().split()[0] for name in "xy"} == {"x", "y"}
+    assert qmake("-cwd", "-v", "PATH", "-pe", "tight", "2", "--", "bad")[0] == 2, "flags of the shell count"
+    status, said, complaints = qmake("-cwd", "-v", "PATH", "--", "special")
+    assert (status, (work / "special").read_text()) == (0, "t2\n"), said + complaints
+
+
 @pytest.mark.statement("TI-1", "TI-4", "TI-2")
 def test_streams_exit_status_and_refusals(testbed_cell: TestbedCell, work: Path) -> None:
     job = submit(
