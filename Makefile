@@ -11,6 +11,8 @@
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
 #   make pages                 docs/commands, from the option table
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
+#   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
+#   make packages              install both where nothing of the project is, and run jobs
 #   make cell HOSTS=3          a master and three exec hosts in namespaces of this machine (root); build/cell.env drives it
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
@@ -26,7 +28,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -108,6 +110,20 @@ demo: setup
 
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"
+
+# isolated: no setup but Python and pip
+wheel:
+	@$(PYTHON) -m venv build/wheel-maker
+	rm -rf build/wheel
+	build/wheel-maker/bin/$(PIP) --upgrade pip
+	build/wheel-maker/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
+	ls build/wheel/*.whl
+
+deb:
+	@tools/deb "$(PYTHON)" build/deb
+
+packages: setup
+	@$(BIN)/pytest -p no:cacheprovider tests/packages
 
 cell: install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"

@@ -47,6 +47,35 @@ from runpy import run_module
 run_module({module!r}, run_name="__main__")
 """
 
+# A wheel is built before anybody knows where it will lie, and pip cannot keep options on the first line. So a shell hands the
+# script to the interpreter beside it; to Python the shell's line is a text. A link to the script is followed first.
+_PORTABLE = """\
+#!/bin/sh
+''':'; bin=${{0%/*}}; [ ! -h "$0" ] || bin=$(dirname "$(readlink -f "$0")"); exec "$bin/python3" {options} "$0" "$@"
+'''
+import sys
+from os.path import dirname, realpath
+top = dirname(dirname(realpath(__file__)))
+sys.path.append("%s/lib/python%d.%d/site-packages" % (top, *sys.version_info[:2]))
+{start}
+"""
+_START_COMMAND = "from {module} import main\nsys.exit(main())"
+_START_PROGRAM = "from runpy import run_module\nrun_module({module!r}, run_name=\"__main__\")"
+
+
+def write_portable_launchers(directory: Path) -> list[str]:
+    """Write the script of every program for a wheel; return their names, sorted. Called by `setup.py`."""
+    written = []
+    for name in sorted([*COMMANDS, *PROGRAMS]):
+        module = PROGRAMS.get(name, f"clients.{name}")
+        if _library_of(module) is None:
+            continue
+        options, start = ("-I", _START_PROGRAM) if name in PROGRAMS else ("-IS", _START_COMMAND)
+        (directory / name).write_text(_PORTABLE.format(options=options, start=start.format(module=module)))
+        (directory / name).chmod(0o755)
+        written.append(name)
+    return written
+
 
 def write_launchers(bin_directory: Path, python: str) -> list[str]:
     """Write the script of every program whose module is installed for `python`; return their names, sorted.

@@ -1,7 +1,8 @@
 """Where this installation lies: its programs and the default cell that it came with.
 
-Two shapes exist: an installation by `make install` (PREFIX/releases, of which PREFIX/bin leads to the one in use) and a checkout
-(CHECKOUT/.venv with the programs in its bin, CHECKOUT/cluster-config). Called by the other modules of this package.
+Three shapes exist: an installation by `make install` (PREFIX/releases, of which PREFIX/bin leads to the one in use), a checkout
+(CHECKOUT/.venv with the programs in its bin, CHECKOUT/cluster-config), and an environment into which pip has put a wheel (its bin
+and share/gridengine). Called by the other modules of this package.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Installation:
     def releases(self) -> Releases:
         """The releases that stand beside each other here. Refusal: this is a checkout."""
         if self.prefix is None:
-            raise Refusal("this is a checkout, which has no releases (make install)")
+            raise Refusal("there are no releases in a checkout, nor where pip has installed (make install)")
         return Releases(self.prefix)
 
     def program(self, name: str) -> str:
@@ -43,8 +44,10 @@ def find_installation() -> Installation:
     if (release / FACTS).exists():
         # programs by the names that stay as they are: what is started by them is of the release that is in use then
         found = Installation(release.parents[1] / "bin", release / "share" / "gridengine" / "cluster-config", release.parents[1])
-    else:
+    elif (top / "cluster-config").is_dir():
         found = Installation(Path(sys.prefix) / "bin", top / "cluster-config")
+    else:
+        found = Installation(Path(sys.prefix) / "bin", Path(sys.prefix) / "share" / "gridengine" / "cluster-config")
     if not found.cluster_config.is_dir():
         raise Refusal(f"the default configuration is not in {found.cluster_config}: install again (make install)")
     return found

@@ -19,6 +19,7 @@ KEPT = {
     "pytest_unconfigure": "pytest",
     "pytest_runtestloop": "pytest",
     "start_api_server": "Ray, by a module that it looks up",
+    "write_portable_launchers": "setup.py",
 }
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DEFINITION = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

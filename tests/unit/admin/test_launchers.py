@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tools.launchers import COMMANDS, write_launchers
+from tools.launchers import COMMANDS, write_launchers, write_portable_launchers
 
 
 def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
@@ -25,6 +25,18 @@ def test_a_command_starts_without_site_and_finds_the_library_last(tmp_path, monk
     assert script.startswith("#!/py -IS\n")
     assert "sys.path.append('/srv/packages')" in script
     ast.parse(script)
+    assert (tmp_path / "qsub").stat().st_mode & 0o777 == 0o755
+
+
+def test_a_launcher_of_a_wheel_is_one_for_shell_and_python(tmp_path):
+    written = write_portable_launchers(tmp_path)
+    assert {"qsub", "gridengine", "sge_execd"} <= set(written) and "qnone" not in written
+    command, program = (tmp_path / "qsub").read_text(), (tmp_path / "gridengine").read_text()
+    assert command.splitlines()[0] == program.splitlines()[0] == "#!/bin/sh"
+    assert 'python3" -IS "$0" "$@"' in command and 'python3" -I "$0" "$@"' in program
+    for text in (command, program):
+        ast.parse(text)
+        assert text.splitlines()[1].startswith("''':'; ") and text.splitlines()[2] == "'''"
     assert (tmp_path / "qsub").stat().st_mode & 0o777 == 0o755
 
 
