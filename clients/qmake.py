@@ -135,7 +135,7 @@ def _run_rule(shell: list[str]) -> int:
         host = _free_slot(os.environ[_SLOTS])
         if host == os.environ.get("HOSTNAME"):
             return _become(shell)
-        return _become([_beside("qrsh"), "-inherit", "-nostdin", "-cwd", "-V", host, *shell])
+        return _become([_beside("qrsh"), "-inherit", "-noshell", "-nostdin", "-cwd", "-V", host, *shell])
     asked = shlex.split(os.environ.get(_OPTIONS, ""))
     wish = _RREQ.match(command)
     more = shlex.split(wish[1].strip("\"'")) if wish else []

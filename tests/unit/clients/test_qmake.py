@@ -94,7 +94,7 @@ def test_each_command_has_a_slot_of_its_own(in_job: Callable[..., list[str]], mo
     shell = ["-rule", "/bin/bash", "-c", "cc x.c"]
     ran = [in_job(*shell) for _ in range(3)]
     assert ran[0] == ran[2] == ["/bin/bash", "-c", "cc x.c"], "here"
-    assert ran[1] == [*"/ge/bin/qrsh -inherit -nostdin -cwd -V h2 /bin/bash -c".split(), "cc x.c"]
+    assert ran[1] == [*"/ge/bin/qrsh -inherit -noshell -nostdin -cwd -V h2 /bin/bash -c".split(), "cc x.c"]
     locked = [name for name in os.listdir("/proc/self/fd") if "slots" in os.path.realpath(f"/proc/self/fd/{name}")]
     assert len(locked) == 3 and all(os.get_inheritable(int(name)) for name in locked)
     for name in locked:
