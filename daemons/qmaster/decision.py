@@ -40,6 +40,8 @@ class World(Struct):
     payload: Callable[[int], Payload] = lambda job_id: Payload(None, {})
     #: whether an ended job succeeded, None where that is not known
     outcome: Callable[[int], bool | None] = lambda job_id: None
+    #: the accounting records of a task, by the numbers of job and task
+    accounted: Callable[[int, int], list[AccountingRecord]] = lambda job_id, task_id: []
     #: whether a path is a file that can be executed
     is_program: Callable[[str], bool] = lambda path: True
     #: the jobs that names and patterns mean, where that was looked up before (`daemons.qmaster.serve.slices`)

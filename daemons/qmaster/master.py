@@ -100,6 +100,7 @@ class Master:
         """What a changing request would do; nothing is done until it is recorded. `looked_up`: as of `World`."""
         world = self.world()
         world.payload, world.outcome, world.looked_up = self.payload, self.outcome, looked_up or {}
+        world.accounted = self.spool.accounted.of_task
         decision = decide(self.state, name, request, caller, world)
         decision.world = world
         return decision

@@ -139,6 +139,8 @@ Targets = Annotated[list[Pattern], Items(10_000, 128 * KB, patterns=16, words=64
 FewTargets = Annotated[list[Pattern], Items(1000, 64 * KB, patterns=16, words=64)]
 FewestTargets = Annotated[list[Pattern], Items(250, 64 * KB, patterns=16, words=64)]
 """Of what costs a fifth of a millisecond each."""
+AccountingLines = Annotated[list[Annotated[str, Text(64 * KB, printable=False)]], Items(2000, 768 * KB)]
+"""Of an accounting file; a category may be long."""
 Lines = Annotated[list[Line], Items(1000, 64 * KB)]
 PathsOnHosts = Annotated[tuple[tuple[Name, Path], ...], Items(256, 64 * KB)]
 Arguments = Annotated[tuple[Value, ...], Items(16_384, 256 * KB)]

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from gridengine.gdi import answers
+from gridengine.gdi.accounting_import import AccountingImport
 from gridengine.gdi.bounds import (
     KB,
     MB,
@@ -238,6 +239,10 @@ class ChangeObjects(RequestBody):
     plan: bool = False
 
 
+class ImportAccounting(RequestBody, AccountingImport):
+    """`accounting_import` (gridengine import-sge): records of another cell."""
+
+
 class ChangeUsers(RequestBody):
     """`change_users` (qconf -au, -du): users and `@group`s into or out of access lists; missing lists are made."""
 
@@ -270,9 +275,7 @@ class CleanQueues(RequestBody):
 
 
 class DrainHosts(RequestBody):
-    """`drain_hosts` (gridengine host drain, resume): hosts and `@groups` that take no jobs any more, with the `reason`, or with
-    `end` take jobs again. What runs there runs on.
-    """
+    """`drain_hosts` (gridengine host drain, resume): hosts and `@groups` that take no jobs from now on, or at the `end` do."""
 
     hosts: Names
     reason: Note = ""
@@ -364,6 +367,7 @@ REQUESTS: dict[str, type[RequestBody]] = {
     "config_attributes": ConfigureAttributes,
     "config_replace": ReplaceObjects,
     "config_change": ChangeObjects,
+    "accounting_import": ImportAccounting,
     "change_users": ChangeUsers,
     "change_share_tree": ChangeShareTree,
     "clear_usage": ClearUsage,

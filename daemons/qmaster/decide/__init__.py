@@ -12,7 +12,17 @@ from typing import Any
 from daemons.qmaster.decide.configuration import attributes, change_sets, share_tree_nodes, usersets
 from daemons.qmaster.decide.configuration import objects as configuration
 from daemons.qmaster.decide.hosts import cleaning, draining
-from daemons.qmaster.decide.jobs import alteration, deletion, holds, resubmission, share_usage, slaves, states, submission
+from daemons.qmaster.decide.jobs import (
+    accounting_import,
+    alteration,
+    deletion,
+    holds,
+    resubmission,
+    share_usage,
+    slaves,
+    states,
+    submission,
+)
 from daemons.qmaster.decide.reservations import alteration as reservation_alteration
 from daemons.qmaster.decide.reservations import deletion as reservation_deletion
 from daemons.qmaster.decide.reservations import granting as reservations
@@ -40,6 +50,7 @@ DECISIONS: dict[str, Decide] = {
     "config_attributes": attributes.change,
     "config_replace": configuration.replace_all,
     "config_change": change_sets.change_objects,
+    "accounting_import": accounting_import.import_accounting,
     "change_users": usersets.change_users,
     "change_share_tree": share_tree_nodes.change_nodes,
     "clear_usage": share_usage.clear_usage,

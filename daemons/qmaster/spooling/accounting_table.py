@@ -48,6 +48,11 @@ class AccountingTable:
         for row_id, record in self._db.execute(f"select id, record {where} order by id limit ?", (*values, most)):
             yield row_id, AccountingRecord(_decoded(record))
 
+    def of_task(self, job_id: int, task_id: int) -> list[AccountingRecord]:
+        """All records of a task, in the order of their end."""
+        query = "select record from accounting where job_id=? and task_id=? order by id"
+        return [AccountingRecord(_decoded(record)) for (record,) in self._db.execute(query, (job_id, task_id))]
+
     def last(self) -> int:
         """The row id of the newest record, 0 when there is none."""
         row = self._db.execute("select max(id) from accounting").fetchone()
