@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 _GZIP = b"\x1f\x8b"
-_LONGEST_LINE = 1 << 20
+LONGEST_LINE = 1 << 20
 #: so many lines that are no records are named
 _NAMED = 5
 
@@ -88,8 +88,8 @@ class File:
     def _all(self) -> "Iterator[AccountingRecord]":
         number = 0
         try:
-            with _opened(self.path) as file:
-                for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
+            with opened(self.path) as file:
+                for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE), b""), 1):
                     record = parse_line(line.decode(errors="replace"))
                     if record is not None and is_sound(record):
                         yield record
@@ -106,7 +106,7 @@ class File:
             self.first_faults.append(number)
 
 
-def _opened(path: str) -> "BinaryIO":
+def opened(path: str) -> "BinaryIO":
     """The bytes of a file, unpacked if they are packed. Raises OSError."""
     file: Any = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115
     if file.peek(2)[:2] != _GZIP:

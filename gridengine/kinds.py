@@ -21,6 +21,7 @@ class Kind:
         "option_words",
         "directory",
         "file",
+        "saved_as",
         "name_width",
         "job_field",
         "unlisted",
@@ -57,9 +58,10 @@ class Kind:
         event_type: str,
         #: what qconf's options that change attributes call it, such as -aattr; none if they know nothing of it
         option_words: "tuple[str, ...]" = (),
-        #: where saved cells have its objects: a directory with a file each, one file, or both for `global` and hosts
+        #: where saved cells have its objects: a directory with a file each, one file, or both; the name with save_sge_config.sh
         directory: str = "",
         file: str = "",
+        saved_as: str = "",
         #: columns of attribute names in its files; 1: a blank between name and value
         name_width: int = 1,
         #: the field of a job that names such an object
@@ -68,9 +70,8 @@ class Kind:
         unlisted: "tuple[str, ...]" = (),
         #: what follows from a change: `instances` (members of groups by rule, calendars), `suspension`, `quotas`
         affects: "tuple[str, ...]" = (),
-        #: names are those of hosts
+        #: names are those of hosts; a name and nothing else
         hosts: bool = False,
-        #: a name and nothing else
         bare: bool = False,
         #: there is one object, stored under the name ""
         single: bool = False,
@@ -92,10 +93,10 @@ class Kind:
         self.removed_from = removed_from or self.listing
         self.not_shown = not_shown or f'denied: {self.missing} "{{}}" does not exist'
         self.event_type, self.option_words, self.job_field, self.affects = event_type, option_words, job_field, affects
-        self.directory, self.file, self.name_width, self.unlisted = directory, file, name_width, unlisted
-        self.hosts, self.bare, self.single, self.divided = hosts, bare, single, divided
-        self.shown_together, self.always_there = shown_together, always_there
-        self.made_by_editing, self.made_by_name, self.unchanged_is_fine = made_by_editing, made_by_name, unchanged_is_fine
+        self.directory, self.file, self.saved_as, self.name_width = directory, file, saved_as, name_width
+        self.unlisted, self.hosts, self.bare, self.single, self.divided = unlisted, hosts, bare, single, divided
+        self.shown_together, self.always_there, self.made_by_editing = shown_together, always_there, made_by_editing
+        self.made_by_name, self.unchanged_is_fine = made_by_name, unchanged_is_fine
 
 
 _ALL = (
@@ -106,6 +107,7 @@ _ALL = (
         removed_from="complex list",
         event_type="COMPLEX",
         file="complexes",
+        saved_as="centry",
         affects=("instances", "quotas"),
         shown_together=True,
         always_there=True,
@@ -119,6 +121,7 @@ _ALL = (
         not_shown="configuration {} not defined",
         event_type="CONFIG",
         directory="local_configurations",
+        saved_as="configurations",
         file="configuration",
         name_width=29,
         unlisted=("global",),
@@ -132,6 +135,7 @@ _ALL = (
         listing="scheduler configuration",
         event_type="SCHED_CONF",
         file="sched_configuration",
+        saved_as="schedconf",
         name_width=34,
         single=True,
         shown_together=True,
@@ -193,6 +197,7 @@ _ALL = (
         event_type="CKPT",
         option_words=("ckpt",),
         directory="checkpoints",
+        saved_as="ckpt",
         name_width=19,
         job_field="checkpoint",
     ),
@@ -218,6 +223,7 @@ _ALL = (
         event_type="EXECHOST",
         option_words=("exechost",),
         directory="exec_hosts",
+        saved_as="execution",
         name_width=22,
         unlisted=("global", "template"),
         affects=("instances", "suspension"),
@@ -282,6 +288,7 @@ _ALL = (
         event_type="CLUSTERQUEUE",
         option_words=("queue",),
         directory="queues",
+        saved_as="cqueues",
         name_width=22,
         affects=("instances", "suspension"),
         divided=True,
@@ -305,6 +312,7 @@ _ALL = (
         noun="sharetree",
         event_type="SHARETREE",
         file="share_tree",
+        saved_as="sharetree",
         single=True,
         shown_together=True,
         made_by_editing=True,

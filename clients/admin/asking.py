@@ -1,6 +1,6 @@
 """Requests of the administrator to the qmaster: what is wrong with one is the sentence with which the program gives up.
 
-Owns how answers are printed. Called by `config`, `host` and `admission`.
+Owns how answers are printed. Called by `config`, `changes`, `host`, `admission` and `import_sge`.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ def read(name: str, body: dict[str, Any]) -> Any:
 def carry_out(name: str, body: dict[str, Any]) -> int:
     """Have something changed; the status of the answer, whose texts are printed. Refusal: nothing was changed."""
     return _printed(gdi.change, name, body).status
+
+
+def change(name: str, body: dict[str, Any]) -> Any:
+    """Have something changed whose answer is data; its texts are printed. Refusal: nothing was changed."""
+    return _printed(gdi.change, name, body).data
 
 
 def _printed(ask: Callable[[str, object], gdi.Answer], name: str, body: dict[str, Any]) -> gdi.Answer:

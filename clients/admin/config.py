@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from clients.admin.asking import carry_out, mean_cell, objects_now, read
+from clients.admin.asking import mean_cell, objects_now, read
 from clients.admin.cell import cell_of_environment
 from clients.admin.cell_directory import (
     changes_between,
@@ -22,21 +22,13 @@ from clients.admin.cell_directory import (
     read_directory,
     write_directory,
 )
+from clients.admin.changes import carry_out_changes, plan_changes
 from clients.admin.refusal import Refusal
 from gridengine.kinds import KIND, OPTION_WORDS
 
 config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
 
 Directory = Annotated[Path, typer.Argument(help="One file an object, in the syntax of qconf.")]
-_FATES = {
-    "appear": "appear",
-    "go": "go",
-    "orphaned": "are orphaned, their jobs go on (o)",
-    "revived": "are no longer orphaned",
-    "settled": "are no longer ambiguous",
-    "changed": "change",
-}
-_SHOWN = 8
 
 
 @config.callback()
@@ -67,7 +59,10 @@ def diff(directory: Directory) -> None:
 def plan(directory: Directory) -> None:
     """Say what `apply` would change, what would become of queue instances, and what would be refused; change nothing."""
     changes = changes_between(objects_now(), read_directory(directory))
-    raise typer.Exit(_plan(changes))
+    if not changes:
+        typer.echo("the cell is as the directory says, nothing would change")
+        return
+    raise typer.Exit(plan_changes(changes))
 
 
 @config.command()
@@ -77,7 +72,7 @@ def apply(directory: Directory) -> None:
     if not changes:
         typer.echo("the cell is as the directory says, nothing was changed")
         return
-    _send(changes)
+    carry_out_changes(changes)
 
 
 @config.command()
@@ -112,38 +107,8 @@ def undo(
     ]
     typer.echo(f"undo of change {changes[0]['revision']}, made by {changes[0]['user']}@{changes[0]['host']}")
     if plan_only:
-        raise typer.Exit(_plan(reverse))
-    _send(reverse)
-
-
-def _send(changes: list[dict[str, Any]]) -> None:
-    for change in changes:
-        _print(describe(change))
-    carry_out("config_change", {"changes": changes})
-
-
-def _plan(changes: list[dict[str, Any]]) -> int:
-    """Print a plan; 1 when it would be refused."""
-    if not changes:
-        typer.echo("the cell is as the directory says, nothing would change")
-        return 0
-    for change in changes:
-        _print(describe(change))
-    found = read("config_change", {"changes": changes, "plan": True})
-    instances = found["instances"]
-    for fate, words in _FATES.items():
-        if names := instances.get(fate):
-            typer.echo(f"{len(names)} queue instances {words}: {_some(names)}")
-    for name, attribute, between in instances.get("ambiguous", ()):
-        typer.echo(f"{name} becomes ambiguous (c): {attribute} has values for {', '.join(between)}")
-    _print(found["warnings"])
-    for line in found["refused"]:
-        typer.echo(f"refused: {line}", err=True)
-    return 1 if found["refused"] else 0
-
-
-def _some(names: list[str]) -> str:
-    return " ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+        raise typer.Exit(plan_changes(reverse))
+    carry_out_changes(reverse)
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -26,6 +26,7 @@ from clients.admin.demo import run_demo
 from clients.admin.doctor import examine
 from clients.admin.host import host
 from clients.admin.host_keys import provide_authority, provide_hosts
+from clients.admin.import_sge import import_sge
 from clients.admin.installation import Installation, find_installation
 from clients.admin.join import join_cell
 from clients.admin.local_daemons import (
@@ -67,6 +68,7 @@ app.add_typer(shadow, name="shadow")
 app.add_typer(token, name="token")
 for command in (backup, verify, restore, top, upgrade):
     app.command()(command)
+app.command("import-sge")(import_sge)
 
 Root = Annotated[
     Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells, seen by all hosts.")

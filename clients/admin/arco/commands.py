@@ -117,14 +117,19 @@ def sql(
 @arco.command("import")
 def import_file(context: typer.Context, file: Annotated[Path, typer.Argument(help="An accounting file.")]) -> None:
     """Read an accounting file of years into the database. It can be broken off, and goes on where it was."""
+    run_import(context.obj, file)
+
+
+def run_import(link: Link, file: Path) -> None:
+    """Have a file read into the database, and say what came of it. Refusal: it cannot be read."""
     path = os.path.abspath(file)
-    context.obj.ask(contract.IMPORT, path=path)
+    link.ask(contract.IMPORT, path=path)
     console = Console(stderr=True)
     rate = TextColumn("{task.fields[rate]}")
     columns = TextColumn("{task.description}"), BarColumn(), DownloadColumn(), rate, TimeRemainingColumn()
     try:
         with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-            ended = _watch(context.obj, path, progress)
+            ended = _watch(link, path, progress)
     except KeyboardInterrupt:
         raise Refusal(f"the import goes on in sge_dbwriter: gridengine arco status shows how far it is ({path})") from None
     for line, reason in ended["rejected"]:
