@@ -24,14 +24,14 @@ EXIT_BROKEN_PIPE = 141
 _OF_ALL = ("-help", "--help", "-version", "--version")
 
 
-def run(name: str, command: "Command") -> int:
-    """Run `command(arguments) -> exit status` with the arguments of this process, and end the process.
+def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> int:
+    """Run `command(arguments) -> exit status`, without any with the arguments of this process, and end the process.
 
     The process ends here, without the interpreter's own tidying up, which costs a command 2 ms.
     """
     gc.disable()
     _ensure_standard_streams()
-    status = guarded(name, command, sys.argv[1:])
+    status = guarded(name, command, sys.argv[1:] if arguments is None else arguments)
     try:
         sys.stdout.flush()
         sys.stderr.flush()

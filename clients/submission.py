@@ -48,8 +48,9 @@ class ReadSubmission:
         return self.target.settings
 
 
-def read_submission(command: str, arguments: list[str]) -> ReadSubmission:
-    """All options of a submission, folded in their order (SB-3), its operands and script. Raises OptionError."""
+def read_submission(command: str, arguments: list[str], read_already: "bytes | None" = None) -> ReadSubmission:
+    """All options of a submission, folded in their order (SB-3), its operands and script. `read_already`: the script, where
+    the caller has read it for lines of its own. Raises OptionError."""
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
     given, operands = read_options(arguments, options)
@@ -65,8 +66,9 @@ def read_submission(command: str, arguments: list[str]) -> ReadSubmission:
     binary = quick.get("-b", "n" if command == "qsub" else "y")[:1].lower() == "y"
     script = None
     if not binary and "-help" not in quick and (operands or command == "qsub"):
-        script = _read_script(operands)
-        _note_foreign_lines(script)
+        script = _read_script(operands) if read_already is None else read_already
+        if read_already is None:
+            _note_foreign_lines(script)
         prefix = quick.get("-C", PREFIX)
         if prefix:
             sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))

@@ -17,6 +17,9 @@ COMMANDS = (
     "qrsub qselect qsh qstat qsub sge_share_mon"
 ).split()
 
+#: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is on nobody's PATH by itself.
+SLURM_COMMANDS = "sbatch scancel sinfo squeue srun".split()
+
 #: Programs with libraries of their own: these start like any Python program.
 PROGRAMS = {
     "gridengine": "clients.admin.__main__",
@@ -83,9 +86,12 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
     Scripts of this list whose module is gone are removed.
     """
     written = []
-    for name in sorted([*COMMANDS, *PROGRAMS]):
-        script = bin_directory / name
-        module = PROGRAMS.get(name, f"clients.{name}")
+    slurm = bin_directory.parent / "slurm" / "bin"
+    slurm.mkdir(parents=True, exist_ok=True)
+    for name in sorted([*COMMANDS, *PROGRAMS, *SLURM_COMMANDS]):
+        of_slurm = name in SLURM_COMMANDS
+        script = (slurm if of_slurm else bin_directory) / name
+        module = PROGRAMS.get(name, f"clients.slurm.{name}" if of_slurm else f"clients.{name}")
         library = _library_of(module)
         if library is None:
             script.unlink(missing_ok=True)
@@ -93,7 +99,7 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
         template = _PROGRAM if name in PROGRAMS else _COMMAND
         text = template.format(python=python, module=module, library=library)
         if not script.exists() or script.read_text() != text:
-            draft = bin_directory / f".{name}.new"
+            draft = script.with_name(f".{name}.new")
             draft.write_text(text)
             draft.chmod(0o755)
             draft.replace(script)  # somebody may start it at this very moment

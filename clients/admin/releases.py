@@ -3,6 +3,7 @@
     PREFIX/releases/NAME/       lib, bin, share/gridengine, release.json, lock: held by daemons and shepherds of this release
     PREFIX/libraries/KEY/       a virtual environment, for all releases with the same libraries
     PREFIX/current              link to a release; it is swapped by a rename, so there is always one
+    PREFIX/slurm                link to current/slurm: commands with Slurm's names (docs/slurm.md)
     PREFIX/bin/PROGRAM          link into current/bin: paths that cells, users and systemd know stay as they are
 
 Owns these files. Standard library alone: `tools/install` runs it before any library is there (`python3 -m
@@ -131,9 +132,10 @@ class Releases:
         for path in (self.prefix / "bin").iterdir():
             if path.is_symlink() and os.readlink(path) == f"../current/bin/{path.name}" and not path.exists():
                 path.unlink(missing_ok=True)
-        share = self.prefix / "share" / "gridengine"
-        if share.is_symlink() or not share.exists():
-            _swap_link(share, "../current/share/gridengine")
+        for name, target in (("share/gridengine", "../current/share/gridengine"), ("slurm", "current/slurm")):
+            link = self.prefix / name
+            if link.is_symlink() or not link.exists():
+                _swap_link(link, target)
 
 
 def _swap_link(link: Path, target: str) -> None:

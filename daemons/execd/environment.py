@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from daemons.execd.site import HostSite
+from daemons.execd.slurm_environment import slurm_environment, slurm_path
 from daemons.runtime import identity
 from gridengine.delivery import Start
 from gridengine.state.configured.configuration import HostConfiguration
@@ -68,8 +69,9 @@ def job_environment(
     exported = start.environment | (start.slave.environment if start.slave is not None else {})
     result |= exported
     default_path = f"{site.binary_path}:{DEFAULT_PATH}" if site.binary_path else DEFAULT_PATH
-    result["PATH"] = f"{places.tmpdir}:{exported.get('PATH') or default_path}"
+    result["PATH"] = f"{places.tmpdir}:{slurm_path(start, site.binary_path)}{exported.get('PATH') or default_path}"
     result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
+    result |= slurm_environment(start, site.host)
     return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import join
 
+from gridengine.slurm import array_offset
 from gridengine.state.jobs import Job, PathOnHost
 
 #: As 8.1.9 does, a name is taken without looking at what follows it: `$JOB_IDx` is the id and an x.
@@ -46,14 +47,15 @@ def expand(path: str, variables: Mapping[str, str], home_of: Callable[[str], str
 
 
 def path_variables(job: Job, task_id: int, host: str, home: str) -> dict[str, str]:
-    """The variables of a path. Source: sge_submit(1) -o."""
+    """The variables of a path. Source: sge_submit(1) -o. TASK_ID of a job that came by sbatch is the number that it says."""
+    number = task_id - (array_offset(job.context) or 0)
     return {
         "HOME": home,
         "USER": job.owner,
         "JOB_ID": str(job.id),
         "JOB_NAME": job.name,
         "HOSTNAME": host,
-        "TASK_ID": str(task_id) if job.is_array else "0",  # 0 is what 8.1.9 puts there
+        "TASK_ID": str(number) if job.is_array else "0",  # 0 is what 8.1.9 puts there
     }
 
 

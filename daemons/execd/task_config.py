@@ -14,6 +14,7 @@ from daemons.execd.interactive import interactive_config
 from daemons.execd.restraints import Restraint
 from daemons.execd.site import HostSite
 from daemons.execd.slave_config import slave_config
+from daemons.execd.slurm_environment import slurm_start_mode
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
 from gridengine.path_aliases import on_host
@@ -136,7 +137,7 @@ def _finite(value: float) -> float | None:
 def _program(start: Start, configuration: HostConfiguration, places: TaskPlaces, host: str) -> Program:
     """What is run and by whom. Source: QC-20 to QC-23, QC-26, SO-33, SB-10 (aliases)."""
     job = start.job
-    mode = start.queue.shell_start_mode or configuration.shell_start_mode
+    mode = slurm_start_mode(job) or start.queue.shell_start_mode or configuration.shell_start_mode
     if job.kind != "batch":
         mode = None  # it says how scripts are started, and there is none (QC-24)
     return Program(

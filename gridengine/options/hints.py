@@ -10,7 +10,7 @@ from gridengine.options.commands import command_named
 
 _PE = "-pe PE SLOTS"
 #: options of sbatch(1) and PBS's qsub(1) -> options here
-_FOREIGN_OPTIONS = {
+FOREIGN_OPTIONS = {
     "--time": "-l h_rt=TIME",
     "--mem": "-l h_vmem=SIZE",
     "--mem-per-cpu": "-l h_vmem=SIZE, which is for each slot",
@@ -66,9 +66,9 @@ def unknown_option(command: str, word: str) -> str:
     """What to say of a word that a command does not know as an option: one line (AR-23)."""
     option = word.partition("=")[0]
     if command in _SUBMITTING:
-        option = next(iter(difflib.get_close_matches(option, _FOREIGN_OPTIONS, n=1, cutoff=0.85)), option)
-        if option in _FOREIGN_OPTIONS:
-            return f"{_call(command)}; {option} is {_FOREIGN_OPTIONS[option]} here"
+        option = next(iter(difflib.get_close_matches(option, FOREIGN_OPTIONS, n=1, cutoff=0.85)), option)
+        if option in FOREIGN_OPTIONS:
+            return f"{_call(command)}; {option} is {FOREIGN_OPTIONS[option]} here"
     near = did_you_mean(word, [name for option in command_named(command).options for name in option.names])
     return f"{_call(command)}; {near}" if near else form_of(command)
 

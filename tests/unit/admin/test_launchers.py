@@ -5,27 +5,34 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from tools.launchers import COMMANDS, write_launchers, write_portable_launchers
+from tools.launchers import COMMANDS, SLURM_COMMANDS, write_launchers, write_portable_launchers
 
 
 def test_only_modules_that_exist_get_a_launcher(tmp_path, monkeypatch):
     monkeypatch.setattr("tools.launchers.COMMANDS", ["qsub", "qnone"])
-    (tmp_path / "qnone").write_text("left over")
+    monkeypatch.setattr("tools.launchers.SLURM_COMMANDS", ["squeue"])
+    bin_directory = tmp_path / "bin"
+    bin_directory.mkdir()
+    (bin_directory / "qnone").write_text("left over")
     monkeypatch.setattr("tools.launchers.find_spec", lambda name: None if name.endswith("qnone") else SPEC)
-    written = write_launchers(tmp_path, "/py")
+    written = write_launchers(bin_directory, "/py")
     daemons = "backup dbwriter execd qmaster shadowd shepherd web".split()
-    assert written == ["gridengine", "qsub", *(f"sge_{name}" for name in daemons)]
-    assert sorted(path.name for path in tmp_path.iterdir()) == written
+    ours = ["gridengine", "qsub", *(f"sge_{name}" for name in daemons)]
+    assert written == [*ours, "squeue"]
+    assert sorted(path.name for path in bin_directory.iterdir()) == ours
+    # of another system's name: beside the others, on nobody's PATH by itself
+    assert [path.name for path in (tmp_path / "slurm" / "bin").iterdir()] == ["squeue"]
 
 
 def test_a_command_starts_without_site_and_finds_the_library_last(tmp_path, monkeypatch):
     monkeypatch.setattr("tools.launchers.find_spec", lambda name: SPEC)
-    write_launchers(tmp_path, "/py")
-    script = (tmp_path / "qsub").read_text()
+    (tmp_path / "bin").mkdir()
+    write_launchers(tmp_path / "bin", "/py")
+    script = (tmp_path / "bin" / "qsub").read_text()
     assert script.startswith("#!/py -IS\n")
     assert "sys.path.append('/srv/packages')" in script
     ast.parse(script)
-    assert (tmp_path / "qsub").stat().st_mode & 0o777 == 0o755
+    assert (tmp_path / "bin" / "qsub").stat().st_mode & 0o777 == 0o755
 
 
 def test_a_launcher_of_a_wheel_is_one_for_shell_and_python(tmp_path):
@@ -43,6 +50,7 @@ def test_a_launcher_of_a_wheel_is_one_for_shell_and_python(tmp_path):
 def test_every_command_is_installed():
     modules = {path.stem for path in (Path(__file__).parents[3] / "clients").glob("q*.py")}
     assert modules <= set(COMMANDS)
+    assert all((Path(__file__).parents[3] / "clients" / "slurm" / f"{name}.py").exists() for name in SLURM_COMMANDS)
 
 
 class SPEC:

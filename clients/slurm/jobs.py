@@ -1,0 +1,148 @@
+"""Jobs as Slurm speaks of them: a row for each running task, and one for all tasks of a job that wait.
+
+Owns the translation of states and reasons, and which jobs are meant by what these commands can select. Called by squeue and
+scancel. Source: squeue(1) of 22.05 JOB STATE CODES, JOB REASON CODES; docs/gdi.md `status`.
+"""
+
+import os
+import pwd
+from copy import copy
+
+from clients import program
+from clients.slurm.words import SlurmError
+from gridengine.ranges import Ranges
+from gridengine.slurm import array_offset, node_list, number_list
+from gridengine.units import parse_time
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
+STATES = {
+    "PD": "PENDING",
+    "R": "RUNNING",
+    "S": "SUSPENDED",
+    "CF": "CONFIGURING",
+    "CG": "COMPLETING",
+    "CD": "COMPLETED",
+    "F": "FAILED",
+    "CA": "CANCELLED",
+    "TO": "TIMEOUT",
+}
+
+
+class SlurmJob:
+    """A row. `number` of the job; `tasks`: numbers of its tasks as its user counts them, none if it is no array; `offset`: what
+    they are less than they are here. `start`: epoch s, 0 while it waits; `limit`: s, None for none.
+    """
+
+    def __init__(self, row: "list[Any]", pending: bool, offset: int) -> None:
+        self.number, self.priority, self.name, self.user, letters, when, grants, self.slots, tasks, details = row
+        self.offset = offset
+        self.tasks = [number - offset for number in Ranges.parse(str(tasks))] if tasks else []
+        self.start = 0.0 if pending else when
+        hosts = list(dict.fromkeys(grant[0].rpartition("@")[2] for grant in grants))
+        self.hosts, self.node_count = node_list(hosts), len(hosts)
+        self.queue = grants[0][0].partition("@")[0] if grants else ",".join(details["hard_queues"]) or "(any)"
+        self.state = "PD" if pending else _state(letters)
+        self.reason = _reason(letters, details) if pending else "None"
+        limits = [text for name, text, *_ in details["hard"] if name == "h_rt"]
+        self.limit = parse_time(limits[-1]) if limits else None
+
+    @property
+    def label(self) -> str:
+        """`12`, `12_3`, `12_[0-9]`."""
+        if not self.tasks:
+            return str(self.number)
+        tasks = number_list(self.tasks)
+        return f"{self.number}_{tasks}" if len(self.tasks) == 1 else f"{self.number}_[{tasks}]"
+
+    def parts(self) -> "list[SlurmJob]":
+        """A row for each task."""
+        found = []
+        for number in self.tasks:
+            part = copy(self)
+            part.tasks = [number]
+            found.append(part)
+        return found or [self]
+
+
+def _state(letters: str) -> str:
+    if "d" in letters:
+        return "CG"
+    if not {"s", "S", "T", "N", "P"}.isdisjoint(letters):
+        return "S"
+    return "CF" if "t" in letters else "R"
+
+
+def _reason(letters: str, details: "dict[str, Any]") -> str:
+    if "E" in letters:
+        return "JobHeldAdmin"
+    if "h" in letters:
+        return "Dependency" if details["predecessors"] or details["array_predecessors"] else "JobHeldUser"
+    return "Resources"
+
+
+class JobChoice:
+    """Which jobs are meant; "" or none for all. `jobs`: `12`, `12_3`, `12_[0-3]`; `states`: codes."""
+
+    def __init__(self) -> None:
+        self.users: list[str] = []
+        self.jobs: list[str] = []
+        self.names: list[str] = []
+        self.partitions: list[str] = []
+        self.states: list[str] = []
+
+    def means(self, job: SlurmJob) -> bool:
+        return all(
+            not wanted or value in wanted
+            for wanted, value in (
+                (self.users, job.user),
+                (self.names, job.name),
+                (self.partitions, job.queue),
+                (self.states, job.state),
+            )
+        )
+
+
+def add_me(selection: JobChoice, value: str) -> None:
+    """--me: jobs of the caller."""
+    selection.users.append(pwd.getpwuid(os.geteuid()).pw_name)
+
+
+def add_states(selection: JobChoice, value: str) -> None:
+    """-t: codes or names, `all` for every one."""
+    for word in value.upper().split(","):
+        codes = list(STATES) if word == "ALL" else [code for code, name in STATES.items() if word in (code, name)]
+        if not codes:
+            raise SlurmError(f"Invalid job state specified: {word}")
+        selection.states += codes
+
+
+def parsed(target: str) -> "tuple[int, set[int]]":
+    """Number and tasks of `12`, `12_3`, `12_[0-3,7]`. Raises SlurmError."""
+    number, sign, tasks = target.partition("_")
+    wanted: set[int] = set()
+    for part in filter(None, tasks.strip("[]").split(",")):
+        first, _, last = part.partition("-")
+        if not first.isdecimal() or not (last or first).isdecimal():
+            raise SlurmError(f"Invalid job id {target}")
+        wanted.update(range(int(first), int(last or first) + 1))
+    if not number.isdecimal() or (sign and not wanted):
+        raise SlurmError(f"Invalid job id {target}")
+    return int(number), wanted
+
+
+def read_jobs() -> list[SlurmJob]:
+    """All jobs that are not over, those that run first."""
+    data = program.read("status", {"jobs": {"users": ["*"], "details": ["requests"]}})["jobs"]
+    arrays = sorted({row[0] for rows in (data["running"], data["pending"]) for row in rows if row[8]})
+    contexts: dict[int, dict[str, str]] = {}
+    if arrays:
+        detail = program.read("status", {"job_detail": {"jobs": [str(number) for number in arrays]}})["job_detail"]
+        contexts = {each["id"]: each["context"] for each in detail["jobs"]}
+    return [
+        SlurmJob(row, part == "pending", array_offset(contexts.get(row[0], {})) or 0)
+        for part in ("pending", "running")
+        for row in data[part]
+    ]

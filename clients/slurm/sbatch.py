@@ -1,0 +1,104 @@
+"""sbatch: submit a script, with its #SBATCH lines. Source: sbatch(1) of 22.05; docs/slurm.md; adr/0160."""
+
+import os
+import sys
+
+from clients import gdi, program
+from clients.progress import records_of
+from clients.slurm.command import run
+from clients.slurm.job_options import SBATCH_ROWS, JobWishes, qsub_words
+from clients.slurm.words import SlurmError, read_words
+from clients.submission import read_submission, submit_request
+from gridengine.options.option import OptionError, split_words
+
+_MARK = b"#SBATCH"
+_FAILED = 1
+
+
+def sbatch(words: list[str]) -> int:
+    """Submit; the exit status, with --wait that of the job."""
+    job = JobWishes()
+    operands = read_words(words, SBATCH_ROWS, job)
+    script, name = _script(job, operands)
+    wishes = JobWishes()
+    for line in _directives(script):
+        read_words(line, SBATCH_ROWS, wishes)
+    # what the command line says comes later, and so it counts
+    read_words(words, SBATCH_ROWS, wishes)
+    wishes.name = wishes.name or name
+    submission = read_submission("qsub", [*qsub_words(wishes), "-b", "n", name, *operands[1:]], script)
+    request = submit_request(submission)
+    if wishes.test_only:
+        return _tested(request)
+    answer = gdi.change("submit", request)
+    if answer.data is None:
+        texts = [text for level, text in answer.answers if level != "hint"]
+        raise SlurmError(f"Batch job submission failed: {' '.join(texts) or 'no reason given'}")
+    job_id = answer.data["job_id"]
+    print(job_id if wishes.parsable else f"Submitted batch job {job_id}", flush=True)
+    return _outcome(job_id) if wishes.wait else 0
+
+
+def _script(job: JobWishes, operands: list[str]) -> tuple[bytes, str]:
+    """The text of the script, and what the job is called without another name."""
+    if job.wrap:
+        if operands:
+            raise SlurmError("Script arguments not permitted with --wrap option")
+        return f"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{job.wrap}\n".encode(errors="surrogateescape"), "wrap"
+    try:
+        if operands:
+            with open(operands[0], "rb") as file:
+                return _whole(file.read(), operands[0]), os.path.basename(operands[0])
+        return _whole(sys.stdin.buffer.read(), "standard input"), "sbatch"
+    except OSError as error:
+        raise SlurmError(f"Unable to open file {operands[0] if operands else 'stdin'}: {error.strerror}") from None
+
+
+def _whole(script: bytes, name: str) -> bytes:
+    """Slurm's words for what is no script."""
+    if not script.strip():
+        raise SlurmError(f"Batch script is empty! ({name})")
+    if not script.startswith(b"#!"):
+        raise SlurmError(
+            "This does not look like a batch script.  The first line must start with #! followed by the path to an interpreter."
+        )
+    return script
+
+
+def _directives(script: bytes) -> list[list[str]]:
+    """The words of each #SBATCH line before the first command."""
+    found = []
+    for number, line in enumerate(script.split(b"\n"), start=1):
+        if line.startswith(_MARK):
+            text = line[len(_MARK) :].decode("utf-8", "surrogateescape").partition(" #")[0]
+            try:
+                found.append(split_words(text))
+            except OptionError as error:
+                raise SlurmError(f"line {number} of the script: {error.text}") from None
+        elif line.strip() and not line.startswith(b"#"):
+            break
+    return found
+
+
+def _tested(request: "dict[str, object]") -> int:
+    """--test-only: whether it could run in the cell as it is configured."""
+    answer = gdi.change("submit", {**request, "verify": "v"})
+    for _, text in answer.answers:
+        program.complain(f"sbatch: {text}")
+    return _FAILED if answer.status else 0
+
+
+def _outcome(job_id: int) -> int:
+    """--wait: the highest exit code of its tasks, 128 and the signal where one ended it."""
+    status = 0
+    for record in records_of(job_id):
+        if record.get("deleted"):
+            status = max(status, _FAILED)
+        elif "exit_status" in record:
+            code, failed, signal = record["exit_status"], record.get("failed", 0), record.get("signal", 0)
+            status = max(status, 128 + signal if signal else int(code) or (_FAILED if failed else 0))
+    return status
+
+
+def main() -> int:
+    return run("sbatch", sbatch, SBATCH_ROWS, "script [ARGUMENTS...]")
