@@ -31,6 +31,7 @@ def run(name: str, command: "Callable[[list[str]], int]", rows: "Sequence[SlurmO
             return command(words)
         except SlurmError as error:
             program.complain(f"{name}: error: {error}")
+            return error.status
         except OptionError as error:
             program.complain(f"{name}: error: {error.text}")
         return 1

@@ -4,6 +4,7 @@ Owns the one table of sbatch and srun. What a site cannot have in the same sense
 those sentences are `gridengine.options.hints`'. Source: sbatch(1) of 22.05; docs/slurm.md; adr/0160.
 """
 
+import os
 import re
 import time
 
@@ -16,6 +17,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+PE_VARIABLE = "SGE_SLURM_PE"
+"""Names the parallel environment of jobs of several slots, for MPI over hosts; without it they have none."""
 _MAIL = {"BEGIN": "b", "END": "e", "FAIL": "a", "REQUEUE": "a", "ALL": "abe", "NONE": "n", "INVALID_DEPEND": "a"}
 _DEPENDENCIES = {"afterok": "-hold_jid_ok", "afterany": "-hold_jid", "afternotok": "-hold_jid_fail", "aftercorr": "-hold_jid_ad"}
 _PATTERN = re.compile(r"%(%|[0-9]*[A-Za-z])")
@@ -233,6 +236,8 @@ def _places(job: JobWishes) -> list[str]:
         per_node = job.tasks_per_node * max(job.cpus_per_task, 1)
         rule = "$pe_slots" if job.cpus_per_task > 1 else str(per_node) if per_node else "$fill_up"
     words = ["-alloc", rule, str(slots)] if slots > 1 else []
+    if words and (environment := os.environ.get(PE_VARIABLE)):
+        words = ["-pe", environment, str(slots), *words]
     on_node = slots if rule in ("", "$pe_slots") else int(rule) if rule.isdecimal() else 0
     if job.memory and not on_node:
         raise SlurmError("--mem is for a node, and how many tasks a node gets is not known: say --mem-per-cpu, or --nodes")

@@ -33,12 +33,14 @@ STATES = {
 
 class SlurmJob:
     """A row. `number` of the job; `tasks`: numbers of its tasks as its user counts them, none if it is no array; `offset`: what
-    they are less than they are here. `start`: epoch s, 0 while it waits; `limit`: s, None for none.
+    they are less than they are here; `at_a_time`: how many of them may run, 0 for all. `start`: epoch s, 0 while it waits;
+    `limit`: s, None for none.
     """
 
-    def __init__(self, row: "list[Any]", pending: bool, offset: int) -> None:
+    def __init__(self, row: "list[Any]", pending: bool, offset: int, at_a_time: int = 0) -> None:
         self.number, self.priority, self.name, self.user, letters, when, grants, self.slots, tasks, details = row
         self.offset = offset
+        self.at_a_time = at_a_time if pending else 0
         self.tasks = [number - offset for number in Ranges.parse(str(tasks))] if tasks else []
         self.start = 0.0 if pending else when
         hosts = list(dict.fromkeys(grant[0].rpartition("@")[2] for grant in grants))
@@ -54,8 +56,15 @@ class SlurmJob:
         """`12`, `12_3`, `12_[0-9]`."""
         if not self.tasks:
             return str(self.number)
-        tasks = number_list(self.tasks)
-        return f"{self.number}_{tasks}" if len(self.tasks) == 1 else f"{self.number}_[{tasks}]"
+        return f"{self.number}_{self.task_list}" if len(self.tasks) == 1 else f"{self.number}_[{self.task_list}]"
+
+    @property
+    def task_list(self) -> str:
+        """`3`, `0-9%2`; N/A if it is no array."""
+        if not self.tasks:
+            return "N/A"
+        limit = f"%{self.at_a_time}" if self.at_a_time and len(self.tasks) > 1 else ""
+        return number_list(self.tasks) + limit
 
     def parts(self) -> "list[SlurmJob]":
         """A row for each task."""
@@ -137,12 +146,14 @@ def read_jobs() -> list[SlurmJob]:
     """All jobs that are not over, those that run first."""
     data = program.read("status", {"jobs": {"users": ["*"], "details": ["requests"]}})["jobs"]
     arrays = sorted({row[0] for rows in (data["running"], data["pending"]) for row in rows if row[8]})
-    contexts: dict[int, dict[str, str]] = {}
+    details: dict[int, dict[str, Any]] = {}
     if arrays:
         detail = program.read("status", {"job_detail": {"jobs": [str(number) for number in arrays]}})["job_detail"]
-        contexts = {each["id"]: each["context"] for each in detail["jobs"]}
-    return [
-        SlurmJob(row, part == "pending", array_offset(contexts.get(row[0], {})) or 0)
-        for part in ("pending", "running")
-        for row in data[part]
-    ]
+        details = {each["id"]: each for each in detail["jobs"]}
+    found = []
+    for part in ("pending", "running"):
+        for row in data[part]:
+            about = details.get(row[0], {})
+            offset = array_offset(about.get("context", {})) or 0
+            found.append(SlurmJob(row, part == "pending", offset, about.get("task_concurrency", 0)))
+    return found

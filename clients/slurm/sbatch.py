@@ -55,13 +55,11 @@ def _script(job: JobWishes, operands: list[str]) -> tuple[bytes, str]:
 
 
 def _whole(script: bytes, name: str) -> bytes:
-    """Slurm's words for what is no script."""
+    """The script, if it is one. Raises SlurmError."""
     if not script.strip():
         raise SlurmError(f"Batch script is empty! ({name})")
     if not script.startswith(b"#!"):
-        raise SlurmError(
-            "This does not look like a batch script.  The first line must start with #! followed by the path to an interpreter."
-        )
+        raise SlurmError(f"{name} is no batch script: its first line must be #! and the path of an interpreter")
     return script
 
 
@@ -89,14 +87,14 @@ def _tested(request: "dict[str, object]") -> int:
 
 
 def _outcome(job_id: int) -> int:
-    """--wait: the highest exit code of its tasks, 128 and the signal where one ended it."""
+    """--wait: the highest exit code of its tasks, 1 where a signal ended one (O)."""
     status = 0
     for record in records_of(job_id):
         if record.get("deleted"):
             status = max(status, _FAILED)
         elif "exit_status" in record:
-            code, failed, signal = record["exit_status"], record.get("failed", 0), record.get("signal", 0)
-            status = max(status, 128 + signal if signal else int(code) or (_FAILED if failed else 0))
+            # what failed did not end by itself, but by a signal, a limit or a fault
+            status = max(status, _FAILED if record.get("failed") else int(record["exit_status"]))
     return status
 
 

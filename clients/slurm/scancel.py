@@ -51,8 +51,8 @@ def scancel(words: list[str]) -> int:
     for target, number, tasks in wanted or [(str(job.number), job.number, set()) for job in jobs if wishes.means(job)]:
         meant = [job for job in jobs if job.number == number and (not tasks or not tasks.isdisjoint(job.tasks))]
         if not meant:
+            # no failure: what is over needs no ending, and scripts clean up so
             program.complain(f"scancel: error: Kill job error on job id {target}: Invalid job id specified")
-            status = 1
         elif chosen := [job for job in meant if wishes.means(job)]:
             status = _carry_out(wishes.signal, target, _names(chosen, tasks)) or status
     return status

@@ -12,7 +12,7 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-_FORM, _OF_NODES = "%9P %.5a %.10l %.6D %.6t %N", "%10N %.6D %9P %6t"
+_FORM, _OF_NODES = "%9P %.5a %.10l %.6D %.6t %N", "%10N %.6D %.9P %6t"
 
 
 class NodeListing:

@@ -8,7 +8,6 @@ from clients.slurm.command import run
 from clients.slurm.jobs import STATES, JobChoice, SlurmJob, add_me, add_states, parsed, read_jobs
 from clients.slurm.values import date, duration
 from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
-from gridengine.slurm import number_list
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ COLUMNS = {
     "i": ("JOBID", lambda job: job.label),
     "A": ("JOBID", lambda job: str(job.number)),
     "F": ("ARRAY_JOB_ID", lambda job: str(job.number)),
-    "K": ("ARRAY_TASK_ID", lambda job: number_list(job.tasks) if job.tasks else "N/A"),
+    "K": ("ARRAY_TASK_ID", lambda job: job.task_list),
     "P": ("PARTITION", lambda job: job.queue),
     "j": ("NAME", lambda job: job.name),
     "u": ("USER", lambda job: job.user),

@@ -14,8 +14,8 @@ ROWS = (
     SlurmOption("--mpi", lambda job, value: None),
 )
 _MANY = (
-    "one task is run: start several by mpirun in a job of sbatch, which knows the job's nodes (PE_HOSTFILE), "
-    "or by qrsh -inherit, one by one"
+    "one task is run: several are started by mpirun, or one by one by qrsh -inherit, in a job that has a parallel environment "
+    "(SGE_SLURM_PE, docs/slurm.md)"
 )
 
 

@@ -11,8 +11,15 @@ if TYPE_CHECKING:
     Fold = Callable[[Any, str], None]
 
 
+MISUSED = 255
+
+
 class SlurmError(Exception):
-    """What cannot be done, without the command's name; it ends with status 1, as Slurm's commands do."""
+    """What cannot be done, without the command's name, and the exit status: 1, and MISUSED for options as in Slurm (O)."""
+
+    def __init__(self, text: str, status: int = 1) -> None:
+        self.status = status
+        super().__init__(text)
 
 
 class SlurmOption:
@@ -43,7 +50,7 @@ def read_words(words: "Sequence[str]", rows: "Sequence[SlurmOption]", target: "A
         name, row, value = _long(word, names) if word.startswith("--") else _short(word, names)
         if value is None and row.takes_value and not row.optional:
             if at == len(words):
-                raise SlurmError(f"option '{name}' requires an argument")
+                raise SlurmError(f"option '{name}' requires an argument", MISUSED)
             value, at = words[at], at + 1
         row.fold(target, value or "")
         if not row.takes_value and not word.startswith("--") and len(word) > 2:
@@ -56,16 +63,16 @@ def _long(word: str, names: "dict[str, SlurmOption]") -> "tuple[str, SlurmOption
     name, sign, value = word.partition("=")
     near = [known for known in names if known.startswith(name)]
     if name not in names and len(near) != 1:
-        raise SlurmError(f"option '{name}' is ambiguous" if near else f"unrecognized option '{word}'")
+        raise SlurmError(f"option '{name}' is ambiguous" if near else f"unrecognized option '{word}'", MISUSED)
     row = names[name if name in names else near[0]]
     if sign and not row.takes_value:
-        raise SlurmError(f"option '{name}' doesn't allow an argument")
+        raise SlurmError(f"option '{name}' doesn't allow an argument", MISUSED)
     return name, row, value if sign else None
 
 
 def _short(word: str, names: "dict[str, SlurmOption]") -> "tuple[str, SlurmOption, str | None]":
     name = word[:2]
     if name not in names:
-        raise SlurmError(f"invalid option -- '{name[1:]}'")
+        raise SlurmError(f"invalid option -- '{name[1:]}'", MISUSED)
     row = names[name]
     return name, row, word[2:] if row.takes_value and len(word) > 2 else None

@@ -71,7 +71,7 @@ def job_environment(
     default_path = f"{site.binary_path}:{DEFAULT_PATH}" if site.binary_path else DEFAULT_PATH
     result["PATH"] = f"{places.tmpdir}:{slurm_path(start, site.binary_path)}{exported.get('PATH') or default_path}"
     result |= _of_the_owner(account, places) | _of_the_submission(start) | _of_the_site(site, places)
-    result |= slurm_environment(start, site.host)
+    result |= slurm_environment(start, site)
     return result | _of_the_job(start, places) | _of_the_array(start) | _of_the_pe(start, configuration, places)
 
 

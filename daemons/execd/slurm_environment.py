@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import posixpath
 
+from daemons.execd.site import HostSite
 from gridengine.delivery import Start
 from gridengine.slurm import array_offset, node_list
 from gridengine.state.jobs import Job
 
+#: Open MPI takes a job with SLURM_JOB_ID for one of Slurm's and would start its daemons by srun; it knows Grid Engine as well
+_NO_SRUN = {"OMPI_MCA_plm": "^slurm", "OMPI_MCA_ras": "^slurm", "HYDRA_BOOTSTRAP": "sge", "I_MPI_HYDRA_BOOTSTRAP": "sge"}
 
-def slurm_environment(start: Start, host: str) -> dict[str, str]:
+
+def slurm_environment(start: Start, site: HostSite) -> dict[str, str]:
     """What is known here alone; of any other job nothing. What sbatch knew is in the job's own environment."""
     job, granted = start.job, start.granted
     offset = array_offset(job.context)
@@ -27,21 +31,25 @@ def slurm_environment(start: Start, host: str) -> dict[str, str]:
         "SLURM_JOBID": str(job.id),
         "SLURM_JOB_NAME": job.name,
         "SLURM_JOB_USER": job.owner,
+        "SLURM_JOB_UID": str(job.uid),
+        "SLURM_JOB_GID": str(job.gid),
         "SLURM_JOB_ACCOUNT": job.account,
+        "SLURM_CLUSTER_NAME": site.cell,
         "SLURM_JOB_PARTITION": granted[0].queue,
         "SLURM_JOB_NODELIST": node_list(slots),
         "SLURM_NODELIST": node_list(slots),
         "SLURM_JOB_NUM_NODES": str(len(slots)),
         "SLURM_NNODES": str(len(slots)),
         "SLURM_JOB_CPUS_PER_NODE": _repeated(list(slots.values())),
-        "SLURM_CPUS_ON_NODE": str(slots.get(host, 0)),
-        "SLURMD_NODENAME": host,
+        "SLURM_CPUS_ON_NODE": str(slots.get(site.host, 0)),
+        "SLURMD_NODENAME": site.host,
         "SLURM_SUBMIT_DIR": job.submit_cwd,
         "SLURM_SUBMIT_HOST": job.submit_host,
         "SLURM_NODEID": "0",
         "SLURM_PROCID": "0",
         "SLURM_LOCALID": "0",
         "SLURM_RESTART_COUNT": str(start.restarted),
+        **_NO_SRUN,
     }
     if job.array is not None:
         first, last, step = job.task_range or (job.array.first, job.array.last, job.array.step)

@@ -193,9 +193,9 @@ def test_lists_of_nodes() -> None:
     assert node_list(["one"]) == "one" and node_list([]) == ""
 
 
-def job(letters: str, pending: bool, tasks: str = "", offset: int = 0, **details: Any) -> SlurmJob:
+def job(letters: str, pending: bool, tasks: str = "", offset: int = 0, at_a_time: int = 0, **details: Any) -> SlurmJob:
     grants = [] if pending else [["all.q@n1", 2, 0], ["all.q@n2", 1, 0]]
-    return SlurmJob([12, 0.5, "name", "alice", letters, 1000.0, grants, 3, tasks, NOTHING | details], pending, offset)
+    return SlurmJob([12, 0.5, "name", "alice", letters, 1000.0, grants, 3, tasks, NOTHING | details], pending, offset, at_a_time)
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,23 @@ def test_rows() -> None:
     assert line == "JOBID|NAM|ST|NODES CPUS NODELIST(REASON)|TIME_LIMIT\n   12|nam|R|2 3 n[1-2]|1:00:00\n"
     with pytest.raises(SlurmError, match="%Z; there are %i"):
         list(layout.lines("%Z", squeue.COLUMNS, [one], heading=False))
+
+
+def test_how_many_tasks_may_run_is_a_part_of_the_label() -> None:
+    assert job("qw", True, "1-10", 1, 2).label == "12_[0-9%2]" and job("qw", True, "1-10", 1, 2).task_list == "0-9%2"
+    assert job("qw", True, "4", 1, 2).label == job("r", False, "4", 1, 2).label == "12_3"
+    assert job("qw", True).task_list == "N/A"
+
+
+def test_slots_of_a_parallel_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SGE_SLURM_PE", "mpi")
+    assert words_for("-N2 -n4").endswith("-pe mpi 4 -alloc 2 4") and "-pe" not in words_for("-J n")
+
+
+def test_options_that_are_none_exit_as_in_slurm() -> None:
+    with pytest.raises(SlurmError) as refusal:
+        read("--gamma")
+    assert refusal.value.status == 255
 
 
 def test_who_is_meant() -> None:
