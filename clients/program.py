@@ -222,12 +222,19 @@ def job_lists(fields: "dict[str, Any]") -> "list[dict[str, Any]]":
     return [{**fields, **jobs} for jobs in lists] or ([{**fields, "targets": []}] if fields.get("users") else [])
 
 
-def requests(name: str, bodies: "list[dict[str, Any]]") -> int:
-    """Send changing requests one after the other; the first exit status that is not 0."""
+def requests_for_jobs(name: str, bodies: "list[dict[str, Any]]") -> int:
+    """Send changing requests for lists of jobs one after the other; the first exit status that is not 0.
+
+    Below a refusal it is said how those jobs ended that are gone.
+    """
     status = 0
     for body in bodies:
         outcome = request(name, body)
         status = status or outcome
+    if status:
+        from clients.ended_jobs import hint_at_ends
+
+        hint_at_ends(target for body in bodies for target in body["targets"])
     return status
 
 

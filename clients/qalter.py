@@ -40,7 +40,7 @@ def qalter(arguments: list[str]) -> int:
     bodies = program.job_lists({**body, **{name: target.settings[name] for name in _JOBS if name in target.settings}})
     if not bodies:
         return program.misused("qalter", "qalter: no jobs are named")
-    return program.requests("alter_jobs", bodies)
+    return program.requests_for_jobs("alter_jobs", bodies)
 
 
 def main() -> int:

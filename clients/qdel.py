@@ -10,7 +10,7 @@ def qdel(arguments: list[str]) -> int:
     bodies = program.job_lists(fields)
     if not bodies:
         return program.misused("qdel", "qdel: no jobs are named")
-    return program.requests("delete_jobs", bodies)
+    return program.requests_for_jobs("delete_jobs", bodies)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""qexplain: why jobs are pending, what would let them start, and when they may; what happened to them.
+"""qexplain: why jobs are pending, what would let them start, and when they may; what runs, how they ended, what happened.
 
 Beyond Grid Engine; see `qstat -j`.
 """
@@ -33,6 +33,10 @@ def qexplain(arguments: list[str]) -> int:
         program.show(f"{line}\n" for job in printable(data["jobs"]) for line in explained(job))
     for target in data["unknown"]:
         program.complain(f'job "{target}" does not exist')
+    if data["unknown"]:
+        from clients.ended_jobs import hint_at_ends
+
+        hint_at_ends(data["unknown"])
     return 1 if data["unknown"] else 0
 
 
@@ -66,9 +70,13 @@ def told(job: "dict[str, Any]") -> "Iterator[str]":
 def explained(job: "dict[str, Any]") -> "Iterator[str]":
     """The lines about one job."""
     head = f'job {job["id"]} ("{job["name"]}")'
-    if not job["pending"]:
-        yield f"{head} is not pending"
-        return
+    yield from _pending(job, head) if job["pending"] else (f"{head} is not pending",)
+    for text in job["tasks"]:
+        yield f"  {text}"
+
+
+def _pending(job: "dict[str, Any]", head: str) -> "Iterator[str]":
+    """The lines about the tasks that have no place."""
     tasks = f", tasks {job['pending']}" if job["array"] else ""
     if not job["causes"]:
         yield f"{head} is pending{tasks}: nothing keeps it, the next scheduling cycle will look at it"
@@ -81,6 +89,13 @@ def explained(job: "dict[str, Any]") -> "Iterator[str]":
             yield f"       {reason}"
         if cause.get("count", 0) > len(reasons):
             yield f"       and {cause['count'] - len(reasons)} more"
+        holders = cause.get("holders", [])
+        if holders:
+            yield "     who has it:"
+        for holder in holders:
+            yield f"       {holder}"
+        if cause.get("holder_count", 0) > len(holders):
+            yield f"       and {cause['holder_count'] - len(holders)} more"
     change = job.get("change")
     if change:
         yield f"  it could {'start now' if change.get('now') else 'run'} with"

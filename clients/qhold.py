@@ -10,7 +10,7 @@ def hold(name: str, arguments: list[str], release: bool) -> int:
     bodies = program.job_lists(fields)
     if not bodies:
         return program.misused(name, f"{name}: no jobs are named")
-    return program.requests("hold_jobs", [{**body, "release": release} for body in bodies])
+    return program.requests_for_jobs("hold_jobs", [{**body, "release": release} for body in bodies])
 
 
 def qhold(arguments: list[str]) -> int:

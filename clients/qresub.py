@@ -21,7 +21,7 @@ def qresub(arguments: list[str]) -> int:
     targets = [name for operand in operands for name in operand.split(",") if name]
     if not targets:
         return program.misused("qresub", "qresub: no jobs are named")
-    return program.request("resubmit_jobs", {"targets": targets, "holds": target.request.get("holds", "")})
+    return program.requests_for_jobs("resubmit_jobs", [{"targets": targets, "holds": target.request.get("holds", "")}])
 
 
 def main() -> int:

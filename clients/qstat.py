@@ -101,10 +101,13 @@ def _job_details(fields: "Fields") -> int:
     output.write(output.job_details(data, fields))
     if not output.FOR_PEOPLE or not data["unknown"] or "reasons" in data:
         return 0
+    from clients.ended_jobs import hint_at_ends
+
     sys.stdout.flush()
     program.complain("Following jobs do not exist: ")
     for target in data["unknown"]:
         program.complain(target)
+    hint_at_ends(data["unknown"])
     return 0 if data["jobs"] else 1
 
 

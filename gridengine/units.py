@@ -182,6 +182,13 @@ def spoken_time(seconds: float) -> str:
     raise AssertionError("more than a minute")
 
 
+def spoken_moment(moment: float, zone: "tzinfo") -> str:
+    """A time (epoch s) as sentences have it: `2026-11-20 18:16:20`."""
+    from datetime import datetime
+
+    return f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M:%S}"
+
+
 def format_memory(size: float) -> str:
     """Bytes as `4.000G`: three decimals and the largest fitting letter of K M G T, none below 1024."""
     if size == INFINITY:

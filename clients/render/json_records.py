@@ -147,10 +147,8 @@ def stories(data: "Fields") -> "Fields":
 
 
 def _explanation(job: "Fields") -> "Fields":
-    causes = [
-        {"kind": cause["kind"], "text": cause["text"], "reasons": cause.get("reasons", []), "count": cause.get("count", 0)}
-        for cause in job["causes"]
-    ]
+    lists = {"reasons": [], "count": 0, "holders": [], "holder_count": 0}
+    causes = [{**lists, **cause} for cause in job["causes"]]
     change = job["change"]
     if change is not None:
         change = {"texts": change["texts"], "options": change.get("options", ""), "now": change.get("now", False)}
@@ -161,6 +159,7 @@ def _explanation(job: "Fields") -> "Fields":
         "pending_tasks": job["pending"] if job["array"] else None,
         "pending": bool(job["pending"]),
         "running": job["running"],
+        "tasks": job["tasks"],
         "causes": causes,
         "change": change,
         "expected_start_s": job.get("expected_start") or None,

@@ -95,6 +95,10 @@ class Stories(TypedDict):
     jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
 
 
+class JobEnds(TypedDict):
+    jobs: Annotated[list[JobNumber], Items(100, 4 * KB)]
+
+
 class OneJob(TypedDict):
     job: JobNumber
 
@@ -217,6 +221,7 @@ BODIES: dict[str, Any] = {
     "job_list": Status,
     "explain_job": Explain,
     "job_story": Stories,
+    "job_ends": JobEnds,
     "job_request": OneJob,
     "job_output": JobOutput,
     "accounting": Accounting,

@@ -1,33 +1,41 @@
 """Causes: what keeps a pending job from starting, by kind, the ones that will last longest first.
 
-Owns the kinds, their order and their sentences. Called by `gridengine.placement.explanation`.
+Owns the kinds, their order and their sentences, and what whoever asks may do about them. Called by
+`gridengine.placement.explanation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import tzinfo
+from typing import Literal
 
 from msgspec import Struct, field
 
+from gridengine.instance_name import host_of
 from gridengine.placement.pending import job_waits, paused_tasks, ready_tasks, task_limit_reached, user_limit
 from gridengine.placement.reasons import Reason
 from gridengine.placement.reserved import reservation_waits
 from gridengine.state.dependencies import blocked_tasks
 from gridengine.state.jobs import Hold, Job
 from gridengine.state.state import State
+from gridengine.units import spoken_moment
 
 KINDS = (
     *("error", "hold", "dependency", "start_time", "reservation", "limit", "never"),
-    *("load", "quota", "calendar", "kept", "queue", "busy"),
+    *("away", "load", "quota", "calendar", "kept", "queue", "busy"),
 )
 """Kinds of causes, the ones that will last longest first. `never`: no place would take the job even if nothing ran;
-`load`: no host reports such values now."""
+`away`: hosts do not answer; `load`: no host reports such values now."""
+Asker = Literal["operator", "owner", "other"]
+"""Who wants to know: what he may not do is not advised."""
 _QUEUE_STATES = frozenset(
-    ("disabled", "drained", "suspended", "unavailable", "in_error_state", "ambiguous", "orphaned", "overloaded")
+    ("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned", "overloaded")
 )
 EXAMPLES = 5
 """Reasons that are kept of each kind; the others are counted."""
 _TEXTS = {
+    "away": "hosts that could take it do not answer",
     "load": "no host reports now what it requests",
     "quota": "resource quotas leave nothing for it",
     "calendar": "calendars close queues that could take it",
@@ -38,12 +46,15 @@ _TEXTS = {
 
 
 class Cause(Struct, omit_defaults=True):
-    """One kind of cause: a sentence, some of the reasons behind it, and how many there are."""
+    """One kind of cause: a sentence, some of the reasons behind it, and how many there are; `holders`: who has what is
+    missing, some of them, and how many there are."""
 
     kind: str
     text: str
     reasons: list[str] = field(default_factory=list)
     count: int = 0
+    holders: list[str] = field(default_factory=list)
+    holder_count: int = 0
 
 
 def ranked(causes: list[Cause]) -> list[Cause]:
@@ -51,18 +62,14 @@ def ranked(causes: list[Cause]) -> list[Cause]:
     return sorted(causes, key=lambda cause: KINDS.index(cause.kind))
 
 
-def causes_of_job(state: State, job: Job, now: float) -> list[Cause]:
+def causes_of_job(state: State, job: Job, now: float, asker: Asker = "operator") -> list[Cause]:
     """Causes that have nothing to do with places."""
     causes = []
     errors = sorted({error for error in (job.error, *(task.error for task in job.tasks.values())) if error})
     if errors:
-        text = f"it is in error state (qmod -cj {job.id} clears it)"
-        causes.append(Cause("error", text, errors[:EXAMPLES], len(errors)))
-    for kind, tasks in job.holds.items():
-        which = f" (tasks {tasks})" if job.is_array else ""
-        name = str(Hold(kind).name).lower()
-        text = f"it has {'an' if kind == Hold.OPERATOR else 'a'} {name} hold{which} (qrls -h {name[0]} {job.id} takes it off)"
-        causes.append(Cause("hold", text))
+        clear = f" (qmod -cj {job.id} clears it)" if asker != "other" else ""
+        causes.append(Cause("error", f"it is in error state{clear}", errors[:EXAMPLES], len(errors)))
+    causes += [_hold(job, Hold(kind), f" (tasks {tasks})" if job.is_array else "", asker) for kind, tasks in job.holds.items()]
     if waits := state.waits_for(job):
         ends = {"ok": "must succeed", "fail": "must fail"}
         texts = [f"job {other} {ends.get(job.conditions.get(other, ''), 'must end')}" for other in waits]
@@ -83,16 +90,39 @@ def causes_of_job(state: State, job: Job, now: float) -> list[Cause]:
     return causes
 
 
-def causes_of_places(reasons: Iterable[Reason], reported: set[str]) -> list[Cause]:
-    """Reasons of the present moment; those that hold in an empty cluster, too, only say which places do not count."""
+def _hold(job: Job, kind: Hold, which: str, asker: Asker) -> Cause:
+    """A hold, and who can take it off. Source: qhold(1) -h."""
+    name = str(kind.name).lower()
+    text = f"it has {'an' if kind == Hold.OPERATOR else 'a'} {name} hold{which}"
+    if asker == "operator" or (asker == "owner" and kind == Hold.USER):
+        return Cause("hold", f"{text} (qrls -h {name[0]} {job.id} takes it off)")
+    by = "its owner" if kind == Hold.USER else "an operator" if kind == Hold.OPERATOR else "a manager"
+    return Cause("hold", f"{text}, which {by} can take off")
+
+
+def causes_of_places(state: State, reasons: Iterable[Reason], reported: set[str], zone: tzinfo) -> list[Cause]:
+    """Reasons of the present moment, of places that could take the job. zone: that of times."""
     kinds: dict[str, list[Reason]] = {}
     for reason in reasons:
         kinds.setdefault(_kind(reason, reported), []).append(reason)
-    return [grouped(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
+    away = kinds.pop("away", [])
+    hosts = list(dict.fromkeys(host_of(reason.place) for reason in away))
+    silences = [_silence(state, host, zone) for host in hosts[:EXAMPLES]]
+    silent = [Cause("away", _TEXTS["away"], silences, len(hosts))] if away else []
+    return silent + [grouped(kind, _TEXTS[kind], found) for kind, found in kinds.items()]
+
+
+def _silence(state: State, name: str, zone: tzinfo) -> str:
+    host = state.hosts.get(name)
+    if host is None or not host.last_heard:
+        return f'host "{name}" has never reported: gridengine start there'
+    return f'host "{name}": nothing heard since {spoken_moment(host.last_heard, zone)}'
 
 
 def _kind(reason: Reason, reported: set[str]) -> str:
     code = reason.code
+    if code == "unavailable":
+        return "away"
     if code.endswith("_offers") and reason.resource in reported:
         return "load"
     if code in ("quota", "kept"):
@@ -108,4 +138,4 @@ def grouped(kind: str, text: str, reasons: list[Reason]) -> Cause:
     for reason in reasons:
         first.setdefault(reason.code, reason)
     shown = [*first.values(), *(reason for reason in reasons if reason not in first.values())]
-    return Cause(kind, text, [reason.text for reason in shown[:EXAMPLES]], len(reasons))
+    return Cause(kind, text, [reason.told for reason in shown[:EXAMPLES]], len(reasons))

@@ -11,11 +11,13 @@ from datetime import UTC, tzinfo
 
 from msgspec import Struct
 
-from gridengine.placement.causes import Cause, causes_of_job, causes_of_places, grouped, ranked
+from gridengine.instance_name import host_of
+from gridengine.placement.causes import EXAMPLES, Asker, Cause, causes_of_job, causes_of_places, grouped, ranked
 from gridengine.placement.expected_start import expected_start, not_before, opening
+from gridengine.placement.occupants import occupants
 from gridengine.placement.reasons import Reason
 from gridengine.placement.smallest_change import Change, smallest_change, without
-from gridengine.placement.verify import verify
+from gridengine.placement.verify import Verifier, verify
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
@@ -28,24 +30,25 @@ class Explanation(Struct, omit_defaults=True):
     expected_start: float = 0.0
 
 
-def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Explanation:
+def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC, asker: Asker = "operator") -> Explanation:
     """Why the waiting tasks of a job wait. now: epoch seconds. Without causes: the next cycle will start it."""
-    causes = causes_of_job(state, job, now)
+    causes = causes_of_job(state, job, now, asker)
     if job.error:
         return Explanation(ranked(causes))  # no place can be sought for what the scheduler cannot handle
     ever, why_never = verify(state, job, True, now, zone)
-    reported = _reported(state, why_never)
+    reported, asked = _reported(state, why_never), job
     if not ever and reported:
         # what hosts report may come to be enough
-        ever, why_never = verify(state, without(job, [("hard", name) for name in reported]), True, now, zone)
+        asked = without(job, [("hard", name) for name in reported])
+        ever, why_never = verify(state, asked, True, now, zone)
     if not ever and not job.ar:
-        causes.append(grouped("never", "no place in the cluster can ever run it as it is requested", why_never))
+        causes.append(_never(state, why_never))
         return Explanation(ranked(causes), smallest_change(state, job, now, True, zone))
     current, why_not = verify(state, job, False, now, zone)
     if current:
         timed = all(cause.kind == "start_time" for cause in causes)
         return Explanation(ranked(causes), None, not_before(job, now) if timed else 0.0)
-    causes += causes_of_places(why_not, reported)
+    causes += _of_places(state, job, asked, why_not, reported, now, zone)
     change = smallest_change(state, job, now, False, zone)
     blocked = any(cause.kind in ("error", "hold", "dependency", "reservation", "limit") for cause in causes)
     if blocked:
@@ -54,7 +57,37 @@ def explanation(state: State, job: Job, now: float, zone: tzinfo = UTC) -> Expla
     return Explanation(ranked(causes), change, max(expected, not_before(job, now)))
 
 
+def _never(state: State, why_never: list[Reason]) -> Cause:
+    if not state.instances:
+        return Cause("never", "no queue of this cell has a host")
+    return grouped("never", "no place in the cluster can ever run it as it is requested", why_never)
+
+
+def _of_places(
+    state: State, job: Job, asked: Job, why_not: list[Reason], reported: set[str], now: float, zone: tzinfo
+) -> list[Cause]:
+    """What keeps the job from the places that could take it; the others are none of its causes. `asked`: without what hosts
+    report."""
+    could: set[str] = set()
+    if not job.ar:
+        could = Verifier(state, True, now, zone).suiting(asked)
+        why_not = Verifier(state, False, now, zone).verify(job, among=could)[1] or why_not
+    causes = causes_of_places(state, why_not, reported, zone)
+    for cause in causes:
+        if cause.kind in ("busy", "quota") and (holders := occupants(state, job, could, why_not, cause.kind == "quota", zone)):
+            cause.holders, cause.holder_count = holders[:EXAMPLES], len(holders)
+    return causes
+
+
 def _reported(state: State, reasons: Iterable[Reason]) -> set[str]:
-    """Resources that are unknown in an empty cluster because they are load values of hosts."""
-    unknown = {reason.resource for reason in reasons if reason.code == "unknown"}
-    return {name for name in unknown if any(name in host.load for host in state.hosts.values())}
+    """Resources that are unknown in an empty cluster because they are load values of hosts, be it of hosts that are away."""
+    return {
+        reason.resource
+        for reason in reasons
+        if reason.code == "unknown"
+        and (_is_away(state, host_of(reason.place)) or any(reason.resource in host.load for host in state.hosts.values()))
+    }
+
+
+def _is_away(state: State, host: str) -> bool:
+    return host not in state.hosts or not state.hosts[host].up

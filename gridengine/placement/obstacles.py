@@ -31,7 +31,7 @@ def state_obstacle(state: State, instance: QueueInstance, reserved: bool = False
     if host is None or not host.up:
         return Reason("unavailable", name)
     if instance.errors:
-        return Reason("in_error_state", name)
+        return Reason("in_error_state", name, other=instance.errors[-1])
     if name in state.ambiguous:
         return Reason("ambiguous", name)
     if instance.disabled:

@@ -13,10 +13,8 @@ from gridengine.state.configured.objects import ComplexEntry
 from gridengine.units import format_time
 
 DROPPED = {
-    "held": "of job hold",
     "dependencies": "of job dependencies",
     "task_dependencies": "of array job dependencies",
-    "start_time": "of execution time",
     "user_limit": "user {other} already has {number} running jobs (maxujobs)",
     "reservation_over": "advance reservation {number} is no longer available",
     "reservation_waiting": "advance reservation {number} has not started",
@@ -30,6 +28,8 @@ FORCED = {"g": "the cluster", "h": "host", "q": "queue"}
 TEXTS = {
     # the job as a whole
     **{code: f"job dropped because {clause}" for code, clause in DROPPED.items()},
+    "held": "Job is in hold state",
+    "start_time": "execution time not reached",
     "in_error": "Job is in error state",
     "paused": "job dropped for some seconds because its last {number} tries ended within a minute each",
     "task_limit": "not all array tasks may be started: {number} are running already",
@@ -70,6 +70,13 @@ TEXTS = {
     "host_exclusive": '{asked}cannot run at host "{place}" because exclusive resource ({resource}) is already in use',
     "queue_exclusive": '{asked}cannot run in queue "{place}" because exclusive resource ({resource}) is already in use',
 }
+
+TOLD = {
+    "unavailable": 'queue instance "{place}": its host does not answer',
+    "in_error_state": 'queue instance "{place}" is in error state: {other}',
+    "full": 'queue instance "{place}" is full',
+}
+"""Sentences for people alone, where the one of 8.1.9, which programs read, says less."""
 
 
 class Violation(NamedTuple):
@@ -120,7 +127,7 @@ class Reason(NamedTuple):
 
     place: queue, queue instance, host or PE that refuses; level: g, h or q; resource: complex name; left: what is there
     instead, as data; asked: the requests of -l as they begin a sentence; other: who or what stands in the way (user, PE,
-    project, calendar); number: of tries, tasks, slots, or that of a reservation.
+    project, calendar, the last error of an instance); number: of tries, tasks, slots, or that of a reservation.
     """
 
     code: str
@@ -136,6 +143,11 @@ class Reason(NamedTuple):
     def text(self) -> str:
         """Its sentence."""
         return self._said(TEXTS[self.code])
+
+    @property
+    def told(self) -> str:
+        """Its sentence for people."""
+        return self._said(TOLD.get(self.code) or TEXTS[self.code])
 
     @property
     def clause(self) -> str:

@@ -1,6 +1,7 @@
 """The smallest change: which requests a job has to give up, or to lower, so that it can start.
 
-Owns that search and its texts. Called by `gridengine.placement.explanation`.
+Owns that search and its texts. A consumable is never given up, nor asked for as nothing: who needs a licence would run without
+one. Called by `gridengine.placement.explanation`.
 """
 
 from __future__ import annotations
@@ -40,21 +41,28 @@ def smallest_change(state: State, job: Job, now: float, assume_empty: bool, zone
     def fits(changed: Job) -> bool:
         return bool(asked(changed)[0])
 
-    given_up = next(([item] for item in items if fits(without(job, [item]))), None)
-    if given_up is None:
-        if not items or not fits(without(job, items)):
-            return None
-        given_up = list(items)
-        for item in items:
-            fewer = [other for other in given_up if other != item]
-            if fits(without(job, fewer)):
-                given_up = fewer
-    changed, texts = without(job, given_up), []
-    for what, name in given_up:
-        reasons = asked(without(job, [item for item in given_up if item != (what, name)]))[1]
-        changed, text = _gentlest(job, changed, what, name, reasons, fits)
-        texts.append(text)
-    return Change(texts, _options(job, changed, given_up), not assume_empty)
+    def made(given_up: list[tuple[str, str]]) -> Change | None:
+        changed, texts = without(job, given_up), []
+        for what, name in given_up:
+            reasons = asked(without(job, [item for item in given_up if item != (what, name)]))[1]
+            gentlest = _gentlest(state, job, changed, what, name, reasons, fits)
+            if gentlest is None:
+                return None
+            changed, text = gentlest
+            texts.append(text)
+        return Change(texts, _options(job, changed, given_up), not assume_empty)
+
+    for item in items:
+        if fits(without(job, [item])) and (change := made([item])) is not None:
+            return change
+    if not items or not fits(without(job, items)):
+        return None
+    given_up = list(items)
+    for item in items:
+        fewer = [other for other in given_up if other != item]
+        if fits(without(job, fewer)):
+            given_up = fewer
+    return made(given_up)
 
 
 def without(job: Job, items: list[tuple[str, str]]) -> Job:
@@ -71,9 +79,9 @@ def without(job: Job, items: list[tuple[str, str]]) -> Job:
 
 
 def _gentlest(
-    job: Job, changed: Job, what: str, name: str, reasons: list[Reason], fits: Callable[[Job], bool]
-) -> tuple[Job, str]:
-    """Instead of giving a request up: the nearest value that fits, if the reasons name one."""
+    state: State, job: Job, changed: Job, what: str, name: str, reasons: list[Reason], fits: Callable[[Job], bool]
+) -> tuple[Job, str] | None:
+    """Instead of giving a request up: the nearest value that fits, if the reasons name one. None: it must not be given up."""
     if what == "pe_range":
         least, most = 1, parse_slot_ranges(job.pe_range)[0][0]
         while least < most:
@@ -87,18 +95,23 @@ def _gentlest(
         options = {"hard_queues": "-q", "master_queues": "-masterq", "checkpoint": "-ckpt", "project": "-P"}
         value = getattr(job, what)
         return changed, f"without {options[what]} {','.join(value) if isinstance(value, tuple) else value}"
-    for value in _offered(reasons, name):
+    entry = state.complexes.get(name)
+    for value, size in _offered(reasons, name):
+        if entry is not None and entry.is_consumable and size <= 0:
+            continue
         trial = msgspec.structs.replace(changed, hard={**changed.hard, name: value})
         if fits(trial):
             return trial, f"{name}={value} instead of {name}={job.hard[name]} (-l)"
+    if entry is not None and entry.is_consumable:
+        return None
     return changed, f"without {name}={job.hard[name]} (-l)"
 
 
-def _offered(reasons: list[Reason], name: str) -> list[str]:
-    """What places offer of a resource, as a request says it; the most first."""
+def _offered(reasons: list[Reason], name: str) -> list[tuple[str, float]]:
+    """What places offer of a resource, as a request says it, and its size; the most first."""
     offers = [reason.left for reason in reasons if isinstance(reason.left, Offer) and reason.resource == name]
-    found = {_as_request(offer): offer.value for offer in offers}
-    return sorted(found, key=lambda text: (_size(found[text]), text), reverse=True)[:EXAMPLES]
+    found = {_as_request(offer): _size(offer.value) for offer in offers}
+    return sorted(found.items(), key=lambda each: (each[1], each[0]), reverse=True)[:EXAMPLES]
 
 
 def _as_request(offer: Offer) -> str:

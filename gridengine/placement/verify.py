@@ -6,7 +6,7 @@ sge_submit(1) -w, SO-41; qstat(1) -j.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from datetime import UTC, tzinfo
 
 from gridengine.placement.access import user_sets_of
@@ -44,11 +44,13 @@ class Verifier:
         self._plan: tuple[int, Timeline] | None = None
         self._closed: dict[str, Reason | None] = {}
 
-    def verify(self, job: Job, ended: Iterable[tuple[Job, Task]] = ()) -> tuple[list[Grant], list[Reason]]:
+    def verify(
+        self, job: Job, ended: Iterable[tuple[Job, Task]] = (), among: Container[str] | None = None
+    ) -> tuple[list[Grant], list[Reason]]:
         """Where a task of the job would run ([] if nowhere), and why not elsewhere.
 
         Holds, dependencies and times are not looked at. A job that asks for a reservation has to fit inside it (AR-87).
-        `ended`: running tasks, each with its job, that are taken for ended.
+        `ended`: running tasks, each with its job, that are taken for ended. `among`: only these instances are looked at.
         """
         site, state = self.site, self.state
         ledger = Ledger(state, empty=self.assume_empty)
@@ -65,6 +67,8 @@ class Verifier:
         suiting: list[str] = []
         reasons: dict[Reason, None] = {}
         for name in sorted(state.instances):
+            if among is not None and name not in among:
+                continue
             refusal = self._obstacle(name) or static_refusal(site, ledger, request, name) or self._off_time(name, request)
             if refusal is None:
                 suiting.append(name)
@@ -82,6 +86,11 @@ class Verifier:
             else:
                 reasons[refusal] = None
         return granted, list(reasons)
+
+    def suiting(self, job: Job) -> set[str]:
+        """The instances that could take the job as they are configured and loaded, whatever runs there."""
+        ledger, request = Ledger(self.state, empty=self.assume_empty), Request.of(self.site, job)
+        return {name for name in self.state.instances if static_refusal(self.site, ledger, request, name) is None}
 
     def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
         ledger.charge(self.state.bookings_of(task), -1)

@@ -62,7 +62,7 @@ def explain_job(source: StateSource, body: dict[str, Any], caller: Caller) -> An
     """The request `explain_job`: why jobs are pending. Body: `jobs` (ids, names, patterns)."""
     world = source.world()
     try:
-        return Answer(data=explain_jobs(source.state, list(body["jobs"]), world.now, world.zone))
+        return Answer(data=explain_jobs(source.state, list(body["jobs"]), world.now, world.zone, caller, world.admin_user))
     except SyntaxFault as fault:
         return Answer(1, [("error", str(fault))])
 

@@ -1,6 +1,6 @@
 """Why jobs are pending, ranked, with the smallest change that helps: the reading request `explain_job` (qexplain).
 
-Owns the choice of jobs; the reasoning is `gridengine.placement.explanation`. Pure.
+Owns the choice of jobs, and what of it is for whom; the reasoning is `gridengine.placement.explanation`. Pure.
 """
 
 from __future__ import annotations
@@ -10,31 +10,46 @@ from typing import Any
 
 import msgspec
 
+from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import select_jobs
+from daemons.qmaster.views.placed_tasks import placed_tasks
+from gridengine.gdi.requests import Caller
+from gridengine.placement.causes import Asker
 from gridengine.placement.explanation import explanation
 from gridengine.state.jobs import Job
 from gridengine.state.letters import pending_groups
 from gridengine.state.state import State
 
 
-def explain_jobs(state: State, targets: list[str], now: float, zone: tzinfo) -> dict[str, Any]:
-    """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "causes", "change", "expected_start"}],
-    "unknown": [target]}. now: epoch seconds; zone: that of calendars. Raises SyntaxFault.
+def explain_jobs(
+    state: State, targets: list[str], now: float, zone: tzinfo, caller: Caller, admin_user: str
+) -> dict[str, Any]:
+    """{"jobs": [{"id", "name", "owner", "pending": tasks, "running": count, "tasks", "causes", "change", "expected_start"}],
+    "unknown": [target]}. now: epoch seconds; zone: that of calendars and times. Raises SyntaxFault.
     """
+    operator = is_operator(state, caller, admin_user)
     found: dict[int, dict[str, Any]] = {}
     unknown = []
     for target, selected in select_jobs(state, targets) if targets else ():
         if not selected:
             unknown.append(target)
         for job in (each.job for each in selected if each.job.id not in found):
-            found[job.id] = _explained(state, job, now, zone)
+            asker: Asker = "operator" if operator else "owner" if job.owner == caller.user else "other"
+            found[job.id] = _explained(state, job, now, zone, asker)
     return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
 
 
-def _explained(state: State, job: Job, now: float, zone: tzinfo) -> dict[str, Any]:
+def _explained(state: State, job: Job, now: float, zone: tzinfo, asker: Asker) -> dict[str, Any]:
     groups = pending_groups(state, job)
     pending = ",".join(str(tasks) for _, tasks in groups)
     running = len(job.placed)
     explained = {"id": job.id, "name": job.name, "owner": job.owner, "array": job.is_array}
     explained |= {"pending": pending, "running": running, "causes": [], "change": None, "expected_start": 0.0}
-    return explained | msgspec.to_builtins(explanation(state, job, now, zone)) if groups else explained
+    explained["tasks"] = placed_tasks(state, job, zone)
+    if not groups:
+        return explained
+    told = explanation(state, job, now, zone, asker)
+    if told.change is not None and asker == "other":
+        told.change.options = ""
+    explained |= msgspec.to_builtins(told)
+    return explained

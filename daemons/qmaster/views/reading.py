@@ -12,6 +12,7 @@ from typing import Any
 from daemons.qmaster.decide.jobs.job_request import request_of, with_payload
 from daemons.qmaster.master import Master
 from daemons.qmaster.views import VIEWS
+from daemons.qmaster.views.job_ends import job_ends
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
 
@@ -85,6 +86,7 @@ READERS: dict[str, Reader] = {
     "accounting": accounting,
     "config_history": config_history,
     "held_slots": held_slots,
+    "job_ends": job_ends,
     "job_request": job_request,
     "job_story": job_story,
     **VIEWS,

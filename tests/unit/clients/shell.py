@@ -66,6 +66,11 @@ class Shell:
         monkeypatch.setattr(gdi, "stream", self._stream)
 
     @property
+    def changes(self) -> list[tuple[str, Any]]:
+        """The changing requests that were asked."""
+        return [(name, body) for name, body in self.asked if name in REQUESTS]
+
+    @property
     def common(self) -> Path:
         return self.root / "default" / "common"
 

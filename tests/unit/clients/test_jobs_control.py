@@ -28,7 +28,7 @@ RECORD = (
 )
 def test_what_qdel_asks_for(shell: Shell, line: str, body: dict) -> None:  # type: ignore[type-arg]
     shell(f"qdel {line}")
-    assert shell.asked == [("delete_jobs", body)]
+    assert shell.changes == [("delete_jobs", body)]
 
 
 @pytest.mark.statement("SO-46")
@@ -110,7 +110,7 @@ def test_tasks_are_those_of_the_job_before(shell: Shell, line: str, lists: list[
         if lists is None:
             assert outcome.status and not shell.asked
         else:
-            assert [(body["targets"], body.get("tasks", "")) for _, body in shell.asked] == lists
+            assert [(body["targets"], body.get("tasks", "")) for _, body in shell.changes] == lists
 
 
 @pytest.mark.statement("QA-7", "AC-2")

@@ -91,14 +91,21 @@ def test_a_parallel_job_that_is_too_large(shell: Shell, cell: Cell) -> None:
 def test_limits_of_arrays(shell: Shell, cell: Cell) -> None:
     job = cell.submit(tasks="1-5", task_concurrency=2)
     cell.cycle()
-    assert explain(shell, job)[1] == "1. not all array tasks may be started: 2 are running already"
+    assert explain(shell, job)[1:] == [
+        "1. not all array tasks may be started: 2 are running already",
+        "task 1 runs on all.q@h1 (1 slot) since 2027-01-15 08:00:00",
+        "task 2 runs on all.q@h2 (1 slot) since 2027-01-15 08:00:00",
+    ]
 
 
 def test_what_is_not_pending_or_not_there(shell: Shell, cell: Cell) -> None:
     job = cell.submit(name="x")
     assert explain(shell, job)[0].endswith("nothing keeps it, the next scheduling cycle will look at it")
     cell.cycle()
-    assert explain(shell, job) == [f'job {job} ("x") is not pending']
+    assert explain(shell, job) == [
+        f'job {job} ("x") is not pending',
+        "it runs on all.q@h1 (1 slot) since 2027-01-15 08:00:00",
+    ]
     outcome = shell("qexplain 99 nosuch*")
     assert (outcome.status, outcome.err) == (1, 'job "99" does not exist\njob "nosuch*" does not exist\n')
     assert shell("qexplain").status == 1
@@ -110,7 +117,9 @@ def test_json(shell: Shell, cell: Cell) -> None:
     job = cell.submit(holds="u")
     data = json.loads(shell(f"qexplain -json {job}").out)
     text = f"it has a user hold (qrls -h u {job} takes it off)"
-    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": text, "reasons": [], "count": 0}]
+    nothing = {"reasons": [], "count": 0, "holders": [], "holder_count": 0}
+    assert data["jobs"][0]["causes"] == [{"kind": "hold", "text": text, **nothing}]
+    assert data["jobs"][0]["tasks"] == []
 
 
 @pytest.mark.statement("SO-45")
@@ -146,8 +155,11 @@ def test_what_helps_is_named(shell: Shell, cell: Cell) -> None:
     shell.as_root(f"qhold -h o {job}")
     assert explain(shell, job)[1:] == [
         f"1. it has a user hold (qrls -h u {job} takes it off)",
-        f"2. it has an operator hold (qrls -h o {job} takes it off)",
+        "2. it has an operator hold, which an operator can take off",
     ]
+    shell.user = "bob"
+    assert explain(shell, job)[1] == "1. it has a user hold, which its owner can take off"
+    assert f"qrls -h o {job} takes it off" in shell.as_root(f"qexplain {job}").out
     failed = cell.submit()
     cell.cycle()
     cell.end(failed, failed=26, reason="no such file")

@@ -134,7 +134,7 @@ def test_reasons_name_their_jobs(shell: Shell) -> None:
     inner = "SME_message_list/element/"
     root = ET.fromstring(shell("qstat -j '*' -xml").out)
     assert texts(root, f"messages/element/{inner}MES_job_number_list/ulong_sublist/ULNG_value") == ["1", "2"]
-    assert texts(root, f"messages/element/{inner}MES_message") == ["job dropped because of job hold"]
+    assert texts(root, f"messages/element/{inner}MES_message") == ["Job is in hold state"]
     root = ET.fromstring(shell("qstat -j -xml").out)
     assert root.tag == "message"
     assert texts(root, f"element/{inner}MES_job_number_list/ulong_sublist/ULNG_value") == ["1", "2"]

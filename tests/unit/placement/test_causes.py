@@ -8,8 +8,8 @@ from gridengine.placement.causes import Cause
 from gridengine.placement.explanation import Explanation, explanation
 from gridengine.placement.pending import waiting_reason
 from gridengine.state.jobs import Grant
-from gridengine.state.machines.host import HostHeard
-from gridengine.state.machines.instance import InstanceFlagsChanged
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.reservation import ReservationGranted
 from gridengine.state.machines.task import TaskRequeued
@@ -195,3 +195,90 @@ def test_tasks_wait_for_tasks_of_the_array_jobs_that_are_left() -> None:
     assert cause.text == f"tasks 1,3 wait for tasks of job {first}"
     cluster.cycle()
     assert list(cluster.state.jobs[job].tasks) == [2]
+
+
+@pytest.mark.statement("ST-18")
+def test_places_that_the_job_does_not_ask_for_are_none_of_its_causes() -> None:
+    cluster = Cluster(3, slots=1)
+    cluster.submit(hard={"hostname": "h1"})
+    cluster.cycle()
+    cluster.apply(InstanceFlagsChanged(["all.q@h2"], {"disabled": True}))
+    [cause] = told(cluster, cluster.submit(hard_queues=("all.q@h1",))).causes
+    assert (cause.kind, cause.count, cause.reasons) == ("busy", 1, ['queue instance "all.q@h1" is full'])
+
+
+@pytest.mark.statement("ST-18")
+def test_who_has_what_is_missing_is_told_with_its_end_the_first_to_end_first() -> None:
+    cluster = Cluster(2, slots=2)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.values("global", "lic=3")
+    cluster.submit(hard={"lic": "2"})
+    cluster.submit(hard={"lic": "1", "h_rt": "60"}, owner="bob")
+    cluster.submit()
+    cluster.cycle()
+    [cause] = told(cluster, cluster.submit(hard={"lic": "1"})).causes
+    assert cause.holders == [
+        "job 2 of bob has lic=1 until 2027-01-15 08:01:00 at the latest",
+        "job 1 of alice has lic=2 and no run time limit",
+    ]
+    cluster.submit()
+    cluster.cycle()
+    [cause] = told(cluster, cluster.submit()).causes
+    assert [text.split(" of ")[0] for text in cause.holders] == ["job 2", "job 1", "job 3", "job 5"]
+    assert "has 1 slot until" in cause.holders[0]
+
+
+@pytest.mark.statement("ST-18", "RQ-2")
+def test_under_a_quota_those_who_use_it_up_are_told_and_nobody_else() -> None:
+    cluster = Cluster(2)
+    cluster.add("resource_quota", "few", enabled="TRUE", limit="users {*} to slots=1")
+    jobs = [cluster.submit(), cluster.submit(owner="bob")]
+    cluster.cycle()
+    assert all(cluster.runs(job) for job in jobs)
+    [cause] = told(cluster, cluster.submit()).causes
+    assert (cause.kind, cause.holders) == ("quota", ["job 1 of alice has 1 slot and no run time limit"])
+
+
+@pytest.mark.statement("ST-18")
+def test_of_a_parallel_job_all_count_who_have_slots_where_it_could_run() -> None:
+    cluster = Cluster(2, slots=2)
+    cluster.pe("par", "$fill_up")
+    cluster.queue(pe_list="par")
+    cluster.submit(hard={"hostname": "h1"})
+    cluster.submit(hard={"hostname": "h2"})
+    cluster.cycle()
+    job = cluster.submit(pe="par", pe_range="3", hard_queues=("all.q@h1",))
+    assert kinds(cluster, job) == ["never"]
+    [cause] = told(cluster, cluster.submit(pe="par", pe_range="2", hard_queues=("all.q@h1",))).causes
+    assert [text.split(" of ")[0] for text in cause.holders] == ["job 1"]
+
+
+@pytest.mark.statement("ST-18")
+def test_a_host_that_is_away_is_named_and_rules_nothing_out_for_ever() -> None:
+    cluster = Cluster(2)
+    for host in cluster.hosts:
+        cluster.apply(HostLost(host, NOW))
+    for fields in ({}, {"hard": {"mem_free": "1M"}}, {"hard": {"swap_rate": "1M"}}):
+        [cause] = told(cluster, cluster.submit(**fields)).causes
+        assert (cause.kind, cause.count) == ("away", 2)
+        assert cause.reasons[0] == 'host "h1": nothing heard since 2027-01-15 08:00:00'
+    assert kinds(cluster, cluster.submit(hard={"arch": "nosuch"})) == ["never"], "what does not change stays known"
+    cluster.state.hosts.clear()
+    [cause] = told(cluster, cluster.submit(hard={"arch": "nosuch"})).causes
+    assert cause.reasons[0] == 'host "h1" has never reported: gridengine start there'
+
+
+@pytest.mark.statement("ST-18")
+def test_without_a_queue_instance_that_is_the_cause() -> None:
+    cluster = Cluster(1)
+    cluster.queue(hostlist="NONE")
+    [cause] = told(cluster, cluster.submit()).causes
+    assert (cause.kind, cause.text) == ("never", "no queue of this cell has a host")
+
+
+@pytest.mark.statement("ST-18", "QI-10")
+def test_the_reason_of_an_error_state_is_told() -> None:
+    cluster = Cluster(1)
+    cluster.apply(InstanceErrorSet("all.q@h1", "the prolog failed"))
+    [cause] = told(cluster, cluster.submit()).causes
+    assert cause.reasons == ['queue instance "all.q@h1" is in error state: the prolog failed']

@@ -110,3 +110,31 @@ def test_requests_that_are_given_up_leave_the_others_and_the_job_alone() -> None
     less = without(job, [("hard", "a"), ("hard", "c"), ("hard_queues", ""), ("pe_range", ""), ("project", "")])
     assert (less.hard, less.hard_queues, less.pe_range, less.project) == ({"b": "2"}, (), "1", "")
     assert (job.hard, job.hard_queues) == ({"a": "1", "b": "2", "c": "3"}, ("q",))
+
+
+@pytest.mark.statement("ST-18")
+@pytest.mark.parametrize(
+    ("asked", "used", "advice"),
+    [("9", "0", "lic=4 instead of lic=9 (-l)"), ("3", "2", "lic=2 instead of lic=3 (-l)"), ("3", "4", "")],
+)
+def test_a_consumable_is_lowered_but_never_given_up(asked: str, used: str, advice: str) -> None:
+    cluster = Cluster(1)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.values("global", "lic=4")
+    if used != "0":
+        cluster.submit(hard={"lic": used})
+        cluster.cycle()
+    found = change(cluster, assume_empty=False, hard={"lic": asked})
+    assert (found.texts if found else []) == ([advice] if advice else [])
+
+
+@pytest.mark.statement("ST-18")
+def test_another_request_is_given_up_where_a_consumable_must_not_be() -> None:
+    cluster = Cluster(2)
+    cluster.complex("lic INT <= YES YES 0 0")
+    cluster.values("h1", "lic=1")
+    cluster.values("h2", "lic=1")
+    cluster.submit(hard={"lic": "1", "hostname": "h1"})
+    cluster.cycle()
+    found = change(cluster, assume_empty=False, hard={"lic": "1"}, hard_queues=("all.q@h1",))
+    assert found == Change(["without -q all.q@h1"], "-q '*'", now=True)

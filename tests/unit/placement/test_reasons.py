@@ -17,10 +17,10 @@ SLOTS, H_RT, MEMORY = entry("slots", "INT"), entry("h_rt", "TIME"), entry("mem_f
 ASKED = "(-l disk=1) "
 SENTENCES = [
     (Reason("in_error"), "Job is in error state"),
-    (Reason("held"), "job dropped because of job hold"),
+    (Reason("held"), "Job is in hold state"),
     (Reason("dependencies"), "job dropped because of job dependencies"),
     (Reason("task_dependencies"), "job dropped because of array job dependencies"),
-    (Reason("start_time"), "job dropped because of execution time"),
+    (Reason("start_time"), "execution time not reached"),
     (Reason("paused", number=3), "job dropped for some seconds because its last 3 tries ended within a minute each"),
     (Reason("user_limit", other="bob", number=4), "job dropped because user bob already has 4 running jobs (maxujobs)"),
     (Reason("task_limit", number=2), "not all array tasks may be started: 2 are running already"),

@@ -38,7 +38,7 @@ def test_no_job_begins_there_and_what_runs_there_runs_on(cell: Cell) -> None:
     jobs = [cell.submit() for _ in range(4)]
     cell.cycle()
     assert [cell.placed(job) for job in (first, *jobs)] == [[("all.q@h1", 1)], [("all.q@h2", 1)], [("all.q@h2", 1)], [], []]
-    (found,) = explain_jobs(cell.state, [str(jobs[2])], cell.now, cell.master.world().zone)["jobs"]
+    (found,) = explain_jobs(cell.state, [str(jobs[2])], cell.now, cell.master.world().zone, ALICE, "root")["jobs"]
     texts = [text for cause in found["causes"] for text in cause["reasons"]]
     assert f'queue instance "all.q@h1" dropped because its host is drained: new disk (root@{MASTER})' in texts
     assert cell.admin("drain_hosts", hosts=["h1"], end=True).status == 0

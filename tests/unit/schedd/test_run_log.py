@@ -36,7 +36,7 @@ def test_closed_instances_and_waiting_jobs_have_their_reasons() -> None:
         'queue instance "all.q@h2" dropped because it is temporarily not available',
         'queue instance "all.q@h3" dropped because it is disabled',
         f"Job {second} found its places taken by jobs that were started before it",
-        f"Job {held} job dropped because of job hold",
+        f"Job {held} Job is in hold state",
         *(f'Job {job} (-l arch=nosuch) cannot run at host "h1" because it offers only hl:arch=lx-amd64' for job in never),
     ]
 

@@ -145,7 +145,7 @@ def test_reasons_of_all_pending_jobs() -> None:
     cluster.queue(slots="0")
     one, two = cluster.submit(), cluster.submit()
     no_slots = 'cannot run in queue "all.q@h1" because it offers only qc:slots=0.000000'
-    assert ask(cluster, job_detail) == {"reasons": [["job dropped because of job hold", [held]], [no_slots, [one, two]]]}
+    assert ask(cluster, job_detail) == {"reasons": [["Job is in hold state", [held]], [no_slots, [one, two]]]}
     cluster.change("scheduler", "", schedd_job_info=f"job_list {two}")
     assert ask(cluster, job_detail) == {"reasons": [[no_slots, [two]]]}
     assert [ask(cluster, job_detail, jobs=[str(n)])["jobs"][0]["reasons"] for n in (one, two)] == [[], [no_slots]]

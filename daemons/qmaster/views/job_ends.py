@@ -1,0 +1,75 @@
+"""How jobs ended that are gone: the reading request `job_ends`, for the hint below "does not exist".
+
+Owns the sentences. What is known comes of the accounting records and of the story. Called by `reading`. Source: AC-1,
+sge_status(5) failed.
+"""
+
+from __future__ import annotations
+
+import signal
+from datetime import tzinfo
+from typing import Any
+
+from daemons.qmaster.master import Master
+from gridengine.accounting import AccountingRecord
+from gridengine.failed import AFTER_JOB, ENFORCED, TEXTS
+from gridengine.gdi.requests import Answer, Caller
+from gridengine.units import spoken_moment
+
+MOST_RECORDS = 10_000
+"""Records of one job that are looked at."""
+_OF_SIGNALS = 128
+
+
+def job_ends(master: Master, body: dict[str, Any], caller: Caller) -> Answer:
+    """Body: `jobs` (numbers). Data: {"ends": [sentence]} of those that are gone and of which something is known, in order."""
+    zone = master.world().zone
+    asked = [number for number in dict.fromkeys(body["jobs"]) if number not in master.state.jobs]
+    return Answer(data={"ends": [text for number in asked if (text := _end(master, number, zone))]})
+
+
+def _end(master: Master, number: int, zone: tzinfo) -> str:
+    last: dict[str, AccountingRecord] = {}
+    for _, record in master.spool.accounted.records([number], most=MOST_RECORDS):
+        if record.pe_taskid in ("", "NONE"):
+            last[record.task_number] = record
+    if last:
+        return f"{_accounted(number, list(last.values()), zone)} (qacct -j {number})"
+    lines = master.story(number, 1)
+    return _unstarted(number, *lines[-1][3:], spoken_moment(lines[-1].time, zone)) if lines else ""
+
+
+def _accounted(number: int, last: list[AccountingRecord], zone: tzinfo) -> str:
+    """Of a job whose tasks ran: the last record of each."""
+    latest = max(last, key=lambda record: float(record.end_time))
+    when = f"at {spoken_moment(float(latest.end_time), zone)}"
+    bad = sum(not (record.failed == record.exit_status == "0") for record in last)
+    if latest.task_number in ("0", "") or len(last) == 1:
+        return f"job {number} ended {when} on {latest.hostname}: {outcome(latest)}"
+    of_them = f"{bad} of them did not succeed" if bad else "all succeeded"
+    return f"job {number} ended {when}: {len(last)} tasks ran, {of_them}"
+
+
+def outcome(record: AccountingRecord) -> str:
+    """How one try ended: `exit status 1`, `killed by signal KILL`, or at which step it failed."""
+    failed, status = int(record.failed or 0), int(record.exit_status or 0)
+    killed = f"killed by signal {_signal_name(status - _OF_SIGNALS)}" if status > _OF_SIGNALS else f"exit status {status}"
+    if failed in (0, AFTER_JOB):
+        return killed
+    if failed == ENFORCED:
+        return f"ended by the qmaster or a limit, {killed}"
+    return f"failed {TEXTS.get(failed, 'for an unknown reason')} ({failed})"
+
+
+def _unstarted(number: int, event: str, cause: str, when: str) -> str:
+    """Of a job none of whose tasks ran: the last line of its story."""
+    if event == "PendingTasksDeleted":
+        return f"job {number} was deleted before it began, at {when}: {cause} (qexplain -story {number})"
+    return f"job {number} is gone since {when} (qexplain -story {number})"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name.removeprefix("SIG")
+    except ValueError:
+        return str(number)

@@ -1,0 +1,57 @@
+"""Placed tasks: what the tasks of a job that have a place do there, as people read it (qexplain).
+
+Owns those sentences. Pure. Called by `explanation`. Source: sge_status(5) for the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import tzinfo
+
+from gridengine.placement.expected_start import run_time_limit
+from gridengine.state.jobs import Job, Task
+from gridengine.state.letters import running_letters
+from gridengine.state.state import State
+from gridengine.units import INFINITY, spoken_moment
+
+SHOWN = 5
+"""Tasks that are told of one by one; the others are counted."""
+
+
+def placed_tasks(state: State, job: Job, zone: tzinfo) -> list[str]:
+    """A sentence or two for each of the first tasks that have a place. zone: that of times."""
+    tasks = sorted(job.placed, key=lambda task: task.id)
+    found = []
+    for task in tasks[:SHOWN]:
+        who = f"task {task.id}" if job.is_array else "it"
+        found.append(f"{who} {'; '.join(_told(state, job, task, zone))}")
+    return [*found, f"and {len(tasks) - SHOWN} more tasks"] if len(tasks) > SHOWN else found
+
+
+def _told(state: State, job: Job, task: Task, zone: tzinfo) -> Iterator[str]:
+    where = " ".join(f"{grant.instance} ({grant.slots} slot{'' if grant.slots == 1 else 's'})" for grant in task.granted)
+    if task.status == "transferring":
+        yield f"was given to {where} at {spoken_moment(task.start_time, zone)}, whose host has not confirmed it yet"
+    else:
+        yield f"{_doing(state, job, task)} on {where} since {spoken_moment(task.start_time, zone)}"
+    if task.deleted_by:
+        yield f"{task.deleted_by} has deleted it: it goes when host {task.host} reports its end"
+    host = state.hosts.get(task.host)
+    if host is None or not host.up:
+        heard = f"since {spoken_moment(host.last_heard, zone)}" if host is not None and host.last_heard else "so far"
+        yield f"nothing was heard of host {task.host} {heard}"
+        if task.deleted_by:
+            yield f"qdel -f {job.id} of an operator does not wait for that host"
+    elif not task.deleted_by and (limit := run_time_limit(state, job, task)) != INFINITY:
+        yield f"its run time limit ends it at {spoken_moment(task.start_time + limit, zone)}"
+
+
+def _doing(state: State, job: Job, task: Task) -> str:
+    letters = running_letters(state, job, task)
+    if "S" in letters:
+        return "is suspended with its queue"
+    if "T" in letters:
+        return "is suspended by a threshold of its queue"
+    if "s" in letters:
+        return f"is suspended (qmod -usj {job.id} lets it go on)"
+    return "runs"

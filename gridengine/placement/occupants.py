@@ -1,0 +1,99 @@
+"""Occupants: who has what a waiting job lacks, how much of it, and until when.
+
+Owns that look at the running tasks and its sentences. Called by `gridengine.placement.explanation`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import tzinfo
+
+from gridengine.placement.expected_start import run_time_limit
+from gridengine.placement.quotas import claim_of
+from gridengine.placement.reasons import Reason
+from gridengine.placement.requests import Request
+from gridengine.placement.site import Site
+from gridengine.placement.values import format_value
+from gridengine.state.bookings import CLUSTER, Holder, holders_at, host_holder
+from gridengine.state.jobs import Job, Task
+from gridengine.state.state import State
+from gridengine.units import INFINITY, spoken_moment
+
+_OFFERS = ("cluster_offers", "host_offers", "queue_offers")
+_EXCLUSIVE = ("cluster_exclusive", "host_exclusive", "queue_exclusive")
+_TOO_FEW = ("pe_offers", "rule_offers")
+
+
+def occupants(
+    state: State, job: Job, places: Iterable[str], reasons: Iterable[Reason], of_quotas: bool, zone: tzinfo
+) -> list[str]:
+    """The running tasks that have what these refusals of a job are about, who must end first at the head; each once.
+
+    places: the instances that could take the job; of_quotas: what is in use under quotas, else at places.
+    """
+    lacking = _lacking(state, job, places, [reason for reason in reasons if (reason.code == "quota") == of_quotas])
+    found: list[tuple[float, int, int, str]] = []
+    for other in state.jobs.values() if lacking else ():
+        for task in other.placed:
+            if held := _held(state, other, task, lacking):
+                end = task.start_time + run_time_limit(state, other, task)
+                found.append((end, other.id, task.id, f"{_who(other, task)} has {held} {_until(end, zone)}"))
+    return [text for *_, text in sorted(found)]
+
+
+def _lacking(state: State, job: Job, places: Iterable[str], reasons: Iterable[Reason]) -> dict[Holder, set[str]]:
+    """Of whom the job lacks which consumables."""
+    lacking: dict[Holder, set[str]] = {}
+    for reason in reasons:
+        if reason.code == "full":
+            lacking.setdefault(holders_at(reason.place)[0], set()).add("slots")
+        elif reason.code in _OFFERS and reason.resource in state.complexes:
+            lacking.setdefault(_holder(reason), set()).add(reason.resource)
+        elif reason.code in _EXCLUSIVE:
+            lacking.setdefault(_holder(reason), set()).add("slots")  # whoever is there is in the way
+        elif reason.code in _TOO_FEW:
+            for name in places:
+                lacking.setdefault(holders_at(name)[0], set()).add("slots")
+        elif reason.code == "quota":
+            for bucket in _buckets(state, job):
+                lacking.setdefault(bucket, set()).add(reason.resource)
+    return lacking
+
+
+def _holder(reason: Reason) -> Holder:
+    """Whose resource a refusal is about."""
+    if reason.code.startswith("cluster"):
+        return CLUSTER
+    return host_holder(reason.place) if reason.code.startswith("host") else holders_at(reason.place)[0]
+
+
+def _buckets(state: State, job: Job) -> set[Holder]:
+    site = Site.of(state)
+    claim = claim_of(site, Request.of(site, job))
+    return {bucket for name in state.instances for bucket in claim.all_buckets(name)} if claim is not None else set()
+
+
+def _held(state: State, other: Job, task: Task, lacking: dict[Holder, set[str]]) -> str:
+    """`2 slots, lic=1`: what a task has of it, "" if nothing."""
+    sums: dict[tuple[str, str], float] = {}
+    for holder, taken in (*state.bookings_of(task), *state.quotas.bookings_of(other, task.granted, task.pe, task.resources)):
+        for name in lacking.get(holder, set()) & taken.keys():
+            sums[name, holder.kind] = sums.get((name, holder.kind), 0.0) + taken[name]
+    amounts: dict[str, float] = {}
+    for (name, _), amount in sums.items():  # a slot of an instance is one of its host, too
+        amounts[name] = max(amounts.get(name, 0.0), amount)
+    return ", ".join(_amount(state, name, amounts[name]) for name in sorted(amounts))
+
+
+def _amount(state: State, name: str, amount: float) -> str:
+    if name == "slots":
+        return "1 slot" if amount == 1 else f"{amount:g} slots"
+    return f"{name}={format_value(state.complexes[name].type, amount)}"
+
+
+def _who(job: Job, task: Task) -> str:
+    return f"job {job.label(task.id)} of {job.owner}"
+
+
+def _until(end: float, zone: tzinfo) -> str:
+    return "and no run time limit" if end == INFINITY else f"until {spoken_moment(end, zone)} at the latest"
