@@ -11,6 +11,8 @@ PROTOCOL = 1
 
 #: A cell is upgraded host by host, so its daemons are of two releases for a while; of more never.
 MOST_APART = 1
+WORD_FILE = "master_word"
+"""In the spool directory of an exec host: what the master last said to its hello: nothing but a welcome, or why it is refused."""
 
 
 def disagreement(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:

@@ -11,20 +11,26 @@ import pwd
 import shutil
 import socket
 import stat
-import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
-from clients import gdi
 from clients.addresses import host_addresses
 from clients.admin.cell import CellFiles, InstalledCell, read_cell
 from clients.admin.certificate import belongs_together, is_signed_by, names_of, validity
+from clients.admin.finding import Finding
 from clients.admin.installation import Installation
-from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_master_here, process_of
+from clients.admin.live_checks import (
+    check_mail,
+    check_master_clock,
+    check_qmaster,
+    check_standing,
+    check_strays,
+    check_users,
+)
+from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
 from clients.admin.refusal import Refusal
 
 #: A certificate that ends within this time is worth a word.
@@ -38,17 +44,6 @@ LEAST_FREE_BYTES = 100 * 1024 * 1024
 
 #: Libraries that the daemons cannot start without.
 LIBRARIES = ("ray", "psutil", "pydantic", "msgspec", "aiohttp", "apsw", "lark", "cryptography")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What one check saw; `mend` says what to do, and is empty when all is well."""
-
-    what: str
-    mend: str = ""
-
-    def __str__(self) -> str:
-        return f"WRONG  {self.what}\n       to mend it: {self.mend}" if self.mend else f"ok     {self.what}"
 
 
 def examine(files: CellFiles, installation: Installation, now: datetime) -> list[Finding]:
@@ -66,7 +61,11 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         *check_spool(cell),
         *check_backups(cell, now),
         *check_clock(cell, now),
+        *check_master_clock(cell),
+        *check_users(cell),
+        *check_mail(cell, now),
         *check_daemons(cell),
+        *check_standing(cell),
         *check_ports(cell),
         *check_qmaster(cell, installation),
         *check_strays(cell),
@@ -236,7 +235,7 @@ def check_clock(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
 def check_daemons(cell: InstalledCell) -> Iterator[Finding]:
     """Daemons that belong here live."""
     for daemon in daemons_of_this_machine(cell):
-        if process_of(daemon) is None:
+        if process_of(daemon) is None and not (is_closed(daemon) and answers(daemon.socket)):
             log = daemon.pid_file.parent / "messages"
             yield Finding(f"{daemon} does not run", f"gridengine start (if it ends again: see {log})")
         elif not answers(daemon.socket):
@@ -261,41 +260,6 @@ def check_ports(cell: InstalledCell) -> Iterator[Finding]:
             )
         else:
             yield Finding(f"{key} {port} {'is free' if down else 'answers'}")
-
-
-def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[Finding]:
-    """A command gets an answer."""
-    qconf = installation.bin / "qconf"
-    if not qconf.exists():
-        return
-    asked = subprocess.run([qconf, "-sss"], env={**os.environ, **cell.environment()}, capture_output=True, text=True)
-    if asked.returncode == 0:
-        yield Finding("the qmaster answers commands from this host")
-    else:
-        said = (asked.stderr or asked.stdout).strip().splitlines() or ["nothing"]
-        yield Finding(f"qconf -sss says: {said[0]}", "start the daemons: gridengine start")
-
-
-def check_strays(cell: InstalledCell) -> Iterator[Finding]:
-    """The hosts have no task that the cell does not know. Says nothing where the qmaster cannot be asked."""
-    os.environ.update(cell.environment())
-    try:
-        answer = gdi.call("strays", {})
-    except gdi.Unreachable:
-        return
-    if answer.status:
-        yield Finding(f"the qmaster does not say which tasks are strays: {answer.answers[0][1]}", "look into its messages file")
-        return
-    rows = answer.data["strays"]
-    for host, job, task, owner, submitted in rows:
-        when = f", submitted {datetime.fromtimestamp(submitted):%Y-%m-%d %H:%M}," if submitted else ""
-        yield Finding(
-            f'host {host} has task {job}.{task} of user "{owner or "?"}"{when} which this cell does not know',
-            f"put back the spool that knows it (gridengine stop first), or end it: qdel -f {job}.{task}; what this cell knows of "
-            f"the job: qexplain -story {job}",
-        )
-    if not rows:
-        yield Finding("hosts have no task that the cell does not know")
 
 
 def _connects(host: str, port: int) -> bool:

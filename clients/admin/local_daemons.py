@@ -232,12 +232,19 @@ def renew(daemon: LocalDaemon) -> bool:
     return True
 
 
+def is_closed(daemon: LocalDaemon) -> bool:
+    """Say whether the caller may not look at the daemon's pid file, and so cannot know its process."""
+    return daemon.pid_file.parent.is_dir() and not os.access(daemon.pid_file.parent, os.X_OK)
+
+
 def answers(path: Path) -> bool:
-    """Say whether a process listens on the Unix socket `path`."""
+    """Say whether a process listens on the Unix socket `path`, be it one that is closed to the caller."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(2.0)
         try:
             connection.connect(str(path))
+        except PermissionError:
+            return True
         except OSError:
             return False
     return True

@@ -30,12 +30,15 @@ from clients.admin.import_sge import import_sge
 from clients.admin.installation import Installation, find_installation
 from clients.admin.join import join_cell
 from clients.admin.local_daemons import (
+    EXECD,
     LocalDaemon,
+    answers,
     daemons_of_this_machine,
     dbwriter_of,
     exec_hosts_to_start,
     execd_of,
     has_database,
+    is_closed,
     is_ending,
     is_master_here,
     is_shadow_here,
@@ -49,6 +52,7 @@ from clients.admin.local_daemons import (
 )
 from clients.admin.progress import Progress
 from clients.admin.shadow import shadow
+from clients.admin.standing import joined, standing
 from clients.admin.token import token
 from clients.admin.top import top
 from clients.admin.upgrade import upgrade
@@ -176,10 +180,16 @@ def start_command(
             typer.echo(f"made keys for exec hosts, each of which has to be started (again): {', '.join(hosts) or 'none'}")
     if is_shadow_here(here) and not host_name:
         _start(shadowd_of(here), here, installation, progress)
-    for name in host_name or exec_hosts_to_start(here, installation):
+    hosts = host_name or exec_hosts_to_start(here, installation)
+    for name in hosts:
         _start(execd_of(here, name), here, installation, progress)
     if is_master_here(here) and has_database(here):
         _start(dbwriter_of(here), here, installation, progress)
+    refused = False
+    for seen in joined(here, hosts):
+        typer.echo(seen.text, err=seen.state != "joined")
+        refused |= seen.state == "refused"
+    raise typer.Exit(1 if refused else 0)
 
 
 @app.command("stop")
@@ -196,18 +206,27 @@ def stop_command(root: Root = None, cell: CellName = "default", host_name: HostN
 
 @app.command()
 def status(root: Root = None, cell: CellName = "default") -> None:
-    """Say which daemons of this machine run. Exit code 1 when one does not."""
+    """Say which daemons of this machine run, and whether the master knows its hosts. Exit code 1 when one does not."""
     here = read_cell(cell_of_environment(root, cell))
     daemons = daemons_of_this_machine(here)
     typer.echo(f"cell {here.files.directory}, master host {here.master_host}")
     missing = 0
     for daemon in daemons:
         process = process_of(daemon)
+        if process is None and is_closed(daemon):
+            there = answers(daemon.socket)
+            missing += not there
+            typer.echo(f"{daemon.program:<12} {daemon.host:<24} {'answers' if there else 'does not answer'}")
+            continue
         missing += process is None
         verb = "is ending" if is_ending(daemon) else "runs"
         release = release_of(daemon)
         state = f"{verb}, pid {process.pid}{release and f', release {release}'}" if process else "does not run"
         typer.echo(f"{daemon.program:<12} {daemon.host:<24} {state}")
+        if process and daemon.program == EXECD:
+            seen = standing(here, daemon.host)
+            missing += seen.state == "refused"
+            typer.echo(f"{'':<12} {'':<24} {seen.text}")
     if not daemons:
         typer.echo("no daemon of this cell has run on this machine")
     raise typer.Exit(1 if missing else 0)

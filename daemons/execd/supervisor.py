@@ -33,7 +33,7 @@ from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import watched
-from gridengine.protocol import PROTOCOL, disagreement
+from gridengine.protocol import PROTOCOL, WORD_FILE, disagreement
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +56,13 @@ class Cluster:
     token: str
 
 
+class _Refused(NoQmaster):
+    """The qmaster has answered, and it does not take this host."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, sent=True)
+
+
 class ExecdSupervisor:
     """Keeps everything of one exec host running until `run` is cancelled. Raises CellFault when made without keys.
 
@@ -76,9 +83,11 @@ class ExecdSupervisor:
         self._node_id = ""
         self._hello_wanted = asyncio.Event()
         self._complaint = ""
+        self._word: str | None = None
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
         """Serve until `stop` is set. `on_serving`: launcher and gateway are there."""
+        (self._spool / WORD_FILE).unlink(missing_ok=True)
         work = [
             asyncio.create_task(self._again("launcher", self._launcher)),
             asyncio.create_task(self._again("gateway", self._gateway.run)),
@@ -203,11 +212,14 @@ class ExecdSupervisor:
                 self._learn(await self._say_hello())
                 failures, wait_s = 0, _HELLO_S
                 self._complain("")
+                self._note_word("")
             except NoQmaster as error:
                 failures += 1
                 longest_s = _LONGEST_HELLO_PAUSE_S if self._link.alone else _HELLO_AGAIN_S
                 wait_s = pause_s(failures, random.random(), _FIRST_HELLO_PAUSE_S, longest_s)
                 self._complain(str(error))
+                if isinstance(error, _Refused):
+                    self._note_word(str(error))
             try:
                 async with asyncio.timeout(wait_s):  # wait_for may lose a cancellation here (Python 3.11)
                     await self._hello_wanted.wait()
@@ -232,12 +244,12 @@ class ExecdSupervisor:
                 self._renewal.begin()
             if welcome["status"] != 0:
                 reason = "; ".join(text for _, text in welcome["answers"]) or "the qmaster refused this host"
-                raise NoQmaster(reason, sent=True)
+                raise _Refused(reason)
             data = welcome["data"]
             if refusal := belong(self._spool, str(data.get("cell_id", ""))):
-                raise NoQmaster(refusal, sent=True)
+                raise _Refused(refusal)
             if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
-                raise NoQmaster(refusal, sent=True)
+                raise _Refused(refusal)
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmaster(f"the qmaster's answer cannot be used: {error!r}", sent=True) from error
@@ -246,6 +258,16 @@ class ExecdSupervisor:
         if cluster != self._cluster:
             self._cluster = cluster
             self._news.set()
+
+    def _note_word(self, word: str) -> None:
+        """Note what the qmaster said, for who starts this host or looks after it (`clients.admin.standing`)."""
+        if word == self._word:
+            return
+        try:
+            (self._spool / WORD_FILE).write_text(f"{word}\n" if word else "")
+            self._word = word
+        except OSError as error:
+            _log.warning("cannot note what the qmaster said: %s: %s", error.filename, error.strerror)
 
     def _complain(self, complaint: str) -> None:
         """Log once that the qmaster is away, and once that it is back."""

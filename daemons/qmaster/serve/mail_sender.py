@@ -12,7 +12,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import tempfile
 from collections.abc import Callable, Iterable
+from typing import IO
 
 from daemons.qmaster.tell.mail import Mail
 from daemons.runtime import identity
@@ -23,6 +25,8 @@ from gridengine.syntax.mail_address import check_mail_address
 _log = logging.getLogger(__name__)
 QUEUE_LENGTH = 1000
 TIMEOUT_S = 60.0
+MOST_WORDS = 300
+"""Bytes of what a mailer that fails has said, for the log."""
 SENDERS = 2
 """Mailers that run at the same time."""
 
@@ -63,7 +67,8 @@ class MailSender:
             try:
                 await self._hand_over(recipient, mail)
             except (OSError, SyntaxFault) as error:
-                _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, error)
+                reason = getattr(error, "strerror", None) or error
+                _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
             finally:
                 self._queue.task_done()
                 if self._dropped and self._queue.empty():
@@ -75,6 +80,11 @@ class MailSender:
         mailer = self._mailer()
         if mailer is None:
             return
+        # a file and no pipe: what a mailer leaves behind may hold that open
+        with tempfile.TemporaryFile() as said:
+            await self._run_mailer(mailer, recipient, mail, said)
+
+    async def _run_mailer(self, mailer: str, recipient: str, mail: Mail, said: IO[bytes]) -> None:
         user, path = _who_sends(mailer)
         subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
         process = await asyncio.create_subprocess_exec(
@@ -84,7 +94,7 @@ class MailSender:
             check_mail_address(recipient),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
+            stderr=said,
             **user.process(),
         )
         try:
@@ -99,7 +109,9 @@ class MailSender:
             with contextlib.suppress(ConnectionError):
                 await process.stdin.wait_closed()
         if process.returncode:
-            raise OSError(f"{path} ended with exit status {process.returncode}")
+            said.seek(0)
+            words = " ".join(said.read(MOST_WORDS).decode(errors="replace").split())
+            raise OSError(f"{path} ended with exit status {process.returncode}: {words or 'it did not say why'}")
 
 
 def _who_sends(mailer: str) -> tuple[LocalUser, str]:

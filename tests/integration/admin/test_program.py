@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from tests.integration.cells import BIN, DemoCell, run
+from tests.integration.cells import BIN, DemoCell, Done, eventually, run
 
 pytestmark = pytest.mark.usefixtures("launchers")
 
@@ -45,6 +45,19 @@ def new_cell():
     cell.remove()
 
 
+NO_HOST = 'host "node1" is no execution host; add it with qconf -ae'
+
+
+def refused_host(cell: DemoCell) -> Done:
+    """Take the host out of the cell, and start its daemon all the same."""
+    cell.must("qconf", "-dattr", "hostgroup", "hostlist", cell.host, "@allhosts")
+    cell.must("qconf", "-ke", cell.host)
+    cell.must("qconf", "-de", cell.host)
+    pid_file = cell.place / "spool" / "execd" / cell.host / "execd.pid"
+    eventually("the daemon has ended", lambda: not pid_file.exists() or not pid_file.read_text().strip())
+    return cell.command("gridengine", "start", "--host-name", cell.host)
+
+
 @pytest.mark.statement("GC-5", "GC-6")
 def test_daemons_start_once_and_stop(new_cell):
     cell = new_cell
@@ -53,6 +66,10 @@ def test_daemons_start_once_and_stop(new_cell):
     assert "runs already" in cell.must("gridengine", "start", "--host-name", cell.host)
     status = cell.must("gridengine", "status")
     assert status.count("runs, pid") == 2
+    assert "node1 has joined, 8 slots" in status
+    refused = refused_host(cell)
+    assert (refused.returncode, refused.stderr) == (1, f"the master refuses node1: {NO_HOST}\n")
+    assert f"the master refuses node1: {NO_HOST}" in cell.command("gridengine", "status").stdout
     stopped = cell.must("gridengine", "stop")
     assert "sge_qmaster (node0)" in stopped and "sge_execd (node1)" in stopped
     assert "no daemon" in cell.must("gridengine", "stop")

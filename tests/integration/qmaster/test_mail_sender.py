@@ -168,6 +168,19 @@ def test_a_mailer_that_is_missing_fails_or_hangs_is_named(place: Path, caplog: p
     assert 'no user "nobody-at-all"' in texts[3]
 
 
+@pytest.mark.statement("MA-2")
+def test_what_a_mailer_that_fails_says_is_in_the_log_shortened_and_on_one_line(
+    place: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    full = script(place / "full", "#!/bin/sh\ncat >/dev/null\nprintf 'cannot send:\\n no room %0999d' 0 >&2\nexit 75\n")
+    mute = script(place / "mute", "#!/bin/sh\ncat >/dev/null\nexit 1\n")
+    send(str(full), Mail(("a",), "s", "x"))
+    send(str(mute), Mail(("a",), "s", "x"))
+    first, second = caplog.messages
+    assert first.startswith(f'mail "s" to a was not sent: {full} ended with exit status 75: cannot send: no room 000')
+    assert len(first) < 450 and second.endswith(f"{mute} ended with exit status 1: it did not say why")
+
+
 def test_no_mailer_no_mail_and_a_full_queue_drops(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

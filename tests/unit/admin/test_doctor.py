@@ -14,6 +14,7 @@ from clients.admin import doctor
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import VALIDITY, make_authority, utc_now
+from clients.admin.local_daemons import qmaster_of
 
 NOW = utc_now()
 
@@ -151,24 +152,10 @@ def test_backups_that_are_missing_or_old_are_found(cell, monkeypatch):
     assert list(doctor.check_backups(cell, later)) == []
 
 
-def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
-    rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
-    monkeypatch.setattr(doctor.gdi, "call", lambda name, body: doctor.gdi.Answer(0, [], {name: rows}))
-    assert wrong(doctor.check_strays(cell)) == [
-        'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
-        'host h2 has task 78.2 of user "?" which this cell does not know',
-    ]
-    assert "qdel -f 77.1" in next(iter(doctor.check_strays(cell))).mend
-    rows.clear()
-    assert wrong(doctor.check_strays(cell)) == []
-    refusal = doctor.gdi.Answer(1, [["error", "internal error"]], None)
-    monkeypatch.setattr(doctor.gdi, "call", lambda name, body: refusal)
-    assert wrong(doctor.check_strays(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
-
-
-def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkeypatch):
-    def silent(name, body):
-        raise doctor.gdi.Unreachable("no qmaster")
-
-    monkeypatch.setattr(doctor.gdi, "call", silent)
-    assert not list(doctor.check_strays(cell))
+def test_a_daemon_whose_files_are_closed_is_not_called_dead(cell, monkeypatch):
+    monkeypatch.setattr(doctor, "daemons_of_this_machine", lambda cell: [qmaster_of(cell)])
+    monkeypatch.setattr(doctor, "is_closed", lambda daemon: True)
+    monkeypatch.setattr(doctor, "answers", lambda path: True)
+    assert wrong(doctor.check_daemons(cell)) == []
+    monkeypatch.setattr(doctor, "answers", lambda path: False)
+    assert wrong(doctor.check_daemons(cell)) == ["sge_qmaster (localhost) does not run"]

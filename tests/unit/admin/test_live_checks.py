@@ -1,0 +1,143 @@
+"""`gridengine doctor` asks the running cell: strays, standing of hosts, clocks, users, letters."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clients.admin import live_checks, standing
+from clients.admin.cell import CellFiles, InstalledCell
+from clients.admin.certificate import utc_now
+from clients.gdi import Answer, Unreachable
+from gridengine.protocol import WORD_FILE
+
+
+@pytest.fixture
+def cell(tmp_path: Path) -> InstalledCell:
+    """A cell whose master host is another one, and whose host h1 is here."""
+    (tmp_path / "execd/h1").mkdir(parents=True)
+    (tmp_path / "execd/h1/execd.pid").write_text("")
+    (tmp_path / "qmaster").mkdir()
+    settings = {"execd_spool_dir": str(tmp_path / "execd"), "qmaster_spool_dir": str(tmp_path / "qmaster")}
+    settings |= {"qmaster_port": "6444", "run_dir": str(tmp_path)}
+    return InstalledCell(CellFiles(tmp_path, "c"), settings, "elsewhere")
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What the qmaster answers: data by the name of the request; what is not there is away."""
+    known: dict[str, Any] = {}
+
+    def call(name: str, body: object) -> Answer:
+        if name not in known:
+            raise Unreachable("away")
+        return Answer(0, [], known[name])
+
+    monkeypatch.setattr(live_checks.gdi, "call", call)
+    for name in ("SGE_ROOT", "SGE_CELL"):
+        monkeypatch.setenv(name, "")
+    return known
+
+
+def wrong(findings) -> list[str]:
+    return [finding.what for finding in findings if finding.mend]
+
+
+def word(cell: InstalledCell, text: str) -> None:
+    (cell.execd_spool_dir / "h1" / WORD_FILE).write_text(text)
+
+
+def test_how_a_host_stands_with_the_master(cell: InstalledCell, answers: dict[str, Any]) -> None:
+    def told() -> tuple[str, str]:
+        return tuple(standing.standing(cell, "h1"))
+
+    assert told() == ("waits", "h1 waits for the master host elsewhere, which has not answered it yet")
+    word(cell, 'denied: host "h1" is no execution host\n')
+    assert told() == ("refused", 'the master refuses h1: host "h1" is no execution host')
+    word(cell, "")
+    assert told() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
+    answers["ping"] = {}
+    assert told() == ("waits", "h1 is about to join")
+    answers["ping"] = {"name": "execd"}
+    answers["status"] = {"queues": [{"total": 3}, {"total": 1}]}
+    assert told() == ("joined", "h1 has joined, 4 slots")
+    answers["status"] = {"queues": [{"total": 1}]}
+    assert told() == ("joined", "h1 has joined, 1 slot")
+    answers["status"] = {"queues": []}
+    assert told()[1] == "h1 has joined, no queue has slots there yet (qconf -mq)"
+
+
+def test_a_host_that_is_refused_is_found_with_what_to_do(cell: InstalledCell, answers: dict[str, Any], monkeypatch) -> None:
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: "process")
+    word(cell, "denied: no")
+    (finding,) = live_checks.check_standing(cell)
+    assert finding.what == "the master refuses h1: no" and "gridengine host add h1" in finding.mend
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
+    assert not list(live_checks.check_standing(cell)), "a daemon that does not run is another finding"
+
+
+def test_clocks_that_are_apart_are_found(cell: InstalledCell, answers: dict[str, Any]) -> None:
+    assert not list(live_checks.check_master_clock(cell))
+    answers["ping"] = {"start": time.time() - 100, "run": 100}
+    assert wrong(live_checks.check_master_clock(cell)) == []
+    answers["ping"] = {"start": time.time() - 100, "run": 190}
+    (text,) = wrong(live_checks.check_master_clock(cell))
+    assert text.startswith("the clock here is 1 min 30 s behind") or text.startswith("the clock here is 1 min 29 s behind")
+
+
+def test_owners_of_jobs_who_are_unknown_here_are_found(cell: InstalledCell, answers: dict[str, Any]) -> None:
+    assert not list(live_checks.check_users(cell))
+    here = pwd.getpwuid(os.geteuid()).pw_name
+    rows = [[1, 0, "job", name] for name in (here, "no-such-user", "another-one", here)]
+    answers["status"] = {"jobs": {"running": rows[:2], "pending": rows[2:]}}
+    assert wrong(live_checks.check_users(cell)) == ["users with jobs who do not exist on this host: another-one, no-such-user"]
+    answers["status"] = {"jobs": {"running": rows[:1], "pending": []}}
+    assert [str(finding) for finding in live_checks.check_users(cell)] == ["ok     the 1 users with jobs exist on this host"]
+
+
+def test_a_mailer_that_is_missing_or_has_failed_is_found(cell: InstalledCell, answers: dict[str, Any], monkeypatch) -> None:
+    monkeypatch.setattr(live_checks, "is_master_here", lambda cell: True)
+    now = utc_now()
+
+    def found(mailer: str) -> list[str]:
+        answers["config_show"] = [{"name": "global", "attributes": {"mailer": mailer}}]
+        return [str(finding).splitlines()[0] for finding in live_checks.check_mail(cell, now)]
+
+    assert found("none") == ["ok     no letters are sent: the configuration has no mailer"]
+    assert found("/bin/sh") == found("daemon@/bin/sh") == ["ok     the mailer is /bin/sh"]
+    assert found("/no/such") == ["WRONG  the mailer /no/such is no program"]
+    reason = 'mail "x" to bob was not sent: /bin/sh ended with exit status 1: no room'
+    day = f"{now.astimezone():%m/%d/%Y}"
+    (cell.qmaster_spool_dir / "messages").write_text(f"{day} 10:00:00|worker|h|E|{reason}\n{day} 11:00:00|worker|h|I|x\n")
+    assert found("/bin/sh") == [f"WRONG  {reason}"]
+    now += timedelta(days=3)
+    assert found("/bin/sh") == ["ok     the mailer is /bin/sh"]
+
+
+def test_tasks_that_the_cell_does_not_know_are_listed(cell, monkeypatch):
+    rows = [["h1", 77, 1, "bob", 1_800_000_000.0], ["h2", 78, 2, "", 0.0]]
+    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: live_checks.gdi.Answer(0, [], {name: rows}))
+    assert wrong(live_checks.check_strays(cell)) == [
+        'host h1 has task 77.1 of user "bob", submitted 2027-01-15 08:00, which this cell does not know',
+        'host h2 has task 78.2 of user "?" which this cell does not know',
+    ]
+    assert "qdel -f 77.1" in next(iter(live_checks.check_strays(cell))).mend
+    rows.clear()
+    assert wrong(live_checks.check_strays(cell)) == []
+    refusal = live_checks.gdi.Answer(1, [["error", "internal error"]], None)
+    monkeypatch.setattr(live_checks.gdi, "call", lambda name, body: refusal)
+    assert wrong(live_checks.check_strays(cell)) == ["the qmaster does not say which tasks are strays: internal error"]
+
+
+def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkeypatch):
+    def silent(name, body):
+        raise live_checks.gdi.Unreachable("no qmaster")
+
+    monkeypatch.setattr(live_checks.gdi, "call", silent)
+    assert not list(live_checks.check_strays(cell))
