@@ -8,6 +8,7 @@ import sys
 
 from clients import program
 from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_sound, parse_line, record_filter
+from gridengine.errors import plain_fault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class File:
         except (OSError, EOFError) as error:
             if not number and isinstance(error, OSError) and error.strerror:
                 raise program.Failure(f"{self.path}: {error.strerror}\nno jobs running since startup", 1) from None
-            raise program.Failure(f"{self.path}: cannot be read behind line {number}: {error}", 1) from None
+            raise program.Failure(f"{self.path}: cannot be read behind line {number}: {plain_fault(error)}", 1) from None
 
     def _fault(self, number: int) -> None:
         self.faults += 1

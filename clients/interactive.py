@@ -10,6 +10,7 @@ import time
 from clients import gdi, program
 from clients.progress import PATIENCE_S, records_of
 from clients.submission import ReadSubmission, read_submission, submit_request
+from gridengine.errors import plain_fault
 from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -134,11 +135,11 @@ class InteractiveSession:
                 connection, answer = connect(place, self._pump.greeting())
             except (OSError, SessionRefused) as error:
                 if isinstance(error, SessionRefused) and not error.again:
-                    raise program.Failure(f"job {self._job_id}: {error}", _FAILED) from None
+                    raise program.Failure(f"job {self._job_id}: {plain_fault(error)}", _FAILED) from None
                 lost = lost or time.monotonic()
                 if time.monotonic() - lost > PATIENCE_S:
                     raise program.Failure(
-                        f"cannot connect to job {self._job_id} on host {place['host']}: {error}", _FAILED
+                        f"cannot connect to job {self._job_id} on host {place['host']}: {plain_fault(error)}", _FAILED
                     ) from None
                 time.sleep(_PAUSE_S)
                 continue

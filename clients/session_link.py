@@ -10,6 +10,7 @@ import ssl
 
 from clients import gdi
 from clients.addresses import host_addresses
+from gridengine.errors import plain_fault
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _trusted() -> ssl.SSLContext:
     try:
         context.load_verify_locations(certificate)
     except (OSError, ssl.SSLError) as error:
-        raise gdi.Unreachable(f"cannot use {certificate}: {error}") from None
+        raise gdi.Unreachable(f"cannot use {certificate}: {plain_fault(error)}") from None
     return context
 
 

@@ -11,7 +11,7 @@ import sys
 import threading
 
 from clients import program
-from gridengine.errors import SyntaxFault
+from gridengine.errors import SyntaxFault, plain_fault
 from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
 from gridengine.options.option import OptionError
 
@@ -56,7 +56,7 @@ def _ask(command: str, path: str, request: "dict[str, Any]") -> "dict[str, Any]"
         _converse(path, talk)
         outcome = talk.outcome()
     except (VerifierFault, SyntaxFault, OSError) as fault:
-        raise program.Failure(f"Unable to run job: JSV {path}: {fault}\nExiting.", EXIT_REJECTED) from None
+        raise program.Failure(f"Unable to run job: JSV {path}: {plain_fault(fault)}\nExiting.", EXIT_REJECTED) from None
     for level, text in talk.logs:
         program.show([f"{text}\n"], sys.stdout if level == "info" else sys.stderr)
     if talk.rejected:

@@ -47,3 +47,10 @@ class ConfigError(Exception):
 
     def __reduce__(self) -> tuple[type["ConfigError"], tuple[str, str, str, str, int]]:
         return ConfigError, (self.kind, self.name, self.attribute, self.reason, self.line)
+
+
+def plain_fault(error: BaseException) -> str:
+    """What an exception says, for people: of the system's faults `FILE: No space left on device`, without their numbers."""
+    if not isinstance(error, OSError) or not error.strerror:
+        return str(error) or type(error).__name__
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

@@ -10,6 +10,7 @@ import signal
 import time
 from pathlib import Path
 
+from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
 from gridengine.task_file import TaskFileError
 from shepherd import process_tree, task_files
@@ -39,7 +40,7 @@ def shepherd(directory: Path) -> None:
             return  # another launcher has started this task
         trace = task_files.Trace(directory)
     except OSError as error:
-        task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {error}"))
+        task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
         return
     trace("shepherd started")
     record = _carry_out(directory, trace)
@@ -53,7 +54,7 @@ def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
         config = read_config(directory / task_files.CONFIG)
         identity = owner(config)
     except (TaskFileError, IdentityError, OSError) as error:
-        return _unstarted(EARLY, str(error))
+        return _unstarted(EARLY, plain_fault(error))
     try:
         return TaskRun(directory, config, identity, trace).run()
     except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen

@@ -22,6 +22,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from gridengine.errors import plain_fault
 from shepherd import adoption, containment, process_tree, task_files
 from shepherd.guardian import shepherd
 from shepherd.run import COMMAND_SIGNAL
@@ -331,7 +332,7 @@ class Launcher:
                 adoption.bury(path)
             except OSError as error:
                 if directory not in self._unburied:
-                    print(f"launcher: can't write the end of {directory}: {error}", file=sys.stderr, flush=True)
+                    print(f"launcher: can't write the end of {directory}: {plain_fault(error)}", file=sys.stderr, flush=True)
                 self._unburied.add(directory)
                 return
         self._unburied.discard(directory)
@@ -382,7 +383,7 @@ def main(arguments: list[str]) -> int:
         with suppress(KeyError):  # the first look loads what names users, once for all shepherds
             os.getgrouplist(pwd.getpwuid(os.geteuid()).pw_name, os.getegid())
     except OSError as error:
-        print(f"launcher: can't use {spool}: {error}", file=sys.stderr)
+        print(f"launcher: can't use {spool}: {plain_fault(error)}", file=sys.stderr)
         return 1
     gc.collect()
     gc.freeze()  # shared pages stay shared: no collection writes into them

@@ -14,6 +14,7 @@ import signal
 from dataclasses import dataclass
 from pathlib import Path
 
+from gridengine.errors import plain_fault
 from gridengine.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
 from shepherd import limits
 from shepherd.containment import Containment
@@ -177,7 +178,7 @@ def _await_client(run: Run, environment: dict[str, str], around: Surroundings) -
     try:
         await_client(Path(environment["SGE_JOB_SPOOL_DIR"]) / SCRIPT, around.session.client)
     except (NoConnection, OSError) as error:
-        raise SetupError(EARLY, f"no connection to {run.command.executable}: {error}") from error
+        raise SetupError(EARLY, f"no connection to {run.command.executable}: {plain_fault(error)}") from error
 
 
 def _set_priority(nice: int) -> None:

@@ -11,6 +11,7 @@ import signal
 import time
 from pathlib import Path
 
+from gridengine.errors import plain_fault
 from gridengine.failed import EARLY, SHEPHERD_ERROR
 from gridengine.task_file import TaskConfig
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
@@ -112,7 +113,7 @@ class TaskRun:
         try:
             self._processes.containment.release(self._directory)
         except OSError as error:
-            self._trace(f"can't give back what held the job's processes together: {error}")
+            self._trace(f"can't give back what held the job's processes together: {plain_fault(error)}")
 
     def _do(self, step: plan.Step) -> None:
         """Raises Unprepared."""

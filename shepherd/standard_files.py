@@ -34,8 +34,10 @@ def open_files(
         if stdin is None:
             opened.append(_open(output.stdin, os.O_RDONLY, "input", waits))
         stdout_path = file_in(output.stdout, output.default_stdout)
+        _differs_from_input(opened[0], stdout_path, "output")
         opened.append(_open_output(stdout_path, "output", of_job, waits))
         stderr_path = stdout_path if output.stderr is None else file_in(output.stderr, output.default_stderr)
+        _differs_from_input(opened[0], stderr_path, "error")
         same = stderr_path == stdout_path
         opened.append(opened[1] if same else _open_output(stderr_path, "error", of_job, waits))
     except OpenError:
@@ -43,6 +45,14 @@ def open_files(
         raise
     environment |= {"SGE_STDOUT_PATH": stdout_path, "SGE_STDERR_PATH": stderr_path}
     return opened[0], opened[1], opened[2]
+
+
+def _differs_from_input(stdin: int, path: str, what: str) -> None:
+    """A file that is read while it is written to is lost, or fills the disk. Raises OpenError. Source: O."""
+    held = os.fstat(stdin)
+    with suppress(OSError):  # there is none yet
+        if stat.S_ISREG(held.st_mode) and os.path.samestat(held, os.stat(path)):
+            raise OpenError(f'input (-i) and {what} are the same file "{path}"')
 
 
 def close_files(files: Collection[int]) -> None:

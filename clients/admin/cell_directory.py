@@ -13,7 +13,7 @@ from typing import Any
 
 from clients.admin.refusal import Refusal
 from gridengine.config.sample_cell import cell_texts, is_cell_file, read_cell
-from gridengine.errors import ConfigError
+from gridengine.errors import ConfigError, plain_fault
 from gridengine.kinds import KIND
 
 Objects = dict[str, dict[str, dict[str, str]]]
@@ -36,7 +36,7 @@ def write_directory(directory: Path, objects: Objects) -> tuple[int, int]:
                 path.write_text(text)
                 written += 1
     except (OSError, UnicodeDecodeError) as error:
-        raise Refusal(f"cannot write {directory}: {error}") from None
+        raise Refusal(f"cannot write {directory}: {plain_fault(error)}") from None
     return written, len(stale)
 
 
@@ -51,7 +51,7 @@ def read_directory(directory: Path) -> Objects:
         try:
             texts[name] = (directory / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Refusal(f"cannot read {directory / name}: {error}") from None
+            raise Refusal(f"cannot read {directory / name}: {plain_fault(error)}") from None
     objects: Objects = {}
     for name, text in texts.items():
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,7 @@ from gridengine.kinds import KIND, OPTION_WORDS
 config = typer.Typer(help="Keep the configuration of a cell as files, plan changes, look at its history and undo.")
 
 Directory = Annotated[Path, typer.Argument(help="One file an object, in the syntax of qconf.")]
+_LOOKED_BACK = 50
 
 
 @config.callback()
@@ -106,9 +107,20 @@ def undo(
         for each in reversed(changes[0]["objects"])
     ]
     typer.echo(f"undo of change {changes[0]['revision']}, made by {changes[0]['user']}@{changes[0]['host']}")
+    if undone := _undone_by(changes[0]):
+        typer.echo(f"which took change {undone} back: that is made again")
     if plan_only:
         raise typer.Exit(plan_changes(reverse))
     carry_out_changes(reverse)
+
+
+def _undone_by(change: dict[str, Any]) -> int:
+    """The number of the change that this one took back, 0 for none: the last one of which it is the reverse."""
+    reverse = {(each["kind"], each["name"], repr(each["after"]), repr(each["before"])) for each in change["objects"]}
+    for earlier in read("config_history", {"limit": _LOOKED_BACK, "before": change["revision"]}):
+        if {(each["kind"], each["name"], repr(each["before"]), repr(each["after"])) for each in earlier["objects"]} == reverse:
+            return int(earlier["revision"])
+    return 0
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from clients.admin.cell import InstalledCell
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, QMASTER, SHADOWD, LocalDaemon, process_of, start, stop
 from clients.admin.refusal import Refusal
+from gridengine.errors import plain_fault
 
 _BY_ITSELF = (QMASTER, SHADOWD, EXECD)
 _TRIAL_S, _RESTART_S = 60.0, 120.0
@@ -37,7 +38,7 @@ def says_its_release(program: str, release: str) -> str:
     try:
         done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=_TRIAL_S, stdin=subprocess.DEVNULL)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"{program} cannot be started: {error}"
+        return f"{program} cannot be started: {plain_fault(error)}"
     lines = (done.stdout if done.returncode == 0 else done.stderr).splitlines()
     said = [line for line in lines if any(letter.isalnum() for letter in line)]
     if done.returncode or said[-1:] != [release]:

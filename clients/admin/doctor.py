@@ -32,6 +32,7 @@ from clients.admin.live_checks import (
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
 from clients.admin.refusal import Refusal
+from gridengine.errors import plain_fault
 
 #: A certificate that ends within this time is worth a word.
 CERTIFICATE_WARNING = timedelta(days=30)
@@ -143,7 +144,7 @@ def check_secrets(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
             owner = cell.settings["admin_user"]
             yield Finding(f"{directory} is closed to you, as it should be (run the doctor as {owner})")
         except (OSError, ValueError) as error:
-            yield Finding(f"{directory}: {error}", again)
+            yield Finding(f"{directory}: {plain_fault(error)}", again)
 
 
 def _check_keys(directory: Path, again: str, cell: InstalledCell, now: datetime) -> Iterator[Finding]:

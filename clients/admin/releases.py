@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
+from gridengine.errors import plain_fault
 
 FACTS, LOCK = "release.json", "lock"
 _OF_BEFORE = "-before"
@@ -58,7 +59,7 @@ class Releases:
             facts = json.loads(path.read_text())
             return Release(name, int(facts["protocol"]), int(facts["spool"]), str(facts["libraries"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise Refusal(f"no release here: cannot read {path}: {error} (make install makes one)") from None
+            raise Refusal(f"no release here: cannot read {path}: {plain_fault(error)} (make install makes one)") from None
 
     def names(self) -> list[str]:
         """All that are whole: the one in use, then those that were used last."""

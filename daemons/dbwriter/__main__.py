@@ -27,6 +27,7 @@ from daemons.runtime.daemon import UMASK, DaemonFault, PidFile, Startup, become_
 from daemons.runtime.messages import open_messages
 from daemons.runtime.watchdog import watched
 from gridengine import arco
+from gridengine.errors import plain_fault
 
 PROGRAM = "sge_dbwriter"
 _NICENESS = 5
@@ -65,7 +66,7 @@ def serve(
             run_until_stopped(lambda stop: _serve(writer, server, listener, stop, startup), pid_file)
         pid_file.release()
     except (DaemonFault, CellFault, SchemaFault, DatabaseFault, OSError) as fault:
-        startup.failed(f"{PROGRAM}: {fault}")
+        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
 
 

@@ -15,6 +15,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gridengine.errors import plain_fault
+
 OURS = Path(__file__).parent / "queries"
 _FIELD = re.compile(r"\$([a-z_][a-z0-9_]*)")
 _TYPES = {"text": "text", "number": "double precision", "integer": "integer", "time": "timestamp with time zone"}
@@ -116,7 +118,7 @@ def read_queries(*directories: Path) -> tuple[dict[str, Query], list[str]]:
             try:
                 query = parse_query(path.read_text(), path)
             except (OSError, UnicodeDecodeError, QueryFault) as fault:
-                faults.append(str(fault))
+                faults.append(plain_fault(fault))
             else:
                 found[query.name] = query
     return dict(sorted(found.items())), faults

@@ -26,6 +26,7 @@ from daemons.dbwriter.retention import forget
 from daemons.dbwriter.schema import upgrade
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.source import Chunk, Position, Source
+from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 
@@ -125,10 +126,10 @@ class Writer:
 
     def _complain(self, fault: Exception) -> None:
         self._failures += 1
-        self.progress.fault = str(fault)
-        if self._complained != str(fault):
-            self._complained = str(fault)
-            _log.error("the database is not written for now, and tried again: %s", fault)
+        self.progress.fault = plain_fault(fault)
+        if self._complained != self.progress.fault:
+            self._complained = self.progress.fault
+            _log.error("the database is not written for now, and tried again: %s", self.progress.fault)
 
     def _step(self) -> bool:
         """Write what is new, go on with an import, derive, delete: whether there was something to do."""

@@ -23,6 +23,7 @@ from daemons.runtime.keys import exec_host_keys, take_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
 
 PROGRAM = "sge_execd"
 _log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ def serve(
         run_until_stopped(lambda stop: _serve(cell, host, stop, startup, renewal), pid_file, renewal)
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:  # of the last kind: the disk is full
-        startup.failed(f"{PROGRAM}: {fault}")
+        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
 
 

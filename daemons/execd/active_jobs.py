@@ -23,6 +23,7 @@ from daemons.execd.site import HostSite
 from daemons.execd.task_config import pe_hostfile, task_config
 from gridengine import task_file
 from gridengine.delivery import Ended, Start
+from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.reserved_usage import Allocation
 from gridengine.state.configured.configuration import HostConfiguration
@@ -96,7 +97,7 @@ def create(
     except (OSError, ValueError, KeyError) as error:
         shutil.rmtree(draft, ignore_errors=True)
         failed = BEFORE_CONFIG if isinstance(error, OSError) else EARLY
-        raise StartFault(failed, f"cannot prepare {directory}: {error}") from error
+        raise StartFault(failed, f"cannot prepare {directory}: {plain_fault(error)}") from error
     return directory
 
 

@@ -47,6 +47,7 @@ from gridengine.delivery import (
     decode,
     encode,
 )
+from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_CONFIG, EARLY
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
@@ -187,7 +188,7 @@ class ExecdActor:
         try:
             save_configuration(self._site.spool, instruction.configuration)
         except OSError as error:  # a full disk: it is in force all the same
-            _log.error("cannot keep the configuration: %s", error)
+            _log.error("cannot keep the configuration: %s", plain_fault(error))
         self._apply(HostConfiguration.of(instruction.configuration))
         self._reporter.send_everything()
         return Acknowledgement()

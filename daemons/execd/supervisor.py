@@ -33,6 +33,7 @@ from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 from daemons.runtime.release import own_release, ray_version
 from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import watched
+from gridengine.errors import plain_fault
 from gridengine.protocol import PROTOCOL, WORD_FILE, disagreement
 
 _log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class ExecdSupervisor:
             try:
                 await work()
             except (OSError, CellFault, RayNodeFault) as error:
-                _log.error("%s: %s", name, error)
+                _log.error("%s: %s", name, plain_fault(error))
             except Exception:
                 _log.exception("%s failed", name)
             failures = 1 if loop.time() - began > _STABLE_S else failures + 1
@@ -252,7 +253,7 @@ class ExecdSupervisor:
                 raise _Refused(refusal)
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
-            raise NoQmaster(f"the qmaster's answer cannot be used: {error!r}", sent=True) from error
+            raise NoQmaster(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
 
     def _learn(self, cluster: Cluster) -> None:
         if cluster != self._cluster:

@@ -38,6 +38,7 @@ from gridengine.delivery import (
     Started,
     UsageReport,
 )
+from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_CONFIG, BEFORE_JOB, EARLY
 from gridengine.reserved_usage import reserved
 from gridengine.state.configured.configuration import HostConfiguration
@@ -147,7 +148,7 @@ class Tasks:
         try:
             self._scripts.write(start.job.id, script, reader)
         except OSError as error:
-            reason = f"cannot write the script of job {start.job.id}: {error}"
+            reason = f"cannot write the script of job {start.job.id}: {plain_fault(error)}"
             raise active_jobs.StartFault(BEFORE_CONFIG, reason) from error
         return True
 

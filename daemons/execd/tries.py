@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridengine.delivery import Batch, Report, Stamp
+from gridengine.errors import plain_fault
 from gridengine.task_key import TaskKey
 
 _log = logging.getLogger(__name__)
@@ -123,7 +124,7 @@ class Tries:
             finally:
                 os.close(descriptor)
         except OSError as error:
-            _log.error("cannot write %s: %s", self._path, error)
+            _log.error("cannot write %s: %s", self._path, plain_fault(error))
             self._unwritten.insert(0, "")  # ends a line of which half was written
             return
         self._lines += len(self._unwritten)
@@ -139,7 +140,7 @@ class Tries:
                 os.fsync(file.fileno())
             temporary.rename(self._path)
         except OSError as error:  # a full disk: the old file says enough
-            _log.error("cannot write %s: %s", temporary, error)
+            _log.error("cannot write %s: %s", temporary, plain_fault(error))
             return
         self._lines = len(lines)
 

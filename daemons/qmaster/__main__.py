@@ -23,6 +23,7 @@ from daemons.runtime.keys import master_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
 
 app = typer.Typer(add_completion=False, help="Start the qmaster of the cell that SGE_ROOT and SGE_CELL name.")
 
@@ -48,7 +49,7 @@ def start(
         make_closed(cell.qmaster_spool_dir)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
     except (CellFault, OSError) as fault:
-        print(f"sge_qmaster: {fault}", file=sys.stderr)
+        print(f"sge_qmaster: {plain_fault(fault)}", file=sys.stderr)
         raise SystemExit(1) from None
     startup = become_daemon(foreground, "sge_qmaster")
     try:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.runtime.cell import Cell, CellFault
+from gridengine.errors import plain_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,8 @@ class Keys:
             context.load_cert_chain(self.certificate, self.key)
             context.load_verify_locations(self.authority)
         except (OSError, ssl.SSLError) as error:
-            raise CellFault(f"cannot use {self.certificate} and {self.key} with {self.authority}: {error}") from error
+            which = f"{self.certificate} and {self.key} with {self.authority}"
+            raise CellFault(f"cannot use {which}: {plain_fault(error)}") from error
         return context
 
 

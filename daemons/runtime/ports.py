@@ -1,8 +1,8 @@
 """The TCP ports that one node of a cell listens on: a block of the cell's named range, its own for as long as it lives.
 
 Owns the division of the range (`ray_ports` in bootstrap). A host that plays one part uses the first block; where several
-nodes share a machine each takes a block that is free. Called by `ray_node` and by the session server of sge_execd, whose
-port is the last of a block. Source: docs/security.md.
+nodes share a machine each takes a block that is free. Called by `ray_node`, by the session server of sge_execd, whose
+port is the last of a block, and by the supervisor of the master, whose ports are named one by one. Source: docs/security.md.
 """
 
 from __future__ import annotations
@@ -43,6 +43,14 @@ def claim_block(cell: Cell, address: str, directory: Path) -> PortBlock:
             return PortBlock(first, first + 1, list(range(first + 2, first + PORT_BLOCK - 1)), lock)
         os.close(lock)
     raise CellFault(f"all ports of ray_ports {low}-{high} are taken on this host (a node needs {PORT_BLOCK} of them)")
+
+
+def taken_port(cell: Cell, address: str) -> str:
+    """Which port of the master another program has, as a sentence; "" if none. `address`: where it will listen."""
+    for key, port in (("qmaster_port", cell.qmaster_port), ("ray_port", cell.ray_port)):
+        if not _can_listen(address, port):
+            return f"port {port} is taken by another program: end it, or name another {key} in bootstrap (is it another cell's?)"
+    return ""
 
 
 def session_ports(cell: Cell) -> list[int]:

@@ -31,6 +31,7 @@ from daemons.web.app import build_app
 from daemons.web.mirror import StateMirror, follow
 from daemons.web.settings import WebSettings
 from daemons.web.shared import Web
+from gridengine.errors import plain_fault
 
 _END_S = 1.0
 PAGES_SHARE = 512
@@ -99,5 +100,5 @@ def tls_of(cell: Cell, host: str, settings: WebSettings) -> ssl.SSLContext | Non
     try:
         context.load_cert_chain(settings.certificate, settings.key)
     except (OSError, ssl.SSLError) as error:
-        raise CellFault(f"cannot use {settings.certificate} and {settings.key}: {error}") from error
+        raise CellFault(f"cannot use {settings.certificate} and {settings.key}: {plain_fault(error)}") from error
     return context

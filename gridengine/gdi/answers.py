@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from gridengine.gdi.shape_faults import shape_fault
+
 
 class Caller(Struct, frozen=True):
     """Who asks, as proved by the kernel of the host that he is on; `host` is that host's unique name."""
@@ -39,4 +41,4 @@ class Answer(Struct):
 
 def malformed(name: str, error: Exception) -> Answer:
     """The answer to a request whose body has not the right shape or is out of its bounds."""
-    return Answer(1, [("error", f"denied: malformed request {name}: {error}")])
+    return Answer(1, [("error", f"denied: malformed request {name}: {shape_fault(error)}")])

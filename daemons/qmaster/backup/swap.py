@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from daemons.qmaster.backup.archive import SPOOL, BackupFault
+from gridengine.errors import plain_fault
 
 PLAN = "restore-plan"
 _KEPT, _STAGE = ".before-restore-", ".restore-"
@@ -75,7 +76,7 @@ def complete(common: Path) -> bool:
     except FileNotFoundError:
         return False
     except (OSError, msgspec.DecodeError) as error:
-        raise BackupFault(f"cannot read {path}: {error}") from error
+        raise BackupFault(f"cannot read {path}: {plain_fault(error)}") from error
     spool_dir = Path(plan.spool_dir)
     try:
         for directory, names in ((common, plan.common), (spool_dir, plan.spool)):

@@ -10,6 +10,7 @@ from datetime import tzinfo
 
 import msgspec
 
+from daemons.qmaster.tell.reservation_log import MOVED
 from gridengine.placement.granting import Granting, reservation_request
 from gridengine.placement.site import Site
 from gridengine.placement.timeline import Timeline
@@ -37,7 +38,7 @@ def healed(
         return None
     granted = _merged(reservation.granted, lost, places)
     texts = [f"{grant.slots} of {grant.instance} ({broken[grant.instance][0].rpartition(' ')[2]})" for grant in lost]
-    why = f"moved {', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in places)}"
+    why = f"{MOVED}{', '.join(texts)} to {', '.join(f'{grant.slots} of {grant.instance}' for grant in places)}"
     return ReservationChanged(reservation.id, ReservationChanges(granted=granted), now, why)
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from daemons.runtime import identity
-from gridengine.errors import SyntaxFault
+from gridengine.errors import SyntaxFault, plain_fault
 from gridengine.gdi.bounds import check
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
@@ -55,7 +55,7 @@ class ServerVerifier:
                 outcome = msgspec.convert(talk.outcome(), Submit)
                 check(outcome, Submit)
             except (VerifierFault, SyntaxFault, OSError, msgspec.ValidationError) as fault:
-                why = f"{fault.filename}: {fault.strerror}" if isinstance(fault, OSError) and fault.filename else str(fault)
+                why = plain_fault(fault)
                 _log.error("the job of %s was not verified: %s", caller.user, why)
                 return Answer(1, [("error", f"job rejected: the job submission verifier failed: {why}")])
             self._note(talk, time.monotonic() - started, caller)

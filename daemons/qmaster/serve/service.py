@@ -38,6 +38,7 @@ from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
+from gridengine.errors import plain_fault
 from gridengine.gdi.requests import Answer, Caller, Shutdown
 from gridengine.mirroring import BEAT_S, Measures
 
@@ -161,7 +162,7 @@ class Service:
             wrote = self.master.flush()
         except (SpoolError, OSError) as error:
             # what is in memory is no longer what is on disk: the only honest thing is to start again from disk
-            _log.critical("%s; the qmaster ends", error)
+            _log.critical("%s; the qmaster ends", plain_fault(error))
             os._exit(1)
         if wrote:
             self._pulses.turned(WORKER)

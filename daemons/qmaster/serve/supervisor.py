@@ -19,14 +19,18 @@ from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
+from daemons.runtime.ports import taken_port
 from daemons.runtime.ray_node import NodeInfo, RayNode, RayNodeFault, head_spec, ray_environment
 from daemons.runtime.watchdog import watched
+from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 ACTORS_S = 110.0
 _QUESTION = "http://qmaster/v1/may_configure"
 """What is asked of the qmaster to see whether it answers: it looks at its state, and changes nothing."""
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 10.0
+#: how long the ports of a master that has died may be taken, and between two looks, in seconds
+_PORTS_S, _PORTS_PAUSE_S = 8.0, 0.2
 
 
 class QmasterSupervisor:
@@ -74,9 +78,9 @@ class QmasterSupervisor:
                 await self._until_ending(self._live(node))
                 pause = _FIRST_PAUSE_S
             except (RayNodeFault, CellFault, OSError) as fault:
-                _log.error("%s", fault)
+                _log.error("%s", plain_fault(fault))
                 if not self._served:
-                    self._startup.failed(f"sge_qmaster: {fault}")
+                    self._startup.failed(f"sge_qmaster: {plain_fault(fault)}")
                     await node.stop()
                     return 1
             await node.stop(at_once=self._abandoned)
@@ -107,6 +111,8 @@ class QmasterSupervisor:
         """Start node and actors and return when the node has ended."""
         self._starting = True
         try:
+            if not self._served:
+                await self._find_ports_free()
             info = await node.start()
             await self._start_actors(info)
         finally:
@@ -116,6 +122,15 @@ class QmasterSupervisor:
             self._startup.ready()
         _log.info("the master serves, Ray session %s", info.session)
         await node.wait()
+
+    async def _find_ports_free(self) -> None:
+        """Raises CellFault when another program has a port; what a master that died has left lets go of them in a moment."""
+        address, tries = self._cell.address(self._host), int(_PORTS_S / _PORTS_PAUSE_S)
+        while taken := taken_port(self._cell, address):
+            tries -= 1
+            if tries < 0:
+                raise CellFault(taken)
+            await asyncio.sleep(_PORTS_PAUSE_S)
 
     async def _start_actors(self, info: NodeInfo) -> None:
         child = await asyncio.create_subprocess_exec(

@@ -19,6 +19,7 @@ from daemons.runtime.keys import take_keys
 from daemons.runtime.messages import open_messages
 from daemons.runtime.release import own_release
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
 
 PROGRAM = "sge_shadowd"
 
@@ -44,7 +45,7 @@ def serve(
         cell.execd_spool(host).mkdir(parents=True, exist_ok=True)
         cell.run_dir.mkdir(parents=True, exist_ok=True)
     except (CellFault, OSError) as fault:
-        print(f"{PROGRAM}: {fault}", file=sys.stderr)
+        print(f"{PROGRAM}: {plain_fault(fault)}", file=sys.stderr)
         raise SystemExit(1) from None
     startup = become_daemon(foreground, PROGRAM)
     try:
@@ -57,7 +58,7 @@ def serve(
         )
         pid_file.release()
     except (DaemonFault, CellFault, OSError) as fault:
-        startup.failed(f"{PROGRAM}: {fault}")
+        startup.failed(f"{PROGRAM}: {plain_fault(fault)}")
         raise SystemExit(1) from None
     raise SystemExit(status)
 

@@ -17,6 +17,7 @@ from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys
 from daemons.runtime.peers import until_shadowed
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 
@@ -44,8 +45,8 @@ async def take_a_seat(
     try:
         return await Seat(cell, host, startup, stands, renewal).run(stop)
     except (CellFault, OSError) as fault:
-        _log.error("%s", fault)
-        startup.failed(f"{'sge_qmaster' if stands else 'sge_shadowd'}: {fault}")
+        _log.error("%s", plain_fault(fault))
+        startup.failed(f"{'sge_qmaster' if stands else 'sge_shadowd'}: {plain_fault(fault)}")
         return 1
 
 

@@ -39,6 +39,7 @@ from daemons.runtime.lease_voter import LeaseVoter
 from daemons.runtime.peers import PeerAway, PeerRequest, Peers, serve_peers
 from daemons.runtime.qmaster_link import QmasterLink, read_proof
 from daemons.runtime.renewal import Renewal
+from gridengine.errors import plain_fault
 from gridengine.lease import LEASE_S, RENEW_S
 
 _log = logging.getLogger(__name__)
@@ -175,7 +176,7 @@ class Seat:
                 try:
                     await Gateway(self._cell, link, Room()).run()
                 except (OSError, CellFault) as error:
-                    self._complain(f"gateway: {error}")
+                    self._complain(f"gateway: {plain_fault(error)}")
                 await asyncio.sleep(_AGAIN_S)
         finally:
             await link.close()
@@ -259,8 +260,8 @@ class Seat:
             end.set()
             status = await serving
         except (SpoolError, CellFault, BackupFault, OSError) as error:
-            self._complain(f"cannot be the master: {error}")
-            self._startup.failed(f"sge_qmaster: {error}")
+            self._complain(f"cannot be the master: {plain_fault(error)}")
+            self._startup.failed(f"sge_qmaster: {plain_fault(error)}")
             status = 1
         finally:
             for task in (keeping, stopped, done, *([serving] if serving else [])):

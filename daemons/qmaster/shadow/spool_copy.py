@@ -19,6 +19,7 @@ import apsw
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.qmaster.spooling.patches import Patch
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
+from gridengine.errors import plain_fault
 
 _log = logging.getLogger(__name__)
 NAME = "spool.db"
@@ -106,7 +107,7 @@ class SpoolCopy:
                 draft.rename(self.path)
                 _bring_to_disk(self.path.parent)
             except (OSError, apsw.Error) as error:
-                raise SpoolError(f"cannot write {self.path}: {error}") from error
+                raise SpoolError(f"cannot write {self.path}: {plain_fault(error)}") from error
             return self._position()
 
     def close(self) -> None:

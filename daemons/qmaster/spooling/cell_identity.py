@@ -15,6 +15,7 @@ from pathlib import Path
 
 from daemons.qmaster.spooling import spool_file, spool_versions
 from daemons.runtime.cell import Cell, CellFault, parse_settings
+from gridengine.errors import plain_fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def read_identity(cell: Cell) -> CellIdentity:
     except FileNotFoundError:
         return CellIdentity()
     except (OSError, UnicodeDecodeError) as error:
-        raise CellFault(f"cannot read {path}: {error}") from error
+        raise CellFault(f"cannot read {path}: {plain_fault(error)}") from error
     if not settings.get("cell_id", "").isalnum():
         raise CellFault(f"{path} does not say cell_id")
     return CellIdentity(settings["cell_id"], settings.get("first_start", ""))

@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import apsw
 
+from gridengine.errors import plain_fault
+
 CELL = "cell"
 """Key of the id of the cell whose spool this is; none in spools of versions that knew no ids."""
 INCARNATION = "incarnation"
@@ -58,7 +60,7 @@ def connect(path: Path) -> apsw.Connection:
         db.execute("pragma synchronous=full")
         db.execute(_META)
     except (apsw.Error, OSError) as error:
-        raise SpoolError(f"cannot open spool {path}: {error}") from error
+        raise SpoolError(f"cannot open spool {path}: {plain_fault(error)}") from error
     return db
 
 
@@ -205,7 +207,7 @@ def copy(path: Path, to: Path) -> None:
                 while not backup.done:
                     backup.step(_PAGES)
     except (apsw.Error, OSError) as error:
-        raise SpoolError(f"cannot copy spool {path} to {to}: {error}") from error
+        raise SpoolError(f"cannot copy spool {path} to {to}: {plain_fault(error)}") from error
 
 
 def damage(path: Path) -> str:

@@ -18,6 +18,7 @@ import msgspec
 
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
+from gridengine.errors import plain_fault
 
 VERSION = 3
 """The version that this program writes. Goes up when a program of the version before would misread or lose what is written."""
@@ -57,7 +58,7 @@ def check(path: Path) -> None:
             version = spool_file.recall(db, KEY) if known else ""
         cut_off = spool_file.ends_within_a_page(path)
     except (apsw.Error, OSError) as error:
-        raise SpoolError(f"cannot read spool {path}: {error}") from error
+        raise SpoolError(f"cannot read spool {path}: {plain_fault(error)}") from error
     if cut_off:
         raise SpoolError(f"cannot read spool {path}: it ends within a page, so its end is cut off")
     if version and not (version.isdecimal() and int(version)):

@@ -19,6 +19,7 @@ from gridengine import failed as codes
 from gridengine.accounting import AccountingRecord
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
+from gridengine.state.machines.host import HostLost
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
 from gridengine.state.machines.task import TaskEnded, TaskRequeued, TaskStarted, TaskSuspensionChanged
@@ -26,6 +27,8 @@ from gridengine.state.state import State
 from gridengine.units import format_memory, format_time
 
 BEGIN, END, ABORT, SUSPEND = "b", "e", "a", "s"
+_MOST_NAMED = 20
+"""Jobs that a letter names."""
 _STOPS = ("suspended", "subordinated", "calendar_suspended")
 
 
@@ -70,6 +73,18 @@ class _Moment(NamedTuple):
 
 def _instance_in_error(moment: _Moment, event: InstanceErrorSet) -> Iterable[Mail]:
     return _to_administrators(moment.state, f'Queue instance "{event.instance}" in error state', event.reason)
+
+
+def _host_lost(moment: _Moment, event: HostLost) -> Iterable[Mail]:
+    """To the administrators alone: whose job ran there hears of it when it ends."""
+    state = moment.state
+    host = state.hosts.get(event.host)
+    if host is None or not host.up:
+        return ()
+    heard = f"last heard: {_time(host.last_heard, moment.zone)}" if host.last_heard else "never heard"
+    running = sorted({state.jobs[job_id].label(task_id) for job_id, task_id in state.tasks_on.get(event.host, ())})
+    shown = ", ".join(running[:_MOST_NAMED]) + (f" and {len(running) - _MOST_NAMED} more" if len(running) > _MOST_NAMED else "")
+    return _to_administrators(state, f'Host "{event.host}" is lost', heard, f"jobs there: {shown or 'none'}")
 
 
 def _killed_from_pending(moment: _Moment, event: PendingTasksDeleted) -> Iterator[Mail]:
@@ -243,6 +258,7 @@ def _body(subject: str, lines: Iterable[str]) -> str:
 
 
 _LETTERS: dict[type, Callable[[_Moment, Any], Iterable[Mail]]] = {
+    HostLost: _host_lost,
     InstanceErrorSet: _instance_in_error,
     InstanceFlagsChanged: _instances_stopped,
     PendingTasksDeleted: _killed_from_pending,

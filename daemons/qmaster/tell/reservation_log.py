@@ -26,6 +26,8 @@ from gridengine.state.state import State
 CREATED, START, END = "CREATED", "START TIME REACHED", "END TIME REACHED"
 UNSATISFIED, SATISFIED = "RESOURCES UNSATISFIED", "RESOURCES SATISFIED"
 DELETED, TERMINATED, CHANGED = "DELETED", "TERMINATED", "CHANGED"
+MOVED = "moved "
+"""How the reason of a change begins that healing has made."""
 
 
 class Entry(NamedTuple):

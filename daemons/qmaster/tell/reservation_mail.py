@@ -23,13 +23,20 @@ _LETTERS = {
 }
 """Entry of the log -> letter of -m, and the word of the subject."""
 
+_HEALED = ("a", "has moved")
+
+
+def is_healing(entry: log.Entry) -> bool:
+    """Whether lost places were replaced by others: nothing is in error, and yet its users must know where it is now."""
+    return entry.name == log.CHANGED and entry.message.startswith(log.MOVED)
+
 
 def reservation_letters(
     state: State, events: Iterable[AnyEvent], zone: tzinfo
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
     """(recipients, subject, lines) of each letter that a transaction brings about. `zone`: of the times in them."""
     for entry in log.entries(state, events):
-        letter, word = _LETTERS.get(entry.name, ("", ""))
+        letter, word = _LETTERS.get(entry.name, _HEALED if is_healing(entry) else ("", ""))
         one = entry.reservation
         if letter and letter in one.mail_options:
             name = f" ({one.name})" if one.name else ""

@@ -133,8 +133,8 @@ def test_what_never_changes(cell: Cell, change: dict[str, Any]) -> None:
         ({"project": "nosuch"}, 'job rejected: the requested project "nosuch" does not exist'),
         ({"pe": "nosuch", "pe_range": "1"}, 'job rejected: the requested parallel environment "nosuch" does not exist'),
         ({"master_queues": ["all.q"]}, "job rejected: a master queue (-masterq) is for parallel jobs (-pe) only"),
-        ({"nosuch": 1}, "denied: malformed request alter_jobs: Object contains unknown field `nosuch`"),
-        ({"priority": "high"}, "denied: malformed request alter_jobs: Expected `int`, got `str` - at `$.priority`"),
+        ({"nosuch": 1}, "denied: malformed request alter_jobs: there is no field \"nosuch\""),
+        ({"priority": "high"}, "denied: malformed request alter_jobs: priority: a whole number is expected, not a text"),
     ],
 )
 def test_a_change_is_checked_like_a_submission(cell: Cell, change: dict[str, Any], text: str) -> None:

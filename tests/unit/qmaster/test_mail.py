@@ -130,3 +130,19 @@ def test_letters_wait_for_the_commit(cell: Cell, letters: list[Mail]) -> None:
     assert not letters
     cell.master.flush()
     assert len(letters) == 1
+
+
+@pytest.mark.statement("MA-2", "QI-3")
+def test_a_lost_host_is_told_to_the_administrators_once(cell: Cell, letters: list[Mail]) -> None:
+    jobs = [cell.submit(hard_queues=["all.q@h1"]), cell.submit(hard_queues=["all.q@h1"], tasks="1-2")]
+    cell.cycle()
+    cell.master.lose_host("h2")
+    assert not letters, "without administrator_mail there is nobody to tell"
+    cell.configure("configuration", "global", administrator_mail="ops@x")
+    for _ in range(2):
+        cell.master.lose_host("h1")
+        cell.master.flush()
+    [letter] = letters
+    assert (letter.recipients, letter.subject) == (("ops@x",), 'Host "h1" is lost')
+    assert "last heard: 01/15/2027 08:00:00" in letter.body
+    assert f"jobs there: {jobs[0]}, {jobs[1]}.1, {jobs[1]}.2\n" in letter.body

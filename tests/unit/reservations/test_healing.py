@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,3 +73,18 @@ def test_a_share_does_not_go_to_what_is_kept_for_a_waiting_job(tmp_path: Path) -
     cell.master.lose_host({"h1": "h2", "h2": "h1"}[other])
     cell.tick()
     assert cell.ar(number).state == "E"
+
+
+@pytest.mark.statement("AR-57", "AR-66")
+def test_where_a_reservation_has_moved_is_told_to_whoever_wants_letters(tmp_path: Path) -> None:
+    cell = licensed(tmp_path, "h1")
+    letters: list[Any] = []
+    cell.master.post = letters.extend
+    number = cell.qrsub(pe="mpi", pe_range="4", heal=True, mail_options="a")
+    cell.qrsub(pe="mpi", pe_range="1", heal=True)
+    lost = list(cell.granted(number))[-1]
+    cell.master.lose_host(lost.partition("@")[2])
+    cell.tick()
+    [letter] = [letter for letter in letters if not letter.subject.startswith("Host")]
+    assert letter.subject == f"Advance Reservation {number} has moved"
+    assert f"moved 2 of {lost}" in letter.body and lost not in letter.body.partition("Slots")[2].partition("\n")[0]

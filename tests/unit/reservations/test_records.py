@@ -101,12 +101,14 @@ def test_letters_at_start_end_and_trouble(cell: ReservingCell) -> None:
     cell.report("h1", Load(cell.now, dict(LOAD), full=True))
     cell.tick()
     cell.wait(50)
+    letters = [letter for letter in letters if not letter.subject.startswith("Host")]
     subjects = [letter.subject for letter in letters]
     begin = "Advance Reservation 1 (x) "
     assert subjects == [begin + word for word in ("started", "is in error", "is satisfied again", "finished")]
     assert {letter.recipients for letter in letters} == {("alice", "ops@example")}
     assert "reserved queue all.q@h1 is unknown" in letters[1].body
     assert "-M" in cell.ask("reserve", mail_list=["|/bin/x"], duration=50).answers[0][1]
+    cell.master.post = letters.extend
     deleted = cell.qrsub(mail_options="e", mail_list=["alice"])
     cell.qdel_ar(deleted)
     assert (letters[-1].subject, letters[-1].recipients) == (f"Advance Reservation {deleted} deleted", ("alice",))

@@ -10,7 +10,7 @@ import pytest
 
 from clients.admin.free_ports import free_range
 from daemons.runtime.cell import LOOPBACK, PORT_BLOCK, RAY_PORTS, Cell, CellFault
-from daemons.runtime.ports import claim_block, session_ports
+from daemons.runtime.ports import claim_block, session_ports, taken_port
 
 
 @pytest.fixture
@@ -47,3 +47,15 @@ def test_a_port_of_sessions_that_was_named_is_the_only_one(cell: Cell) -> None:
 
 def test_the_default_holds_whole_blocks() -> None:
     assert (RAY_PORTS[1] - RAY_PORTS[0] + 1) % PORT_BLOCK == 0
+
+
+@pytest.mark.statement("GC-5")
+@pytest.mark.parametrize("key", ["qmaster_port", "ray_port"])
+def test_a_port_of_the_master_that_another_program_has_is_named(cell: Cell, key: str) -> None:
+    first, second = free_range(2)
+    cell = dataclasses.replace(cell, qmaster_port=first, ray_port=second)
+    assert taken_port(cell, LOOPBACK) == ""
+    port = getattr(cell, key)
+    with socket.create_server((LOOPBACK, port)):
+        text = taken_port(cell, LOOPBACK)
+    assert text.startswith(f"port {port} is taken by another program") and key in text

@@ -104,7 +104,7 @@ def test_a_directory_that_takes_no_process_id_is_named(task: Path, monkeypatch: 
     guardian.shepherd(task)
     record = ended(task)
     assert record["failed"] == 4
-    assert record["reason"].endswith(f"can't write into {task}: [Errno 28] No space left on device")
+    assert record["reason"].endswith(f"can't write into {task}: No space left on device")
 
 
 @pytest.mark.statement("EX-4", "EX-7")

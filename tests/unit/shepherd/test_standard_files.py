@@ -149,3 +149,17 @@ def test_the_files_become_the_first_three_descriptors(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "dup2", lambda old, new, inheritable=True: made.append((old, new, inheritable)))
     install(2, 0, 1)
     assert made == [(102, 0, True), (100, 1, True), (101, 2, True)]
+
+
+@pytest.mark.statement("SO-12")
+@pytest.mark.parametrize("which", ["output", "error"])
+def test_a_file_that_is_read_is_not_written_to(tmp_path: Path, which: str) -> None:
+    data, other, link = tmp_path / "data", tmp_path / "other", tmp_path / "link"
+    data.write_text("kept")
+    link.symlink_to(data)
+    for path in (data, link):
+        output = Output(str(data), str(path), str(other)) if which == "output" else Output(str(data), str(other), str(path))
+        with pytest.raises(OpenError, match=rf'input \(-i\) and {which} are the same file "{path}"'):
+            open_files(output, {}, None)
+    assert data.read_text() == "kept"
+    close_files(open_files(Output("/dev/null", "/dev/null", None), {}, None))

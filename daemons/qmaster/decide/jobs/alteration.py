@@ -27,6 +27,7 @@ from daemons.qmaster.selection import Selected, may_control, missing, not_owner,
 from gridengine.errors import SyntaxFault
 from gridengine.field_names import FIELD_NAMES
 from gridengine.gdi.requests import AlterJobs, Answer, Caller, Changes
+from gridengine.gdi.shape_faults import shape_fault
 from gridengine.jsv.parameters import PARAMETER_OF
 from gridengine.state.jobs import Job, JobChanges
 from gridengine.state.machines.job import JobChanged
@@ -55,7 +56,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
         changes = msgspec.convert(request.changes, Changes)
         selection = select_jobs(state, request.targets, request.tasks, request.users, "" if operator else caller.user)
     except (SyntaxFault, msgspec.ValidationError) as error:
-        return decision.refuse(f"denied: {error}")
+        return decision.refuse(f"denied: {shape_fault(error)}")
     if fixed := sorted(said & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
     if unverified := _unverified(state, said):

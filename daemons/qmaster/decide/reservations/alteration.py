@@ -16,6 +16,7 @@ from daemons.qmaster.decide.reservations.requests import draft, may_reserve
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.permissions import is_operator
 from gridengine.gdi.requests import AlterReservations, Caller, Reserve
+from gridengine.gdi.shape_faults import shape_fault
 from gridengine.placement.charges import charges
 from gridengine.placement.granting import Granting, as_job
 from gridengine.placement.site import Site
@@ -44,7 +45,7 @@ def alter_reservations(state: State, request: AlterReservations, caller: Caller,
     try:
         asked = msgspec.convert(request.changes, Reserve)
     except msgspec.ValidationError as error:
-        return decision.refuse(f"denied: {error}")
+        return decision.refuse(f"denied: {shape_fault(error)}")
     if fixed := sorted(said & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of an advance reservation cannot be changed")
     chosen: dict[int, AdvanceReservation] = {}
