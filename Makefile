@@ -10,6 +10,7 @@
 #                              in the files like ONLY='daemons/qmaster/decide/*' alone
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
 #   make pages                 docs/commands, from the option table
+#   make messages              tests/data/messages.txt, all texts of the commands, to be read where they have changed
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
 #   make packages              install both where nothing of the project is, and run jobs
@@ -28,7 +29,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -101,6 +102,9 @@ keep-spool: setup
 
 pages: setup
 	@$(BIN)/python tools/command_pages.py
+
+messages: setup
+	@$(BIN)/python -m tools.messages
 
 demo: setup
 	@$(BIN)/gridengine demo $(filter --web,$(MAKECMDGOALS))

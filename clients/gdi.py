@@ -108,7 +108,8 @@ def _no_qmaster() -> str:
             host = file.readline().strip() or host
     except OSError:
         pass
-    return f'unable to contact the qmaster on host "{host}": neither it nor a gateway answers on this host'
+    away = f'unable to contact the qmaster on host "{host}": neither it nor a gateway answers on this host'
+    return f"{away}. Running jobs go on; pending ones wait until it is back"
 
 
 class _Reader:

@@ -57,6 +57,9 @@ def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
         print(label)
     else:
         program.show([f'Your job{"-array" if tasks else ""} {label} ("{data["name"]}") has been submitted\n'])
+    if sys.stderr.isatty():
+        sys.stdout.flush()
+        _say_what_it_waits_for(job_id)
     sync = bool(job.settings.get("sync"))
     immediate = bool(job.target.request.get("now"))
     if not (sync or immediate):
@@ -68,6 +71,23 @@ def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
         program.complain("\nInterrupted!")
         program.request("delete_jobs", {"targets": [str(job_id)]})
         return program.EXIT_INTERRUPTED
+
+
+#: what its owner has asked for himself, and need not be told
+_HIS_OWN_WISH = ("hold", "dependency", "start_time", "reservation", "limit")
+
+
+def _say_what_it_waits_for(job_id: int) -> None:
+    """A line on a terminal, never for scripts, when nothing can take the job now: why, and where there is more."""
+    try:
+        answer = gdi.call("explain_job", {"jobs": [str(job_id)]})
+        causes = answer.data["jobs"][0]["causes"]
+    except (gdi.Unreachable, LookupError, TypeError):
+        return
+    told = [cause for cause in causes if cause["kind"] not in _HIS_OWN_WISH]
+    if told:
+        first = told[0].get("reasons", [])[:1]
+        program.complain(f"job {job_id} cannot start now: {': '.join([told[0]['text'], *first])} (qexplain {job_id})")
 
 
 def _wait(job_id: int, label: str, sync: bool, immediate: bool, terse: bool) -> int:

@@ -1,6 +1,6 @@
 """What a person asks of `gridengine init`, with the defaults filled in and every value checked.
 
-Owns the defaults of a new cell. Pure but for looking up users and host names. Called by `program` and `demo`.
+Owns the defaults of a new cell. Pure but for looking up users, host names and free ports. Called by `program` and `demo`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.admin.cell import CellFiles
+from clients.admin.free_ports import free_cell_ports
 from clients.admin.refusal import Refusal
 
 #: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
@@ -82,7 +83,7 @@ class CellWishes:
     admin_user: str | None = None
     qmaster_port: int | None = None
     ray_port: int | None = None
-    ray_ports: str = RAY_PORTS
+    ray_ports: str | None = None
     run_dir: Path | None = None
     spool_dir: Path | None = None
     exec_hosts: list[str] = field(default_factory=list)
@@ -107,8 +108,11 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
     aliases = _aliases(wishes.aliases)
     master_host = _host("--master-host", wishes.master_host or socket.gethostname(), aliases)
     exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in wishes.exec_hosts))
-    qmaster_port, ray_port = _ports(wishes)
     of_root = os.geteuid() == 0
+    if not of_root and wishes.qmaster_port is wishes.ray_port is wishes.ray_ports is None:
+        # a cell of somebody's own, beside those of others on this machine
+        wishes.qmaster_port, wishes.ray_port, wishes.ray_ports = free_cell_ports(4 * RAY_BLOCK)
+    qmaster_port, ray_port = _ports(wishes)
     run_dir = wishes.run_dir or (
         Path("/run/gridengine") / wishes.cell if of_root else Path(f"/tmp/ge-{os.geteuid()}-{secrets.token_hex(4)}")
     )
@@ -127,12 +131,13 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
         master_host,
         qmaster_port,
         ray_port,
-        _port_range(wishes.ray_ports, (qmaster_port, ray_port)),
+        _port_range(wishes.ray_ports or RAY_PORTS, (qmaster_port, ray_port)),
         run_dir,
         _path("--spool-dir", spool_dir),
         exec_hosts,
         slots,
-        wishes.load_thresholds,
+        # who has a machine to himself knows what else runs there
+        "NONE" if wishes.load_thresholds is None and not of_root else wishes.load_thresholds,
         aliases,
         wishes.arco,
     )

@@ -1,6 +1,6 @@
-"""TCP ports for throw-away cells: the demo's and those of tests.
+"""Free TCP ports for cells of one user: the demo's, those of tests, and those that are made without root.
 
-Owns the choice alone; who listens there is not its business. Called by `demo` and by the cells of the tests.
+Owns the choice alone; who listens there is not its business. Called by `demo`, `cell_plan` and by the cells of the tests.
 """
 
 from __future__ import annotations

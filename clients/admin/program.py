@@ -16,7 +16,7 @@ from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.arco.commands import arco
 from clients.admin.backup import backup, complete_restore, restore, verify
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
-from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellWishes, plan_cell
+from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
@@ -90,11 +90,14 @@ def init(
     cell: CellName = "default",
     master_host: Annotated[str | None, typer.Option(help="Default: this host.")] = None,
     admin_user: Annotated[str | None, typer.Option(help="Owner of the cell's files. Default: you.")] = None,
-    qmaster_port: Annotated[int, typer.Option(envvar="SGE_QMASTER_PORT", help="Requests, TLS.")] = QMASTER_PORT,
-    ray_port: Annotated[int, typer.Option(help="Ray's head on the master host.")] = RAY_PORT,
+    qmaster_port: Annotated[
+        int | None,
+        typer.Option(envvar="SGE_QMASTER_PORT", help=f"Requests, TLS. Default: {QMASTER_PORT}; without root free ports."),
+    ] = None,
+    ray_port: Annotated[int | None, typer.Option(help=f"Ray's head on the master host. Default: {RAY_PORT}.")] = None,
     ray_ports: Annotated[
-        str, typer.Option(metavar="FIRST-LAST", help="Ray's nodes and sessions, on all hosts.")
-    ] = RAY_PORTS,
+        str | None, typer.Option(metavar="FIRST-LAST", help=f"Ray's nodes and sessions, on all hosts. Default: {RAY_PORTS}.")
+    ] = None,
     run_dir: Annotated[
         Path | None, typer.Option(help="Sockets, on each host. Default: /run/gridengine/CELL for root, else in /tmp.")
     ] = None,
@@ -137,7 +140,21 @@ def init(
     )
     create_cell(plan, find_installation(), utc_now())
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
-    typer.echo(f"next: . {plan.files.common}/settings.sh && gridengine start")
+    typer.echo("next:")
+    for line in _first_commands(plan):
+        typer.echo(f"    {line}")
+
+
+def _first_commands(plan: CellPlan) -> list[str]:
+    """What whoever made a cell types next: up to the first job, or to the first host where there is none yet."""
+    here = {plan.master_host, socket.gethostname()}
+    elsewhere = [host for host in plan.exec_hosts if host not in here]
+    lines = [f". {plan.files.common}/settings.sh", "gridengine start"]
+    if not plan.exec_hosts:
+        return [*lines, "gridengine host add HOST", "gridengine start (on HOST)"]
+    if elsewhere:
+        lines.append(f"gridengine start (on {' '.join(elsewhere)})")
+    return [*lines, "qhost", "qsub -b y -sync y hostname"][:4]
 
 
 @app.command()

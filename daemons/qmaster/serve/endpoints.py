@@ -124,7 +124,7 @@ class Requests:
     async def decided(self, name: str, request: RequestBody, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """Carry out a request, whatever it is."""
         answer = await self._carry_out(name, request, caller, keyed.receipt if keyed else None)
-        _log_answer(answer)
+        _log_answer(answer, caller)
         await self._outside.durable()
         return answer
 
@@ -144,7 +144,7 @@ class Requests:
         if not self.verifier.configured:
             return await self.in_slices(name, request, caller, keyed)
         answer = await verified_copies(self.master, self.verifier, self._carry_out, request, caller, keyed)
-        _log_answer(answer)
+        _log_answer(answer, caller)
         await self._outside.durable()
         return answer
 
@@ -159,7 +159,7 @@ class Requests:
             else:
                 receipt = keyed.receipt_of(part, number) if keyed else None
                 decision = await self._decide(name, part, caller, looked_up, receipt)
-            _log_answer(decision.answer)
+            _log_answer(decision.answer, caller)
             await self._outside.durable()
             answer.answers += decision.answer.answers
             answer.status = answer.status or decision.answer.status
@@ -382,9 +382,8 @@ def _rows() -> Iterator[Endpoint]:
 ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 
-def _log_answer(answer: Answer) -> None:
+def _log_answer(answer: Answer, caller: Caller) -> None:
+    """What somebody was refused or warned of is his affair, and no fault of the daemon: at level info, with who it was."""
     for level, text in answer.answers:
-        if level == "error":
-            _log.error("%s", text)
-        elif level == "warning":
-            _log.warning("%s", text)
+        if level in ("error", "warning"):
+            _log.info("%s@%s was told: %s", caller.user, caller.host, text)

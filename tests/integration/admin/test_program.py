@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -124,3 +127,30 @@ def test_commands_start_without_the_site_module(launchers):
         source = script.read_text().replace("sys.exit(main())", "print('site' in sys.modules, 'ray' in sys.modules)")
         done = run([interpreter, flags, "-c", source])
         assert done.stdout.split() == ["False", "False"], f"{script}: {done.stderr}"
+
+
+@pytest.mark.statement("GC-5")
+def test_a_running_cell_listens_on_the_ports_that_it_states_and_on_no_others(demo_cell):
+    settings = dict(line.split() for line in (demo_cell.common / "bootstrap").read_text().splitlines())
+    first, last = map(int, settings["ray_ports"].split("-"))
+    stated = {int(settings["qmaster_port"]), int(settings["ray_port"]), *range(first, last + 1)}
+    ports = listening_ports(demo_cell.processes())
+    assert {int(settings["qmaster_port"]), int(settings["ray_port"])} <= ports, "those of the master"
+    assert ports - stated == set()
+
+
+def listening_ports(pids: list[int]) -> set[int]:
+    """The TCP ports on which processes listen, by /proc."""
+    inodes: dict[str, int] = {}
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A":  # LISTEN
+                inodes[f"socket:[{fields[9]}]"] = int(fields[1].rpartition(":")[2], 16)
+    found = set()
+    for pid in pids:
+        with suppress(OSError):  # it has ended meanwhile
+            for link in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(OSError):
+                    found.add(inodes.get(os.readlink(link), 0))
+    return found - {0}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import pytest
 
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellWishes, plan_cell
+from clients.admin.program import _first_commands
 from clients.admin.refusal import Refusal
 
 
@@ -37,6 +39,28 @@ def test_a_user_gets_a_cell_without_places_that_only_root_can_write(monkeypatch)
     plan = plan_cell(wishes())
     assert str(plan.spool_dir) == "/srv/ge/default/spool"
     assert str(plan.run_dir).startswith("/tmp/ge-1-")
+
+
+@pytest.mark.statement("GC-5", "GC-6")
+def test_a_cell_of_a_user_has_free_ports_and_no_load_threshold_unless_he_says_so(monkeypatch):
+    assert (plan_cell(wishes()).qmaster_port, plan_cell(wishes()).load_thresholds) == (6444, None), "root's"
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    monkeypatch.setattr("clients.admin.cell_plan.free_cell_ports", lambda count: (7001, 7002, f"7003-{7002 + count}"))
+    plan = plan_cell(wishes())
+    assert (plan.qmaster_port, plan.ray_port, plan.ray_ports, plan.load_thresholds) == (7001, 7002, "7003-7066", "NONE")
+    plan = plan_cell(wishes(qmaster_port=7000, load_thresholds="np_load_avg=2"))
+    assert (plan.qmaster_port, plan.ray_port, plan.ray_ports, plan.load_thresholds) == (7000, 6446, "6447-6510", "np_load_avg=2")
+
+
+@pytest.mark.statement("GC-6")
+def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
+    first = [". /srv/ge/default/common/settings.sh", "gridengine start"]
+    assert _first_commands(plan_cell(wishes())) == [*first, "gridengine host add HOST", "gridengine start (on HOST)"]
+    monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
+    here = _first_commands(plan_cell(wishes(exec_hosts=["localhost"])))
+    assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
+    both = _first_commands(plan_cell(wishes(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"])))
+    assert both == [*first, "gridengine start (on h1)", "qhost"]
 
 
 @pytest.mark.parametrize(

@@ -293,3 +293,16 @@ def test_an_immediate_job_that_was_given_up_is_said_so(shell: Shell, records: li
     outcome = shell("qsub -now y -b y true")
     assert outcome.status == 1
     assert outcome.err.splitlines()[-1] == 'Your "qsub" request could not be scheduled, try again later.'
+
+
+@pytest.mark.statement("ST-18")
+@pytest.mark.parametrize("terminal", [True, False])
+def test_on_a_terminal_it_is_said_at_once_what_a_job_waits_for(
+    shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    why = 'no place in the cluster can ever run it as it is requested: (-l arch=nosuch) cannot run at host "h1"'
+    expected = f"job 1 cannot start now: {why} because it offers only hl:arch=lx-amd64 (qexplain 1)\n" if terminal else ""
+    assert shell("qsub -b y -l arch=nosuch sleep 1").err == expected
+    assert shell("qsub -b y sleep 1").err == "", "it can start"
+    assert shell("qsub -h -b y sleep 1").err == "", "nobody needs to be told his own wish"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 import pytest
@@ -58,3 +59,12 @@ def test_the_gate_keeps_others_from_what_administrators_do(service: Service, nam
     answer = ask(service, name, "alice")
     assert (answer.status, [level for level, _ in answer.answers]) == (1, ["error"])
     assert "alice" in answer.answers[0][1]
+
+
+@pytest.mark.statement("GC-4")
+def test_the_mistake_of_a_user_is_no_error_of_the_daemon(service: Service, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    caller = Caller("alice", 1001, "users", 100, "h1")
+    assert asyncio.run(service.answer("delete_jobs", b'{"targets": ["99"]}', caller)).status == 1
+    [record] = [record for record in caplog.records if "99" in record.getMessage()]
+    assert (record.levelname, record.getMessage()) == ("INFO", 'alice@h1 was told: denied: job "99" does not exist')
