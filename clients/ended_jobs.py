@@ -1,6 +1,7 @@
 """A hint below "does not exist": when and how jobs ended that are gone.
 
-Called by the commands that take numbers of jobs. Asks only after a command has failed, so that a success costs nothing more.
+Deviation: 8.1.9 leaves it at that. Called by the commands that take numbers of jobs. Asks
+only after a command has failed, so that a success costs nothing more.
 """
 
 from clients import gdi, program

@@ -26,6 +26,9 @@ PATIENCE_S = 4.0
 PATIENCE_TAKE_OVER_S = 30.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
+#: after which it is said on a terminal that the command waits
+SAID_AFTER_S = 1.5
+_said_that_it_waits = False
 #: an answer that does not begin within this time will not come
 ANSWER_S = 60.0
 #: how long a change whose answer was lost is asked for again, under its key
@@ -89,7 +92,16 @@ def _connect(answer_s: float) -> Socket:
                     patience = _patience_s()
         if time.monotonic() - begin > patience:
             raise Unreachable(_no_qmaster())
+        _say_that_it_waits(begin)
         time.sleep(_PAUSE_S)
+
+
+def _say_that_it_waits(begin: float) -> None:
+    """A line on a terminal, once, when nobody has answered for a while: it is not the command that hangs."""
+    global _said_that_it_waits
+    if not _said_that_it_waits and time.monotonic() - begin > SAID_AFTER_S and os.isatty(2):
+        _said_that_it_waits = True
+        os.write(2, b"waiting for the qmaster, which does not answer; running jobs go on\n")
 
 
 def _patience_s() -> float:
@@ -203,6 +215,7 @@ def _patiently(
         except _Refused as refused:
             if time.monotonic() - begin > _patience_s():
                 raise Unreachable(str(refused) or _no_qmaster()) from None
+            _say_that_it_waits(begin)
             time.sleep(_PAUSE_S)
 
 

@@ -78,7 +78,10 @@ _HIS_OWN_WISH = ("hold", "dependency", "start_time", "reservation", "limit")
 
 
 def _say_what_it_waits_for(job_id: int) -> None:
-    """A line on a terminal, never for scripts, when nothing can take the job now: why, and where there is more."""
+    """A line on a terminal, never for scripts, when nothing can take the job now: why, and where there is more.
+
+    Deviation: 8.1.9 is silent.
+    """
     try:
         answer = gdi.call("explain_job", {"jobs": [str(job_id)]})
         causes = answer.data["jobs"][0]["causes"]

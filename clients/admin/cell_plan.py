@@ -109,7 +109,7 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
     master_host = _host("--master-host", wishes.master_host or socket.gethostname(), aliases)
     exec_hosts = tuple(dict.fromkeys(_host("--exec-host", name, aliases) for name in wishes.exec_hosts))
     of_root = os.geteuid() == 0
-    if not of_root and wishes.qmaster_port is wishes.ray_port is wishes.ray_ports is None:
+    if not of_root and (wishes.qmaster_port, wishes.ray_port, wishes.ray_ports) == (None, None, None):
         # a cell of somebody's own, beside those of others on this machine
         wishes.qmaster_port, wishes.ray_port, wishes.ray_ports = free_cell_ports(4 * RAY_BLOCK)
     qmaster_port, ray_port = _ports(wishes)

@@ -17,7 +17,7 @@ from gridengine.config.sample_cell import read_cell
 from gridengine.errors import ConfigError
 
 #: What lies beside the objects in `cluster-config` and is none.
-NOT_OBJECTS = frozenset({"systemd", "sensors", "jsv", "grafana", "README.md"})
+NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "grafana", "README.md"})
 
 
 def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:

@@ -39,6 +39,11 @@ class Project(ConfigObject):
     acl: Usersets = "NONE"
     xacl: Usersets = "NONE"
 
+    def check(self) -> None:
+        """A list that is let in and kept out means nothing. Source: O."""
+        for name in set(split_names(self.acl)) & set(split_names(self.xacl)) - {"NONE"}:
+            raise ConfigError(self.kind, self.name, "xacl", f'the userset "{name}" is in acl and in xacl')
+
 
 def _userset_type(text: str) -> str:
     words = given(text).upper().replace(",", " ").split()

@@ -49,6 +49,20 @@ class ShareTreeObject(ConfigObject):
         """There is one, without a name."""
         return ""
 
+    def check(self) -> None:
+        """Refuse a user whose usage would count at two places: outside of projects, or within one of them. Source: O."""
+        scopes: list[tuple[str, Node]] = [("", self.root)]
+        seen: set[tuple[str, str]] = set()
+        while scopes:
+            project, node = scopes.pop()
+            for child in node.children:
+                if child.type != PROJECT and not child.children:
+                    if (project, child.name) in seen:
+                        where = f'the project "{project}"' if project else "the share tree"
+                        raise ConfigError(self.kind, "", "", f'the user "{child.name}" is twice in {where}')
+                    seen.add((project, child.name))
+                scopes.append((child.name if child.type == PROJECT else project, child))
+
     @property
     def root(self) -> Node:
         """The root node with all below it."""
@@ -70,7 +84,9 @@ class ShareTreeObject(ConfigObject):
             text = share_tree.format_share_tree(share_tree.parse_share_tree(entries))
         except TreeFault as fault:
             raise ConfigError(cls.kind, "", "", str(fault), fault.line) from None
-        return cls.model_validate({"nodes": text})
+        made = cls.model_validate({"nodes": text})
+        made.check()
+        return made
 
     @classmethod
     def template(cls, name: str = "") -> Self:

@@ -135,7 +135,9 @@ class Offer(NamedTuple):
         return self.level + self.source
 
     def text(self, whole: bool = True) -> str:
-        """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`."""
+        """`hl:mem_free=23.346G`, the form of -F. `whole`: see `format_value`; else reasons, which name a BOOL in words."""
+        if self.entry.type == "BOOL" and not whole:
+            return f"{self.letters}:{self.entry.name}={'true' if self.value else 'false'}"
         return f"{self.letters}:{self.entry.name}={format_value(self.entry.type, self.value, whole)}"
 
 

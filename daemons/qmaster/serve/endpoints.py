@@ -383,7 +383,10 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
-    """What somebody was refused or warned of is his affair, and no fault of the daemon: at level info, with who it was."""
+    """What somebody was refused or warned of is his affair, and no fault of the daemon: at level info, with who it was.
+
+    Deviation: 8.1.9 logs it as its own error.
+    """
     for level, text in answer.answers:
         if level in ("error", "warning"):
             _log.info("%s@%s was told: %s", caller.user, caller.host, text)

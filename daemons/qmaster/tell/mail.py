@@ -76,7 +76,7 @@ def _instance_in_error(moment: _Moment, event: InstanceErrorSet) -> Iterable[Mai
 
 
 def _host_lost(moment: _Moment, event: HostLost) -> Iterable[Mail]:
-    """To the administrators alone: whose job ran there hears of it when it ends."""
+    """To the administrators alone: whose job ran there hears of it when it ends. Deviation: 8.1.9 writes no letter."""
     state = moment.state
     host = state.hosts.get(event.host)
     if host is None or not host.up:

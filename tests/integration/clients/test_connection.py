@@ -113,6 +113,21 @@ def test_a_qmaster_that_stays_away(serve, clock: Clock) -> None:  # type: ignore
     assert 4 <= clock.now_s < 5
 
 
+@pytest.mark.parametrize(("terminal", "said"), [(True, 1), (False, 0)])
+def test_on_a_terminal_it_is_said_once_that_a_command_waits(  # type: ignore[no-untyped-def]
+    serve, clock: Clock, monkeypatch: pytest.MonkeyPatch, terminal: bool, said: int
+) -> None:
+    serve(lambda name, body: b"").close()
+    written: list[bytes] = []
+    monkeypatch.setattr(gdi, "_said_that_it_waits", False)
+    monkeypatch.setattr(gdi.os, "isatty", lambda number: terminal)
+    monkeypatch.setattr(gdi.os, "write", lambda number, text: written.append(text))
+    for _ in range(2):
+        with pytest.raises(gdi.Unreachable, match="Running jobs go on"):
+            gdi.call("status", {})
+    assert written == [b"waiting for the qmaster, which does not answer; running jobs go on\n"] * said
+
+
 def test_no_socket_at_all_ends_soon(run_dir: Path, clock: Clock) -> None:
     with pytest.raises(gdi.Unreachable, match='unable to contact the qmaster on host "master"'):
         gdi.call("status", {})

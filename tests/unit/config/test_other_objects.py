@@ -299,3 +299,27 @@ def test_the_share_tree() -> None:
     assert ShareTreeObject.from_attributes(tree.attributes()) == tree == ShareTreeObject.of(tree.root)
     with pytest.raises(ConfigError, match="line 1: share tree: "):
         read("share_tree", "id=0\nname=a\ntype=0\nshares=1\nid=0\n")
+
+
+@pytest.mark.statement("US-3")
+def test_a_project_does_not_let_in_whom_it_keeps_out() -> None:
+    plain = KINDS["project"].template("p").attributes()
+    with pytest.raises(ConfigError, match='the userset "b" is in acl and in xacl'):
+        KINDS["project"].from_attributes({**plain, "acl": "a,b", "xacl": "b"})
+    assert KINDS["project"].from_attributes({**plain, "acl": "a", "xacl": "b"})
+
+
+@pytest.mark.statement("QF-32")
+@pytest.mark.parametrize(
+    ("first", "second", "twice"),
+    [("0", "0", "the share tree"), ("1", "0", ""), ("1", "1", "")],
+)
+def test_a_user_is_at_one_place_of_the_share_tree(first: str, second: str, twice: str) -> None:
+    """`default` below two nodes, which are users' nodes (0) or projects (1)."""
+    nodes = [("Root", "0", "1,2"), ("a", first, "3"), ("b", second, "4"), ("default", "0", "NONE"), ("default", "0", "NONE")]
+    lines = [f"id={n}\nname={name}\ntype={kind}\nshares=1\nchildnodes={below}" for n, (name, kind, below) in enumerate(nodes)]
+    if twice:
+        with pytest.raises(ConfigError, match=f'the user "default" is twice in {twice}'):
+            KINDS["share_tree"].from_attributes({"nodes": "\n".join(lines)})
+    else:
+        assert KINDS["share_tree"].from_attributes({"nodes": "\n".join(lines)})
