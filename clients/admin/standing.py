@@ -28,17 +28,21 @@ class HostStanding(NamedTuple):
     text: str
 
 
-def standing(cell: InstalledCell, host: str) -> HostStanding:
-    """How a host stands now."""
+def standing(cell: InstalledCell, host: str, just_begun: bool = False) -> HostStanding:
+    """How a host stands now. `just_begun`: what the master knows may be of the daemon before this one.
+
+    A daemon of an earlier release notes no word; then what the master knows has to do.
+    """
     mean_cell(cell.files)
     word = _word(cell, host)
     if word:
         return HostStanding("refused", f"the master refuses {host}: {word.removeprefix('denied: ')}")
-    if word is None:
-        return HostStanding("waits", f"{host} waits for the master host {cell.master_host}, which has not answered it yet")
+    unanswered = HostStanding("waits", f"{host} waits for the master host {cell.master_host}, which has not answered it yet")
+    if word is None and just_begun:
+        return unanswered
     try:
         if not gdi.call("ping", {"host": host, "port": 1, "name": "execd"}).data:
-            return HostStanding("waits", f"{host} is about to join")
+            return unanswered if word is None else HostStanding("waits", f"{host} is about to join")
         slots = _slots(host)
     except gdi.Unreachable:
         return HostStanding("waits", f"{host} waits for the master host {cell.master_host}, which does not answer")
@@ -50,7 +54,7 @@ def joined(cell: InstalledCell, hosts: list[str]) -> Iterator[HostStanding]:
     """Wait for hosts whose daemons have just begun, and say how each stands in the end: not all may have joined."""
     begin = time.monotonic()
     for host in hosts:
-        while (seen := standing(cell, host)).state == "waits":
+        while (seen := standing(cell, host, just_begun=True)).state == "waits":
             waited_s = time.monotonic() - begin
             if waited_s > JOIN_S or (waited_s > AWAY_S and _word(cell, host) is None):
                 break

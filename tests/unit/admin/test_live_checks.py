@@ -54,10 +54,18 @@ def word(cell: InstalledCell, text: str) -> None:
 
 
 def test_how_a_host_stands_with_the_master(cell: InstalledCell, answers: dict[str, Any]) -> None:
-    def told() -> tuple[str, str]:
-        return tuple(standing.standing(cell, "h1"))
+    def told(just_begun: bool = False) -> tuple[str, str]:
+        return tuple(standing.standing(cell, "h1", just_begun))
 
-    assert told() == ("waits", "h1 waits for the master host elsewhere, which has not answered it yet")
+    unanswered = ("waits", "h1 waits for the master host elsewhere, which has not answered it yet")
+    assert told(just_begun=True) == unanswered
+    assert told() == ("waits", "h1 waits for the master host elsewhere, which does not answer")
+    answers |= {"ping": {"name": "execd"}, "status": {"queues": [{"total": 2}]}}
+    assert told(just_begun=True) == unanswered, "that was the daemon before"
+    assert told() == ("joined", "h1 has joined, 2 slots"), "one of an earlier release notes nothing"
+    answers["ping"] = {}
+    assert told() == unanswered
+    answers.clear()
     word(cell, 'denied: host "h1" is no execution host\n')
     assert told() == ("refused", 'the master refuses h1: host "h1" is no execution host')
     word(cell, "")
