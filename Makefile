@@ -9,7 +9,7 @@
 #   make mutants N=200 SEED=1  make N small wrong changes, one at a time, and say which of them no test notices;
 #                              in the files like ONLY='daemons/qmaster/decide/*' alone
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
-#   make pages                 docs/commands, from the option table
+#   make pages                 docs/commands, from the option table, and the pages of man for this checkout
 #   make messages              tests/data/messages.txt, all texts of the commands, to be read where they have changed
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
@@ -101,7 +101,8 @@ keep-spool: setup
 	@$(BIN)/python -m tests.past "$(NAME)"
 
 pages: setup
-	@$(BIN)/python tools/command_pages.py
+	@$(BIN)/python -m tools.command_pages
+	$(BIN)/python -m tools.manual_pages $(VENV)/share/man
 
 messages: setup
 	@$(BIN)/python -m tools.messages

@@ -1,6 +1,7 @@
 """Writes `docs/commands/`: a page for each command, from the option table that the commands themselves read.
 
-Owns the form of the pages. Called by `make pages`; a test checks that the pages are those of the table.
+Owns the form of the pages, not what people write in them: of a page that is there, the texts behind the marks stay as they are.
+Called by `make pages`; a test checks that the pages are those of the table.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from pathlib import Path
 from gridengine.options.commands import COMMANDS, Command
 from gridengine.options.help_text import EXAMPLES, groups
 from gridengine.options.option import Option
+from tools.program_page import sections
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "commands"
+#: what follows in a page is written by people, up to the next mark
+_BY_HAND = "<!-- by hand -->"
+_MADE = "<!-- made by `make pages` from the option table in `gridengine/options/`; change that, not this -->"
 _NOTE = "Made by `make pages` from the option table in `gridengine/options/`; change that, not this page."
+#: pages of this directory that are not of the option table
+_OTHERS = ("sge_intro.md",)
 _SUBMITTING = """
 Options come from, each counting more than the one before: `$SGE_ROOT/$SGE_CELL/common/sge_request`, `~/.sge_request`,
 `./.sge_request`, lines of the script that begin with `#$` (or with what `-C` says), and the command line. `-clear` drops all
@@ -36,20 +43,30 @@ _GRAMMAR = {
 }
 
 
-def page(command: Command) -> str:
-    """The page of a command in Markdown."""
-    lines = [f"# {command.name}: {command.purpose}", "", _NOTE, ""]
-    lines += [f"    {' '.join([command.name, '[options]', command.operands]).rstrip()}", ""]
+def page(command: Command, before: str = "") -> str:
+    """The page of a command in Markdown. `before`: the page as it was, from which the texts of people are taken."""
+    description, behind = _by_hand(before)
+    call = " ".join([command.name, "[options]", command.operands]).rstrip()
+    lines = [f"# {command.name}: {command.purpose}", "", f"    {call}", ""]
+    lines += [_BY_HAND, "", *([description, ""] if description else []), _MADE, ""]
     if command.name in ("qsub", "qrsh", "qlogin", "qsh"):
-        lines += [_SUBMITTING.strip(), ""]
+        lines += ["## Where options come from", "", _SUBMITTING.strip(), ""]
     for title, options in groups(command):
         lines += [f"## {title}", "", "| option | what it does |", "|---|---|", *map(_row, options), ""]
-    lines += ["## Examples", "", *(f"    {call:<52}  # {meaning}" for call, meaning in EXAMPLES[command.name])]
+    lines += ["## Examples", "", *(f"    {call:<52}  # {meaning}" for call, meaning in EXAMPLES[command.name]), ""]
     used = {word.strip("[].") for option in command.options for word in option.arguments} | set(command.operands.split())
     grammar = [f"- `{word}`: {meaning}" for word, meaning in _GRAMMAR.items() if word in used]
     if grammar:
-        lines += ["", "## Arguments", "", *grammar]
-    return "\n".join(lines) + "\n"
+        lines += ["## Arguments", "", *grammar, ""]
+    return "\n".join([*lines, _BY_HAND, *(["", behind] if behind else [])]) + "\n"
+
+
+def _by_hand(page: str) -> tuple[str, str]:
+    """What people have written in a page, before and behind what is made."""
+    parts = page.split(_BY_HAND)
+    if len(parts) != 3:
+        return "", ""
+    return parts[1].partition(_MADE)[0].strip(), parts[2].strip()
 
 
 def _row(option: Option) -> str:
@@ -58,9 +75,27 @@ def _row(option: Option) -> str:
 
 
 def pages() -> dict[str, str]:
-    """All pages by file name."""
-    index = ["# Commands", "", _NOTE, "", *(f"- [{command.name}]({command.name}.md): {command.purpose}" for command in COMMANDS)]
-    return {"README.md": "\n".join(index) + "\n", **{f"{command.name}.md": page(command) for command in COMMANDS}}
+    """All pages of the table by file name, with the texts of people as they are in those that are there."""
+    others = ((PAGES / name).read_text().partition("\n")[0][2:].partition(": ") for name in _OTHERS)
+    index = {name: purpose for name, _, purpose in others} | {command.name: command.purpose for command in COMMANDS}
+    index["gridengine"] = "make, start, check and tend a cell"
+    lines = ["# Commands", "", _NOTE, "", *(f"- [{name}]({name}.md): {purpose}" for name, purpose in index.items())]
+    made = {f"{command.name}.md": page(command, _there(f"{command.name}.md")) for command in COMMANDS}
+    made |= {name: _there(name) for name in _OTHERS}
+    made["gridengine.md"] = _program_page(_there("gridengine.md"))
+    return {"README.md": "\n".join(lines) + "\n", **made}
+
+
+def _program_page(before: str) -> str:
+    """The page of `gridengine`, whose sub-commands have sections of their own."""
+    description, behind = _by_hand(before)
+    lines = ["# gridengine: make, start, check and tend a cell", "", "    gridengine COMMAND [options]", "", _BY_HAND, ""]
+    lines += [description, "", _MADE, "", *sections(), _BY_HAND, "", behind]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _there(name: str) -> str:
+    return (PAGES / name).read_text() if (PAGES / name).exists() else ""
 
 
 def main() -> None:

@@ -69,7 +69,7 @@ def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) 
     write_new(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
     write_new(draft.act_qmaster, f"{plan.master_host}\n")
     write_new(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
-    write_settings(draft.common, plan.files, plan.qmaster_port, installation.bin)
+    write_settings(draft.common, plan.files, plan.qmaster_port, installation)
     if plan.arco:
         write_new(draft.common / SETTINGS_FILE, _settings(plan.arco_settings), 0o600)  # it may have a password one day
     draft.secrets.mkdir(mode=0o700)
@@ -115,30 +115,40 @@ def write_new(path: Path, text: str, mode: int = 0o644) -> None:
         os.fchmod(descriptor, mode)
 
 
-def write_settings(common: Path, files: CellFiles, qmaster_port: int, programs: Path) -> None:
+def write_settings(common: Path, files: CellFiles, qmaster_port: int, installation: Installation) -> None:
     """Write what shells source to work with a cell. Raises OSError: also where it is there already."""
-    write_new(common / "settings.sh", settings_sh(files, qmaster_port, programs))
-    write_new(common / "settings.csh", settings_csh(files, qmaster_port, programs))
+    write_new(common / "settings.sh", settings_sh(files, qmaster_port, installation))
+    write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation))
 
 
-def settings_sh(files: CellFiles, qmaster_port: int, programs: Path) -> str:
-    """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes."""
-    return (
-        f"SGE_ROOT={files.root}; export SGE_ROOT\n"
-        f"SGE_CELL={files.name}; export SGE_CELL\n"
-        f"SGE_QMASTER_PORT={qmaster_port}; export SGE_QMASTER_PORT\n"
-        f'case ":$PATH:" in\n'
-        f'  *":{programs}:"*) ;;\n'
-        f'  *) PATH="{programs}:$PATH"; export PATH ;;\n'
-        f"esac\n"
-    )
+def settings_sh(files: CellFiles, qmaster_port: int, installation: Installation) -> str:
+    """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes.
+
+    An empty element of MANPATH stands for the pages of the system.
+    """
+    lines = [
+        f"SGE_ROOT={files.root}; export SGE_ROOT",
+        f"SGE_CELL={files.name}; export SGE_CELL",
+        f"SGE_QMASTER_PORT={qmaster_port}; export SGE_QMASTER_PORT",
+    ]
+    for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
+        lines += [
+            f'case ":${variable}:" in',
+            f'  *":{directory}:"*) ;;',
+            f'  *) {variable}="{directory}:${variable}"; export {variable} ;;',
+            "esac",
+        ]
+    return "\n".join(lines) + "\n"
 
 
-def settings_csh(files: CellFiles, qmaster_port: int, programs: Path) -> str:
+def settings_csh(files: CellFiles, qmaster_port: int, installation: Installation) -> str:
     """Return the same for a C shell."""
-    return (
-        f"setenv SGE_ROOT {files.root}\n"
-        f"setenv SGE_CELL {files.name}\n"
-        f"setenv SGE_QMASTER_PORT {qmaster_port}\n"
-        f'if (":${{PATH}}:" !~ *":{programs}:"*) setenv PATH "{programs}:${{PATH}}"\n'
-    )
+    lines = [
+        f"setenv SGE_ROOT {files.root}",
+        f"setenv SGE_CELL {files.name}",
+        f"setenv SGE_QMASTER_PORT {qmaster_port}",
+        'if (! $?MANPATH) setenv MANPATH ""',
+    ]
+    for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
+        lines.append(f'if (":${{{variable}}}:" !~ *":{directory}:"*) setenv {variable} "{directory}:${{{variable}}}"')
+    return "\n".join(lines) + "\n"

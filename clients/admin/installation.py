@@ -23,6 +23,11 @@ class Installation:
     cluster_config: Path
     prefix: Path | None = None
 
+    @property
+    def man(self) -> Path:
+        """The pages of the manual, which the shells of a cell find."""
+        return (self.prefix / "current" if self.prefix else self.bin.parent) / "share" / "man"
+
     def releases(self) -> Releases:
         """The releases that stand beside each other here. Refusal: this is a checkout."""
         if self.prefix is None:

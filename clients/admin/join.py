@@ -129,7 +129,7 @@ def _write_common(files: CellFiles, given: dict[str, Any], installation: Install
         pwd.getpwnam(settings["admin_user"])
     except KeyError:
         raise Refusal(f"this host has no user {settings['admin_user']}, who owns the cell: make him, join again") from None
-    write_settings(draft, files, int(settings["qmaster_port"]), installation.bin)
+    write_settings(draft, files, int(settings["qmaster_port"]), installation)
     for path in (files.directory, draft, *draft.iterdir()):
         give(path, settings["admin_user"])
     draft.rename(files.common)

@@ -1,6 +1,6 @@
 """The releases that stand beside each other below one PREFIX, and the link that says which is used.
 
-    PREFIX/releases/NAME/       lib, bin, share/gridengine, release.json, lock: held by daemons and shepherds of this release
+    PREFIX/releases/NAME/       lib, bin, share, release.json, lock: held by daemons and shepherds of this release
     PREFIX/libraries/KEY/       a virtual environment, for all releases with the same libraries
     PREFIX/current              link to a release; it is swapped by a rename, so there is always one
     PREFIX/slurm                link to current/slurm: commands with Slurm's names (docs/slurm.md)
@@ -133,10 +133,11 @@ class Releases:
         for path in (self.prefix / "bin").iterdir():
             if path.is_symlink() and os.readlink(path) == f"../current/bin/{path.name}" and not path.exists():
                 path.unlink(missing_ok=True)
-        for name, target in (("share/gridengine", "../current/share/gridengine"), ("slurm", "current/slurm")):
+        for name in ("share/gridengine", "share/man", "share/doc/gridengine", "slurm"):
             link = self.prefix / name
+            link.parent.mkdir(parents=True, exist_ok=True)
             if link.is_symlink() or not link.exists():
-                _swap_link(link, target)
+                _swap_link(link, f"{'../' * name.count('/')}current/{name}")
 
 
 def _swap_link(link: Path, target: str) -> None:

@@ -17,7 +17,7 @@ PAGES = [page for page in sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.
 _PATH = re.compile(r"`((?:gridengine|daemons|shepherd|clients|tests|tools|bench|docs|cluster-config)/[A-Za-z0-9_./-]*)`")
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 _DECISION = re.compile(r"\badr/(\d{4})")
-_TARGET = re.compile(r"`make ([a-z-]+)|^ {4}make ([a-z-]+)", re.MULTILINE)
+_TARGET = re.compile(r"`make ([a-z-]+)(?=`| [A-Z-])|^ {4}make ([a-z-]+)", re.MULTILINE)
 
 
 def faults_of(page: Path, text: str) -> Iterator[str]:

@@ -196,6 +196,11 @@ def test_a_place_that_cannot_be_written_is_named(plan, installation):
 
 
 def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
-    words = shlex.split(settings_sh(plan.files, plan.qmaster_port, Path("/opt/x/bin")))
+    prefix = Path("/opt/x")
+    installed = Installation(prefix / "bin", prefix / "share/gridengine/cluster-config", prefix)
+    of_sh, of_csh = (of(plan.files, plan.qmaster_port, installed) for of in (settings_sh, settings_csh))
+    words = shlex.split(of_sh)
     assert f"SGE_ROOT={plan.files.root};" in words and "SGE_CELL=c1;" in words and "SGE_QMASTER_PORT=6444;" in words
-    assert f"setenv SGE_ROOT {plan.files.root}\n" in settings_csh(plan.files, plan.qmaster_port, Path("/opt/x/bin"))
+    assert "PATH=/opt/x/bin:$PATH;" in words and "MANPATH=/opt/x/current/share/man:$MANPATH;" in words
+    assert f"setenv SGE_ROOT {plan.files.root}\n" in of_csh
+    assert 'setenv MANPATH "/opt/x/current/share/man:${MANPATH}"\n' in of_csh
