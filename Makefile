@@ -11,6 +11,7 @@
 #   make keep-spool NAME=v2    keep the spool that this program writes in tests/data, for the tests of later ones
 #   make pages                 docs/commands, from the option table, and the pages of man for this checkout
 #   make messages              tests/data/messages.txt, all texts of the commands, to be read where they have changed
+#   make docs                  the documentation as a site in build/site, which needs no network; make install takes it along
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
 #   make packages              install both where nothing of the project is, and run jobs
@@ -29,7 +30,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -113,7 +114,19 @@ demo: setup
 --web:
 	@:
 
-install:
+# The site is built in an environment of its own: nothing of the system needs what builds it.
+DOCS := build/docs-environment
+docs: $(DOCS)/complete
+	@NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
+	@echo "open build/site/index.html"
+
+$(DOCS)/complete: requirements.lock
+	@$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/$(PIP) $$($(PYTHON) -c 'import tomllib
+	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
+	touch $@
+
+install: docs
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"
 
 # isolated: no setup but Python and pip

@@ -15,6 +15,7 @@ PROGRAMS = ("gridengine", "daemons", "shepherd", "clients", "tools", "bench")
 #: names that somebody else calls, and who
 KEPT = {
     "emit": "logging",
+    "on_config": "mkdocs, by a file that mkdocs.yml names",
     "pytest_configure": "pytest",
     "pytest_unconfigure": "pytest",
     "pytest_runtestloop": "pytest",

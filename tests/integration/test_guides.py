@@ -1,0 +1,58 @@
+"""The guides are played: what a reader types works, and prints what the page says."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.cells import DemoCell, Done, run
+from tests.integration.guides import Command, play, steps
+
+USER = "ann"
+"""Who types in the guides."""
+
+
+@pytest.fixture(scope="module")
+def cell(launchers: object) -> Iterator[DemoCell]:
+    """A cell in which nothing has happened: the guides name jobs by their numbers."""
+    made = DemoCell()
+    try:
+        made.start()
+        yield made
+    finally:
+        made.remove()
+
+
+def typed(cell: DemoCell, command: Command) -> Done:
+    """A line of a guide in a shell of the cell; what it says is all on stdout, in its order."""
+    me = pwd.getpwuid(os.getuid()).pw_name
+    environment = {**cell.environment, "HOSTNAME": ""}
+    done = run(["bash", "-c", f"exec 2>&1; {command.line}"], env=environment, cwd=cell.work)
+    said = done.stdout.replace("node0", "master")
+    done.stdout = re.sub(rf"\b{re.escape(me)}(?= has| |@)", USER if command.by_user else "root", said)
+    return done
+
+
+def test_the_users_guide(cell: DemoCell) -> None:
+    assert play("users.md", cell.work, lambda command: typed(cell, command)) > 30
+
+
+def test_the_administrators_guide(cell: DemoCell) -> None:
+    assert play("administrators.md", cell.work, lambda command: typed(cell, command)) > 15
+
+
+def test_the_first_five_minutes_are_short() -> None:
+    hosts = [step.host for step in steps("start.md") if isinstance(step, Command) and not step.by_user]
+    assert hosts.count("master") <= 8 and hosts.count("node1") <= 3
+
+
+def test_a_guide_that_says_something_else_is_seen() -> None:
+    command = Command("qstat", "job 17  of ann\n…\nend", "", "", True)
+    others = ("job 4 of bob\nend", "job x of ann\nend", "job 4 of ann\nend\nmore")
+    assert all(command.printed_by(Done([], 0, text, "")) for text in ("job 4 of ann\nend", "job 4 of ann\none\ntwo\nend"))
+    assert not any(command.printed_by(Done([], 0, text, "")) for text in others)
+    assert not Command("true", "", "", "", True).printed_by(Done([], 1, "", ""))

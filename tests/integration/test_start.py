@@ -1,0 +1,78 @@
+"""The five minutes of docs/guide/start.md, from two hosts without a cell to the first finished job, on disks of their own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import TEST_PREFIX, TESTBED, Done, TestbedCell, eventually, run
+from tests.integration.guides import Command, play
+
+#: hosts of the test bed that play those of the page
+PLAYED_BY = {"master": "start-master", "node1": "start-node"}
+CELLS = "/opt/local/cells"
+SETTINGS = f". {CELLS}/default/common/settings.sh"
+
+
+class BareHosts:
+    """Hosts with the programs, which the test bed's own cell has installed, and nothing else."""
+
+    def __init__(self) -> None:
+        self._token = ""
+
+    def up(self) -> None:
+        done = run([str(TESTBED / "hosts"), "up", *PLAYED_BY.values()])
+        assert done.returncode == 0, done.stderr
+
+    def down(self) -> None:
+        run([str(TESTBED / "hosts"), "kill", *PLAYED_BY.values()])
+        known = Path("/run/testbed/hosts")
+        known.write_text("".join(line for line in known.read_text().splitlines(True) if "start-" not in line))
+        for name in PLAYED_BY.values():
+            shutil.rmtree(f"/var/lib/testbed/{name}", ignore_errors=True)
+
+    def type(self, command: Command) -> Done:
+        """A line of the page, typed on its host; what it says, with the names and places of the page."""
+        if "make install" in command.line or command.line.startswith("apt-get"):
+            return Done(command.line, 0, "", "")
+        line = command.line.replace("--token …", self._token).replace("master:", f"{PLAYED_BY['master']}:")
+        line = line.replace("/opt/gridengine/bin", f"{TEST_PREFIX}/bin").replace("/opt/gridengine/cells", CELLS)
+        if line.startswith("gridengine "):
+            line = f"{SETTINGS}; {line}"  # a person has them in the shell since the line before
+        if command.by_user:
+            eventually("the host takes jobs", lambda: " lx-" in self.say("qhost"))
+        done = self._on(command.host, "alice" if command.by_user else "", line)
+        if token := re.search(r"--token \S+", done.stdout):
+            self._token = token[0]
+        for name, player in PLAYED_BY.items():
+            done.stdout = done.stdout.replace(player, name)
+        done.stdout = done.stdout.replace(CELLS, "/opt/gridengine/cells")
+        return done
+
+    def say(self, line: str) -> str:
+        """What a command says on the master host."""
+        return self._on("master", "", f"{SETTINGS}; {line}").stdout
+
+    def _on(self, host: str, user: str, line: str) -> Done:
+        who = ["as", user] if user else ["on"]
+        return run([str(TESTBED / "hosts"), *who, PLAYED_BY[host], "bash", "-c", f"exec 2>&1; {line}"])
+
+
+@pytest.fixture
+def bare(testbed_cell: TestbedCell) -> Iterator[BareHosts]:
+    hosts = BareHosts()
+    hosts.up()
+    try:
+        yield hosts
+    finally:
+        hosts.down()
+
+
+def test_the_first_five_minutes(bare: BareHosts, tmp_path: Path) -> None:
+    assert play("start.md", tmp_path, bare.type) == 10
+    if shutil.which("man"):
+        assert "submit a batch job" in bare.say("MANPAGER=cat man 1 qsub"), "settings.sh leads to the manual"
