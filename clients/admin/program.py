@@ -15,7 +15,7 @@ from rich.console import Console
 from clients.admin.accounting_upgrade import upgrade_accounting
 from clients.admin.arco.commands import arco
 from clients.admin.backup import backup, complete_restore, restore, verify
-from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.completion import bash_completion, zsh_completion
@@ -30,7 +30,10 @@ from clients.admin.import_sge import import_sge
 from clients.admin.installation import Installation, find_installation
 from clients.admin.join import join_cell
 from clients.admin.local_daemons import (
+    DBWRITER,
     EXECD,
+    QMASTER,
+    WEB,
     LocalDaemon,
     answers,
     daemons_of_this_machine,
@@ -53,8 +56,10 @@ from clients.admin.local_daemons import (
 from clients.admin.progress import Progress
 from clients.admin.shadow import shadow
 from clients.admin.standing import joined, standing
+from clients.admin.systemd_units import write_units
 from clients.admin.token import token
 from clients.admin.top import top
+from clients.admin.uninstall import uninstall
 from clients.admin.upgrade import upgrade
 from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
 
@@ -138,8 +143,12 @@ def init(
             database,
         )
     )
-    create_cell(plan, find_installation(), utc_now())
+    installation = find_installation()
+    create_cell(plan, installation, utc_now())
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
+    if is_master_here(here := read_cell(plan.files)):
+        also = [EXECD] if this_host(here) in plan.exec_hosts else []
+        _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
     typer.echo("next:")
     for line in _first_commands(plan):
         typer.echo(f"    {line}")
@@ -167,8 +176,10 @@ def join(
     ] = None,
 ) -> None:
     """Make this machine a host of a cell: it gets keys of its own, and a place in the cell, by a token."""
-    cell, host_name = join_cell(master, token, name or socket.gethostname(), root, find_installation())
+    installation = find_installation()
+    cell, host_name = join_cell(master, token, name or socket.gethostname(), root, installation)
     typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
+    _offer_boot(cell.files, [EXECD], [], installation)
     as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
     typer.echo(f"next: . {cell.files.common}/settings.sh && gridengine start{as_host}")
 
@@ -307,6 +318,25 @@ def upgrade_accounting_command(
 def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The shell to complete in.")]) -> None:
     """Print the completion of the q* commands: `source <(gridengine completion bash)` in ~/.bashrc, the same for zsh."""
     typer.echo(bash_completion() if shell == "bash" else zsh_completion(), nl=False)
+
+
+@app.command("uninstall")
+def uninstall_command(
+    root: Root = None,
+    cell: CellName = "default",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    end: Annotated[bool, typer.Option("--stop", help="End the daemons of this host before.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Remove the spool, too: jobs, keys and daily backups are gone.")] = False,
+) -> None:
+    """Take the cell off this host, after showing what that is. Refused while tasks run here; the spool stays without --purge."""
+    uninstall(read_cell(cell_of_environment(root, cell)), yes, end, purge)
+
+
+def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> None:
+    """Write units for the daemons of this host, and say how they start at boot."""
+    written = write_units(files, [*needed, *others], installation)
+    if enabled := [program for program in needed if program in written]:
+        typer.echo(f"to start at boot: systemctl enable {' '.join(enabled)}")
 
 
 def _start(

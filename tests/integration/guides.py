@@ -101,5 +101,5 @@ def _settled(output: str) -> str:
 
 def _expected(output: str) -> str:
     """The pattern that a guide's output is."""
-    pattern = re.escape(_settled(output)).replace(r"\ ", " ")
+    pattern = re.escape(_settled(output)).replace(r"\ ", " ").replace("\\\n", "\n")
     return pattern.replace("\n…\n", "\n(.*\n)?").replace("…", ".*")

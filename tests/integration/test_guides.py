@@ -6,6 +6,7 @@ import os
 import pwd
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,13 @@ def cell(launchers: object) -> Iterator[DemoCell]:
         made.remove()
 
 
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
 def typed(cell: DemoCell, command: Command) -> Done:
     """A line of a guide in a shell of the cell; what it says is all on stdout, in its order."""
     me = pwd.getpwuid(os.getuid()).pw_name
@@ -43,6 +51,18 @@ def test_the_users_guide(cell: DemoCell) -> None:
 
 def test_the_administrators_guide(cell: DemoCell) -> None:
     assert play("administrators.md", cell.work, lambda command: typed(cell, command)) > 15
+
+
+def test_uninstall_ends_what_runs_only_when_told_and_keeps_the_spool(cell: DemoCell) -> None:
+    refused = cell.command("gridengine", "uninstall", "--yes")
+    assert refused.returncode == 1 and refused.stderr == "gridengine: daemons run on this host: gridengine stop, or say --stop\n"
+    assert f"removes  {cell.common}\n" in refused.stdout and f"keeps    {cell.place}/spool/qmaster\n" in refused.stdout
+    assert "runs     sge_qmaster (node0)" in refused.stdout
+    asked = cell.command("gridengine", "uninstall", "--stop")
+    assert asked.returncode == 1 and "nothing was changed" in asked.stderr and cell.must("qconf", "-sql")
+    cell.must("gridengine", "uninstall", "--yes", "--stop")
+    assert not cell.common.exists() and not (cell.place / "run").exists() and (cell.place / "spool/qmaster/spool.db").exists()
+    assert [line for line in map(command_line, cell.processes()) if "sge_" in line] == []
 
 
 def test_the_first_five_minutes_are_short() -> None:

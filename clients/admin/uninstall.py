@@ -1,0 +1,76 @@
+"""`gridengine uninstall`: takes a cell off this host.
+
+Owns what belongs to a cell on one host and what of it is kept. What runs is left alone unless it was asked for, tasks always; the
+configuration of the cell is not touched (that is `gridengine host remove`), nor are the installed programs.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from clients.admin.cell import InstalledCell
+from clients.admin.local_daemons import LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
+from clients.admin.refusal import Refusal
+from clients.admin.systemd_units import units_of
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What a cell has on this host. `kept`: what only --purge removes; `shared`: what other hosts may need."""
+
+    daemons: tuple[LocalDaemon, ...]
+    tasks: tuple[Path, ...]
+    removed: tuple[Path, ...]
+    kept: tuple[Path, ...]
+    shared: tuple[Path, ...]
+
+
+def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
+    """Say what there is of a cell on this host, and remove it. Refusal: something runs, or nobody has said yes."""
+    found = remains(cell)
+    for word, paths in (("removes", found.removed), ("removes" if purge else "keeps", found.kept), ("leaves", found.shared)):
+        for path in paths:
+            typer.echo(f"{word:<8} {path}")
+    for daemon in found.daemons:
+        typer.echo(f"{'ends' if end else 'runs':<8} {daemon}")
+    if found.tasks:
+        raise Refusal(f"{len(found.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them")
+    if found.daemons and not end:
+        raise Refusal("daemons run on this host: gridengine stop, or say --stop")
+    if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
+        raise Refusal("nothing was changed (--yes removes it)")
+    stop(found.daemons)
+    for path in (*found.removed, *(found.kept if purge else ())):
+        _remove(path)
+    if not any(cell.files.root.glob("*/common")) and not found.shared:
+        typer.echo(f"no cell is left in {cell.files.root}; the programs stay, and so does {cell.files.root} itself")
+
+
+def remains(cell: InstalledCell) -> Remains:
+    """What there is of a cell on this host."""
+    execds = sorted(path for path in cell.execd_spool_dir.glob("*") if path.is_dir())
+    tasks = [path for each in execds for path in each.glob("active_jobs/*")]
+    beside = cell.qmaster_spool_dir.parent
+    spools = [cell.qmaster_spool_dir, beside / "dbwriter", beside / "web", *execds]
+    common = (cell.files.common,) if cell.files.common.exists() else ()
+    ours = is_master_here(cell) or not cell.files.initial_config.exists()  # a host that joined by a token has a copy of its own
+    removed = [*units_of(cell.files), *([cell.run_dir] if cell.run_dir.exists() else []), *(common if ours else ())]
+    return Remains(
+        tuple(daemon for daemon in daemons_of_this_machine(cell) if process_of(daemon) is not None),
+        tuple(path for path in tasks if process_of(LocalDaemon("sge_shepherd", path.name, path / "pid", path)) is not None),
+        tuple(removed),
+        tuple(path for path in spools if path.exists()),
+        () if ours else common,
+    )
+
+
+def _remove(path: Path) -> None:
+    try:
+        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    except OSError as error:
+        raise Refusal(f"cannot remove {error.filename or path}: {error.strerror}") from error
