@@ -1,20 +1,23 @@
-"""Completion of the q* commands for bash and zsh, made from the option table.
+"""Completion of the q* commands and of `gridengine` for bash and zsh, made of the options that they read.
 
-Owns the scripts and what completes an argument of each kind. Must not talk to a cell: the scripts do, when the user asks.
-Called by `gridengine completion`.
+Owns the scripts and what completes an argument of each kind; the script for fish is `fish_completion`'s. Must not talk to a cell:
+the scripts do, when the user asks. Called by `gridengine completion`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from clients.admin.command_tree import SubCommand
 from gridengine.options.commands import COMMANDS, Command
 from gridengine.options.option import Option
 
-#: how a shell finds the words of a kind: `file` and `directory` are its own business, `=…` are the words themselves
-_LISTS = {
-    "queue": "qconf -sql",
+#: how a shell finds the words of a kind: `file` and `directory` are its own business, `=…` are the words themselves.
+#: `_ge_queues` also has instances and `queue@@group`, when there is an @ in what is being typed
+LISTS = {
+    "queue": "_ge_queues",
+    "hostgroup": "qconf -shgrpl",
     "pe": "qconf -spl",
     "ckpt": "qconf -sckptl",
     "calendar": "qconf -scall",
@@ -28,6 +31,19 @@ _LISTS = {
     "resource": "qconf -sc | awk '!/^#/ { print $1 \"=\" }'",
 }
 _KIND_OF = {
+    # words of gridengine
+    "FILE": "file",
+    "OUTPUT": "file",
+    "OLD": "file",
+    "NEW": "file",
+    "DIRECTORY": "directory",
+    "ROOT": "directory",
+    "INTO": "directory",
+    "HOST": "host",
+    "@GROUP": "hostgroup",
+    "GROUP": "hostgroup",
+    "QUEUE": "queue",
+    # words of the q* commands
     "file": "file",
     "file_list": "file",
     "optionfile": "file",
@@ -49,6 +65,7 @@ _KIND_OF = {
     "host": "host",
     "host_list": "host",
     "wc_host_list": "host",
+    "host_group": "hostgroup",
     "listname": "userset",
     "listname_list": "userset",
     "rqs_list": "quota",
@@ -74,7 +91,7 @@ _KIND_OF = {
 
 
 def kind_of(argument: str) -> str:
-    """What completes an argument: a key of `_LISTS`, `file`, `directory`, `=a b c` for fixed words, or "" for nothing."""
+    """What completes an argument: a key of `LISTS`, `file`, `directory`, `=a b c` for fixed words, or "" for nothing."""
     optional = argument.startswith("[")
     word = argument.replace("...", "")
     word = word[1:-1] if optional else word
@@ -86,16 +103,41 @@ def kind_of(argument: str) -> str:
     return ""
 
 
-def bash_completion() -> str:
-    """A script for bash: `source <(gridengine completion bash)`."""
+def tree_words(commands: Sequence[SubCommand]) -> dict[str, dict[str, str]]:
+    """What may follow each path of words of `gridengine`, such as `gridengine host`: word -> what it does. Options come with the
+    last one."""
+    found: dict[str, dict[str, str]] = {}
+    for command in commands:
+        words = command.name.split()
+        for depth in range(1, len(words)):
+            text = command.purpose if depth == len(words) - 1 else f"{words[depth]} ..."
+            found.setdefault(" ".join(words[:depth]), {})[words[depth]] = text
+        found[command.name] = {name: option.help for option in command.options for name in option.names}
+    return found
+
+
+def operand_kinds(commands: Sequence[SubCommand]) -> dict[str, str]:
+    """What completes the operands of each sub-command of `gridengine`, and, as `path --option`, the values of its options."""
+    # names of gridengine are those of hosts, but for stored queries
+    operands = ((command.name, command.operands[0].word) for command in commands if command.operands)
+    kinds = {name: "host" if word == "NAME" and " arco " not in name else kind_of(word) for name, word in operands}
+    for command in commands:
+        kinds |= {f"{command.name} {name}": kind_of(each.word) for each in command.options for name in each.names if each.word}
+    return {path: kind for path, kind in kinds.items() if kind}
+
+
+def bash_completion(commands: Sequence[SubCommand]) -> str:
+    """A script for bash: `source <(gridengine completion bash)`. `commands`: those of `gridengine`."""
     lines = ["# completion of the Grid Engine commands for bash, made by: gridengine completion bash"]
-    lines.append("declare -gA _ge_options _ge_arguments")
+    lines.append("declare -gA _ge_options _ge_arguments _ge_tree _ge_kinds")
+    lines += [f"_ge_tree[{path}]={_quoted(' '.join(words))}" for path, words in tree_words(commands).items()]
+    lines += [f"_ge_kinds[{path}]={_quoted(kind)}" for path, kind in operand_kinds(commands).items()]
     for command in COMMANDS:
         words = " ".join(name for option in command.options for name in option.names)
         lines.append(f"_ge_options[{command.name}]={_quoted(words)}")
         for name, kinds in _arguments(command):
             lines.append(f"_ge_arguments[{command.name} {name}]={_quoted('|'.join(kinds))}")
-    lists = "".join(f"    {kind}) words=$({how} 2>/dev/null) ;;\n" for kind, how in _LISTS.items())
+    lists = "".join(f"    {kind}) words=$({how} 2>/dev/null) ;;\n" for kind, how in LISTS.items())
     names = " ".join(command.name for command in COMMANDS)
     return "\n".join(lines) + "\n" + _BASH.replace("@LISTS@", lists).replace("@NAMES@", names)
 
@@ -113,10 +155,26 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-_BASH = r"""
+#: for bash and zsh
+_QUEUES = r"""
+# cluster queues, and what is written with an @ as soon as there is one
+_ge_queues() {
+  qconf -sql
+  case $_ge_typed in *@*) ;; *) return ;; esac
+  qselect
+  qconf -sql | while read -r queue; do qconf -shgrpl | sed "s/^/$queue@/"; done
+}
+"""
+
+_BASH = (
+    _QUEUES
+    + r"""
+# a word with an @ in it is one word
+COMP_WORDBREAKS=${COMP_WORDBREAKS//@/}
+
 # complete one argument of a kind; lists go on behind a comma
 _ge_complete() {
-  local kind=${1%...} cur=$2 words before=
+  local kind=${1%...} cur=$2 words before= _ge_typed=$2
   case $kind in
     '' | nothing) return ;;
     file) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
@@ -147,16 +205,35 @@ _ge_command() {
   fi
 }
 
+# gridengine: the path of words that it knows, then what may follow it
+_ge_program() {
+  local cur=$2 path=gridengine word
+  COMPREPLY=()
+  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do [[ -z ${_ge_tree[$path $word]+known} ]] || path+=" $word"; done
+  local value=${_ge_kinds[$path ${COMP_WORDS[COMP_CWORD-1]}]-}
+  if [[ -n $value ]]; then _ge_complete "$value" "$cur"; return; fi
+  if [[ $cur != -* && -n ${_ge_kinds[$path]-} ]]; then _ge_complete "${_ge_kinds[$path]}" "$cur"; return; fi
+  mapfile -t COMPREPLY < <(compgen -W "${_ge_tree[$path]}" -- "$cur")
+}
+
 complete -F _ge_command @NAMES@
+complete -F _ge_program gridengine
 """
+)
 
 
-def zsh_completion() -> str:
-    """A script for zsh: `source <(gridengine completion zsh)`, or a file `_gridengine` in a directory of fpath."""
-    names = " ".join(command.name for command in COMMANDS)
-    lists = "".join(f"    {kind}) words=(${{(f)\"$({_in_zsh(how)} 2>/dev/null)\"}}) ;;\n" for kind, how in _LISTS.items())
+def zsh_completion(commands: Sequence[SubCommand]) -> str:
+    """A script for zsh: `source <(gridengine completion zsh)`, or a file `_gridengine` in a directory of fpath.
+
+    `commands`: those of `gridengine`.
+    """
+    names = " ".join([*(command.name for command in COMMANDS), "gridengine"])
+    tree = "".join(f"_ge_tree+=({_quoted(path)} {_quoted(' '.join(words))})\n" for path, words in tree_words(commands).items())
+    tree += "".join(f"_ge_kinds+=({_quoted(path)} {_quoted(kind)})\n" for path, kind in operand_kinds(commands).items())
+    lists = "".join(f"    {kind}) words=(${{(f)\"$({_in_zsh(how)} 2>/dev/null)\"}}) ;;\n" for kind, how in LISTS.items())
     cases = "".join(f"    {command.name})\n      _arguments -S{_specs(command)} ;;\n" for command in COMMANDS)
-    return f"#compdef {names}\n" + _ZSH.replace("@LISTS@", lists).replace("@CASES@", cases).replace("@NAMES@", names)
+    script = _ZSH.replace("@LISTS@", lists).replace("@CASES@", cases).replace("@NAMES@", names)
+    return f"#compdef {names}\n" + script.replace("@TREE@", tree)
 
 
 def _in_zsh(how: str) -> str:
@@ -186,21 +263,43 @@ def _action(argument: str) -> str:
     return {"": " ", "file": "_files", "directory": "_files -/"}.get(kind, f"_ge_words {kind}")
 
 
-_ZSH = r"""# completion of the Grid Engine commands for zsh, made by: gridengine completion zsh
-
+_ZSH = (
+    r"""# completion of the Grid Engine commands for zsh, made by: gridengine completion zsh
+typeset -gA _ge_tree _ge_kinds
+@TREE@"""
+    + _QUEUES
+    + r"""
 # words of a kind; lists go on behind a comma
 _ge_words() {
   local -a words
+  local _ge_typed=$PREFIX
   case $1 in
 @LISTS@  esac
   compset -P '*,'
   if [[ $1 == resource ]]; then compadd -S '' -a words; else compadd -a words; fi
 }
 
+# gridengine: the path of words that it knows, then what may follow it
+_ge_program() {
+  local at=gridengine word kind
+  for word in ${words[2,CURRENT-1]}; do (( ! ${+_ge_tree[$at $word]} )) || at+=" $word"; done
+  kind=${_ge_kinds[$at ${words[CURRENT-1]}]-}
+  [[ -n $kind || $PREFIX == -* ]] || kind=${_ge_kinds[$at]-}
+  case $kind in
+    '') compadd -- ${=_ge_tree[$at]} ;;
+    file) _files ;;
+    directory) _files -/ ;;
+    '='*) compadd -- ${=kind#=} ;;
+    *) _ge_words $kind ;;
+  esac
+}
+
 _ge_command() {
   case $service in
+    gridengine) _ge_program ;;
 @CASES@  esac
 }
 
 if [[ $funcstack[1] == _gridengine ]]; then _ge_command "$@"; else compdef _ge_command @NAMES@; fi
 """
+)

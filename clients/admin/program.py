@@ -18,12 +18,14 @@ from clients.admin.backup import backup, complete_restore, restore, verify
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
+from clients.admin.command_tree import sub_commands
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
 from clients.admin.creation import create_cell
 from clients.admin.daemon_releases import release_of
 from clients.admin.demo import run_demo
 from clients.admin.doctor import examine
+from clients.admin.fish_completion import fish_completion
 from clients.admin.host import host
 from clients.admin.host_keys import provide_authority, provide_hosts
 from clients.admin.import_sge import import_sge
@@ -315,9 +317,12 @@ def upgrade_accounting_command(
 
 
 @app.command()
-def completion(shell: Annotated[Literal["bash", "zsh"], typer.Argument(help="The shell to complete in.")]) -> None:
-    """Print the completion of the q* commands: `source <(gridengine completion bash)` in ~/.bashrc, the same for zsh."""
-    typer.echo(bash_completion() if shell == "bash" else zsh_completion(), nl=False)
+def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(help="The shell to complete in.")]) -> None:
+    """Print the completion of all commands: `source <(gridengine completion bash)` in ~/.bashrc; the same for zsh; for fish
+    `gridengine completion fish | source`.
+    """
+    scripts = {"bash": bash_completion, "zsh": zsh_completion, "fish": fish_completion}
+    typer.echo(scripts[shell](sub_commands(app)), nl=False)
 
 
 @app.command("uninstall")

@@ -32,22 +32,22 @@ class Remains:
 
 def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
     """Say what there is of a cell on this host, and remove it. Refusal: something runs, or nobody has said yes."""
-    found = remains(cell)
-    for word, paths in (("removes", found.removed), ("removes" if purge else "keeps", found.kept), ("leaves", found.shared)):
+    left = remains(cell)
+    for word, paths in (("removes", left.removed), ("removes" if purge else "keeps", left.kept), ("leaves", left.shared)):
         for path in paths:
             typer.echo(f"{word:<8} {path}")
-    for daemon in found.daemons:
+    for daemon in left.daemons:
         typer.echo(f"{'ends' if end else 'runs':<8} {daemon}")
-    if found.tasks:
-        raise Refusal(f"{len(found.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them")
-    if found.daemons and not end:
+    if left.tasks:
+        raise Refusal(f"{len(left.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them")
+    if left.daemons and not end:
         raise Refusal("daemons run on this host: gridengine stop, or say --stop")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
         raise Refusal("nothing was changed (--yes removes it)")
-    stop(found.daemons)
-    for path in (*found.removed, *(found.kept if purge else ())):
+    stop(left.daemons)
+    for path in (*left.removed, *(left.kept if purge else ())):
         _remove(path)
-    if not any(cell.files.root.glob("*/common")) and not found.shared:
+    if not any(cell.files.root.glob("*/common")) and not left.shared:
         typer.echo(f"no cell is left in {cell.files.root}; the programs stay, and so does {cell.files.root} itself")
 
 

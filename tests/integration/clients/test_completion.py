@@ -1,4 +1,4 @@
-"""Completion in real shells: a bash that completes words, and a zsh that can read the script."""
+"""Completion in real shells: bash and fish complete words, and zsh can read its script."""
 
 import shlex
 import subprocess
@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from clients.admin.command_tree import sub_commands
 from clients.admin.completion import bash_completion, zsh_completion
+from clients.admin.fish_completion import fish_completion
+from clients.admin.program import app
 from tests.integration.cells import need
 
 
@@ -14,20 +17,25 @@ from tests.integration.cells import need
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The completion, with a qconf and a qstat beside it that answer as those of a cell."""
     directory = tmp_path_factory.mktemp("completion")
-    (directory / "qconf").write_text('#!/bin/sh\ncase $1 in -sql) echo all.q; echo night.q;; -spl) echo mpi;; esac\n')
+    (directory / "qconf").write_text(
+        '#!/bin/sh\ncase $1 in -sql) echo all.q; echo night.q;; -spl) echo mpi;; -shgrpl) echo @big;; -sel) echo n1;; esac\n'
+    )
+    (directory / "qselect").write_text("#!/bin/sh\necho all.q@n1\n")
     (directory / "qstat").write_text("#!/bin/sh\necho job-ID; echo ---; echo '  17 0.5 x'; echo '  18 0.5 y'\n")
-    for name in ("qconf", "qstat"):
+    for name in ("qconf", "qstat", "qselect"):
         (directory / name).chmod(0o755)
-    (directory / "completion.bash").write_text(bash_completion())
+    (directory / "completion.bash").write_text(bash_completion(sub_commands(app)))
+    (directory / "completion.fish").write_text(fish_completion(sub_commands(app)))
     return directory / "completion.bash"
 
 
 def complete(script: Path, line: str) -> set[str]:
     """What bash offers for the last word of a line."""
     words = shlex.split(line) + ([""] if line.endswith(" ") else [])
+    function = "_ge_program" if words[0] == "gridengine" else "_ge_command"
     program = (
         f"compopt() {{ :; }}; source {script}; COMP_WORDS=({' '.join(map(shlex.quote, words))}); COMP_CWORD={len(words) - 1}; "
-        f'_ge_command {words[0]} {shlex.quote(words[-1])}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        f'{function} {words[0]} {shlex.quote(words[-1])}; printf "%s\\n" "${{COMPREPLY[@]}}"'
     )
     path = f"{script.parent}:/usr/bin:/bin"
     done = subprocess.run(["bash", "-c", program], capture_output=True, text=True, env={"PATH": path}, cwd=script.parent)
@@ -44,11 +52,20 @@ def complete(script: Path, line: str) -> set[str]:
         ("qsub -j ", {"y", "n"}),
         ("qsub -pe m", {"mpi"}),
         ("qsub -w ", {"e", "w", "n", "v", "p"}),
-        ("qsub -cwd comp", {"completion.bash"}),
+        ("qsub -cwd comp", {"completion.bash", "completion.fish"}),
         ("qdel ", {"17", "18"}),
         ("qdel 17 -t 1-3 ", {"17", "18"}),
         ("qmod -d all.q ", {"all.q", "night.q"}),
         ("qsub -N ", set()),
+        ("qsub -q all.q@", {"all.q@n1", "all.q@@big"}),
+        ("qmod -d all.q@@", {"all.q@@big"}),
+        ("qconf -shgrp ", {"@big"}),
+        ("gridengine host ", {"add", "drain", "keys", "list", "remove", "resume", "revoke"}),
+        ("gridengine host drain ", {"n1"}),
+        ("gridengine host add n2 --group ", {"@big"}),
+        ("gridengine host add --sl", {"--slots"}),
+        ("gridengine completion ", {"bash", "zsh", "fish"}),
+        ("gridengine backup comp", {"completion.bash", "completion.fish"}),
     ],
 )
 def test_bash(script: Path, line: str, words: set[str]) -> None:
@@ -57,7 +74,30 @@ def test_bash(script: Path, line: str, words: set[str]) -> None:
 
 def test_zsh_reads_the_script(tmp_path: Path) -> None:
     need("zsh", "zsh")
-    (tmp_path / "_gridengine").write_text(zsh_completion())
-    program = f"autoload -Uz compinit; compinit -D; source {tmp_path}/_gridengine; print $_comps[qsub]"
+    (tmp_path / "_gridengine").write_text(zsh_completion(sub_commands(app)))
+    program = f"autoload -Uz compinit; compinit -D; source {tmp_path}/_gridengine; print $_comps[qsub] $_comps[gridengine]"
     done = subprocess.run(["zsh", "-fc", program], capture_output=True, text=True)
-    assert (done.stdout, done.stderr) == ("_ge_command\n", "")
+    assert (done.stdout, done.stderr) == ("_ge_command _ge_command\n", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("qsub -hold_jid_", {"-hold_jid_ad", "-hold_jid_ok", "-hold_jid_fail"}),
+        ("qsub -q ", {"all.q", "night.q"}),
+        ("qsub -q all.q,ni", {"all.q,night.q"}),
+        ("qsub -q all.q@", {"all.q@n1", "all.q@@big"}),
+        ("qsub -j ", {"y", "n"}),
+        ("qdel ", {"17", "18"}),
+        ("gridengine host dr", {"drain"}),
+        ("gridengine host drain ", {"n1"}),
+        ("gridengine host add --sl", {"--slots"}),
+        ("gridengine completion ", {"bash", "zsh", "fish"}),
+    ],
+)
+def test_fish(script: Path, line: str, words: set[str]) -> None:
+    need("fish", "fish")
+    program = f"source {script.parent}/completion.fish; complete -C {shlex.quote(line)}"
+    environment = {"PATH": f"{script.parent}:/usr/bin:/bin", "HOME": str(script.parent)}
+    done = subprocess.run(["fish", "-N", "-c", program], capture_output=True, text=True, env=environment, cwd=script.parent)
+    assert ({offered.split("\t")[0] for offered in done.stdout.splitlines()}, done.stderr) == (words, "")

@@ -6,16 +6,21 @@ from importlib.util import find_spec
 
 import pytest
 
+from clients.admin.command_tree import sub_commands
 from clients.admin.completion import bash_completion, kind_of, zsh_completion
+from clients.admin.fish_completion import fish_completion
+from clients.admin.program import app
 from gridengine.options.commands import COMMANDS
 from gridengine.options.option import OptionError
 from tools import launchers
 from tools.command_pages import PAGES, pages
 
+_PAGES, _TREE = pages(), sub_commands(app)
+
 
 def test_the_pages_are_those_of_the_option_table() -> None:
     there = {path.name: path.read_text() for path in PAGES.glob("*.md")}
-    assert there == pages(), "run: make pages"
+    assert there == _PAGES, "run: make pages"
 
 
 def test_every_command_that_is_installed_is_in_the_registry() -> None:
@@ -25,7 +30,7 @@ def test_every_command_that_is_installed_is_in_the_registry() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
 def test_every_option_has_its_line_and_its_completion(command) -> None:  # type: ignore[no-untyped-def]
-    page, bash, zsh = pages()[f"{command.name}.md"], bash_completion(), zsh_completion()
+    page, bash, zsh, fish = _PAGES[f"{command.name}.md"], bash_completion(_TREE), zsh_completion(_TREE), fish_completion(_TREE)
     words = re.search(rf"^_ge_options\[{command.name}\]='(.*)'$", bash, re.MULTILINE)
     assert words is not None and command.options
     names = [name for option in command.options for name in option.names]
@@ -34,6 +39,7 @@ def test_every_option_has_its_line_and_its_completion(command) -> None:  # type:
     for option in command.options:
         assert f"`{', '.join(option.names)}" in page
         assert all(f"'*{name}[" in block for name in option.names)
+        assert all(re.search(rf"^complete -c {command.name} -[lo] '?{name.lstrip('-')}'? ", fish, re.M) for name in option.names)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,72 @@
+"""The sub-commands of `gridengine` with their options, read off the program itself.
+
+Owns the walk and its shape, not what is made of it: completion, and the page of the manual. Called by `completion` and by
+`tools/program_page.py`.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An option, or an operand without names. `word`: what stands for its value, "" of a flag; `many`: it may be repeated."""
+
+    names: tuple[str, ...]
+    word: str
+    help: str
+    needed: bool
+    many: bool
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class SubCommand:
+    """`name`: with those above it, such as `gridengine host add`."""
+
+    name: str
+    purpose: str
+    options: tuple[Parameter, ...]
+    operands: tuple[Parameter, ...]
+
+
+def sub_commands(app: typer.Typer) -> list[SubCommand]:
+    """All sub-commands that do something, by name."""
+    return list(_below("gridengine", get_command(app)))
+
+
+def _below(name: str, command: Any) -> Iterator[SubCommand]:
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        of_kind: dict[str, list[Parameter]] = {"option": [], "argument": []}
+        for parameter in command.params:
+            of_kind[parameter.param_type_name].append(_parameter(parameter))
+        purpose = " ".join((command.help or "").split())
+        yield SubCommand(name, purpose, tuple(of_kind["option"]), tuple(of_kind["argument"]))
+        return
+    for each in sorted(inner):
+        yield from _below(f"{name} {each}", inner[each])
+
+
+def _parameter(given: Any) -> Parameter:
+    is_option = given.param_type_name == "option"
+    names = (*given.opts, *given.secondary_opts) if is_option else ()
+    word = "" if is_option and given.is_flag else _word(given)
+    variable = given.envvar if isinstance(given.envvar, str) else ""
+    many = given.multiple if is_option else given.nargs == -1
+    return Parameter(names, word, given.help or "", given.required, many, variable)
+
+
+def _word(given: Any) -> str:
+    """One of a few words, or a name in capitals."""
+    annotation = given.type_descriptor.annotation
+    if typing.get_origin(annotation) is typing.Literal:
+        return "|".join(map(str, typing.get_args(annotation)))
+    return str(given.metavar or given.name.upper()).removeprefix("[").removesuffix("]").removesuffix("...")
