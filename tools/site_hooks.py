@@ -1,6 +1,7 @@
-"""What the documentation site does beyond its settings: a directory in the navigation stands for all of its pages.
+"""What the documentation site does beyond its settings: a directory in the navigation stands for all of its pages, and a search
+finds decisions behind everything else.
 
-Owns that rule. Called by mkdocs (`hooks` of mkdocs.yml); imports nothing of it.
+Owns these two rules. Called by mkdocs (`hooks` of mkdocs.yml); imports nothing of it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,13 @@ def on_config(config: Any) -> Any:
     """Expand the directories of the navigation."""
     config["nav"] = _expanded(config["nav"], Path(config["docs_dir"]))
     return config
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Let decisions weigh little in a search: who looks for a word wants the manual."""
+    if page.file.src_uri.startswith("adr/"):
+        page.meta["search"] = {"boost": 0.1}
+    return markdown
 
 
 def _expanded(entry: Any, docs: Path) -> Any:

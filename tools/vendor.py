@@ -28,6 +28,10 @@ class Package(NamedTuple):
 
 
 SHELVES = {
+    # lets the search of the documentation work from files
+    "docs/vendor": (
+        Package("iframe-worker", "1.0.4", {"shim/index.js": "iframe-worker.js", "LICENSE": "iframe-worker-LICENSE.txt"}),
+    ),
     "daemons/web/static/vendor": (
         Package("htmx.org", "4.0.1", {"dist/htmx.min.js": "htmx.min.js", "LICENSE": "htmx-LICENSE.txt"}),
         Package(

@@ -2,8 +2,8 @@
 
 Owns how a page is read and what counts as the same output. Called by the tests of the guides, and by nobody else.
 
-A fence says what a block is: `sh file=NAME` and the like is the text of a file; `console` has commands behind `$ ` or `# ` with
-what they print, with `host=NAME` on that host; other fences are for reading. In what is printed all numbers and runs of blanks
+A fence says what a block is: one with a title is the text of a file; `console` has commands behind `$ ` or `# ` with what they
+print, on a host if its title is `on NAME`; other fences are for reading. In what is printed all numbers and runs of blanks
 are alike, `…` stands for anything, a line `…` for any lines. Commands that only look are asked again until they print it.
 """
 
@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.integration.cells import PATIENCE_S, ROOT, Done
 
 GUIDES = ROOT / "docs" / "guide"
-_FENCE = re.compile(r"^```(?P<kind>\w+)(?P<words>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^```(?P<kind>\w+)(?: title=\"(?P<title>[^\n]*)\")?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _LOOKING = ("qstat", "qacct", "qexplain", "qhost", "qrstat", "qquota", "cat", "gridengine status", "gridengine arco run")
 
 
@@ -56,12 +56,12 @@ def steps(page: str) -> Iterator[Command | File]:
     """What a reader of a page does, in order."""
     text = (GUIDES / page).read_text()
     for fence in _FENCE.finditer(text):
-        words = dict(word.split("=", 1) for word in fence["words"].split() if "=" in word)
+        title = fence["title"] or ""
         place = f"{page}, line {text.count(chr(10), 0, fence.start()) + 1}"
-        if "file" in words:
-            yield File(words["file"], fence["text"])
-        elif fence["kind"] == "console":
-            yield from _commands(fence["text"], words.get("host", ""), place)
+        if fence["kind"] == "console":
+            yield from _commands(fence["text"], title.removeprefix("on "), place)
+        elif title:
+            yield File(title, fence["text"])
 
 
 def _commands(text: str, host: str, place: str) -> Iterator[Command]:

@@ -16,6 +16,7 @@ PROGRAMS = ("gridengine", "daemons", "shepherd", "clients", "tools", "bench")
 KEPT = {
     "emit": "logging",
     "on_config": "mkdocs, by a file that mkdocs.yml names",
+    "on_page_markdown": "mkdocs, the same",
     "pytest_configure": "pytest",
     "pytest_unconfigure": "pytest",
     "pytest_runtestloop": "pytest",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+import yaml
 from msgspec.structs import fields as struct_fields
 
 from daemons.dbwriter.settings import Settings
@@ -21,6 +23,7 @@ from tests.tidy.sources import ROOT, table_of
 from tools.launchers import COMMANDS, PROGRAMS
 from tools.manual_pages import SECTIONS, sources
 from tools.roff import ManualPage
+from tools.site_hooks import on_config
 
 #: page of each kind of object; bare names (managers, hosts of a role) have none
 FORMATS = {
@@ -135,3 +138,20 @@ def test_a_page_can_be_made_and_has_its_parts(path: Path) -> None:
         assert ".SH EXAMPLES" in text and ".SH EXIT CODES" in text
     for name, number in re.findall(r"\\fB([\w-]+)\\fR\((\d)\)", text):
         assert (name, int(number)) in {(each.stem, at) for each, at in sources()}, "a page that is referred to is there"
+
+
+def _leaves(entry: object) -> Iterator[str]:
+    if isinstance(entry, str):
+        yield entry
+    for inner in entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ():
+        yield from _leaves(inner)
+
+
+def test_every_page_is_found_in_the_navigation_of_the_site() -> None:
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+    # hook, as mkdocs would call it
+    reached = set(_leaves(on_config({"nav": settings["nav"], "docs_dir": ROOT / "docs"})["nav"]))
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert reached == pages - {settings["exclude_docs"].strip()}
+    shim = settings["extra"]["polyfills"][0]
+    assert (ROOT / "docs" / shim).exists(), "else the search asks the network"
