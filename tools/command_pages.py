@@ -40,6 +40,12 @@ _GRAMMAR = {
     "mail_options": "letters of `abes`, or `n`",
     "strategy": "`linear[:n[:s,c]]`, `striding:n:step[:s,c]` or `explicit:s,c:…`",
     "jsv_url": "`[script:]path`",
+    "job_list": "jobs between commas: ids, names, patterns",
+    "job_id_list": "ids of jobs between commas or blanks",
+    "ar_list": "reservations between commas or blanks: ids, names, patterns",
+    "user_list": "users between commas, `@group` for a group or access list, `*` for all",
+    "hold_list": "letters of `uos`: holds of user, operator, system",
+    "time": "seconds, `m:s` or `h:m:s`",
 }
 
 
