@@ -126,7 +126,7 @@ $(DOCS)/complete: requirements.lock
 	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	touch $@
 
-install: docs
+install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"
 
 # isolated: no setup but Python and pip

@@ -212,9 +212,9 @@ def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> No
 def install_another(directory: Path) -> str:
     """`make install` of docs/operations.md, with this checkout as a later version; the name of the release."""
     assert "\n    make install\n" in (ROOT / "docs" / "operations.md").read_text()
-    for name in ("gridengine", "shepherd", "daemons", "clients", "cluster-config", "tools"):
+    for name in ("gridengine", "shepherd", "daemons", "clients", "cluster-config", "tools", "docs"):
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("requirements.lock", "Makefile"):
+    for name in ("requirements.lock", "Makefile", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, directory)
     (directory / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text().replace('version = "', 'version = "9.', 1))
     python = getattr(sys, "_base_executable", sys.executable)
