@@ -11,8 +11,9 @@ import time
 from clients import gdi
 from clients.path_aliases import add_path_aliases
 from clients.program import Failure, callers_environment, complain, hint
-from gridengine.options.option import OptionError, Setting, options_of, read_options
-from gridengine.options.script_options import PREFIX, script_settings, words_of
+from gridengine.options.option import OptionError, options_of, read_options
+from gridengine.options.script_options import PREFIX, script_settings
+from gridengine.options.sources import file_settings, fold_sources, with_option_files
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from gridengine.options.option import Option
-
-Source = list[list[Setting]]
-"""The settings of one source: a list for each line, since -soft holds until the end of the line in a file or script."""
+    from gridengine.options.sources import Source
 
 
 class ReadSubmission:
@@ -54,10 +53,11 @@ def read_submission(command: str, arguments: list[str], read_already: "bytes | N
     options = options_of(command, SUBMIT_OPTIONS)
     target = Submission(command, callers_environment(), _working_directory(), time.time())
     given, operands = read_options(arguments, options)
-    command_line = _with_option_files(given, options)
-    _fold(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
-    files = [_file_settings(path, options) for path in _request_files()]
-    sources = [[_with_option_files(line, options) for line in source] for source in (*files, *_of_directory(target.cwd, options))]
+    command_line = with_option_files(given, options, _read)
+    fold_sources(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
+    files = [file_settings(_read(path), path, options) for path in _request_files()]
+    files += _of_directory(target.cwd, options)
+    sources = [[with_option_files(line, options, _read) for line in source] for source in files]
     quick: dict[str, str] = {}
     for line in (*(line for source in sources for line in source), command_line):
         for option, values, _ in line:
@@ -72,18 +72,8 @@ def read_submission(command: str, arguments: list[str], read_already: "bytes | N
         prefix = quick.get("-C", PREFIX)
         if prefix:
             sources.append(script_settings(script, prefix, operands[0] if operands else "standard input", options))
-    _fold(target, [*sources, [command_line]])
+    fold_sources(target, [*sources, [command_line]])
     return ReadSubmission(target, operands, script)
-
-
-def _fold(target: Submission, sources: list[Source]) -> None:
-    """Fold the settings of all sources into the target, the weakest source first. Raises OptionError."""
-    for level, source in enumerate(sources):
-        target.level = level
-        for line in source:
-            target.soft = False
-            for option, values, place in line:
-                option.apply(target, values, place)
 
 
 def _working_directory() -> str:
@@ -98,7 +88,7 @@ def _request_files() -> list[str]:
     return [path for path in (f"{gdi.common_directory()}/sge_request", f"{_home()}/.sge_request") if os.path.exists(path)]
 
 
-def _of_directory(cwd: str, options: "dict[str, Option]") -> list[Source]:
+def _of_directory(cwd: str, options: "dict[str, Option]") -> "list[Source]":
     """The settings of `.sge_request` in the working directory, none where there is none.
 
     Deviation: 8.1.9 reads it whoever has written it, and it may say `-jsv` and so have any program run as the caller.
@@ -109,7 +99,7 @@ def _of_directory(cwd: str, options: "dict[str, Option]") -> list[Source]:
     from clients.own_files import ForeignFile, open_own
 
     try:
-        return [_file_settings(path, options, opener=open_own)]
+        return [file_settings(_read(path, open_own), path, options)]
     except ForeignFile as reason:
         complain(f"warning: {path} is not read: {reason}")
         return []
@@ -119,46 +109,12 @@ def _home() -> str:
     return os.environ.get("HOME") or "/"
 
 
-def _with_option_files(
-    settings: list[Setting], options: "dict[str, Option]", within: tuple[str, ...] = ()
-) -> list[Setting]:
-    """The settings with each `-@ file` replaced by what the file says; files may name further ones. `within`: those that
-    are being read."""
-    if not any(option.name == "-@" for option, _, _ in settings):
-        return settings
-    expanded: list[Setting] = []
-    for setting in settings:
-        if setting[0].name == "-@":
-            path = setting[1][0]
-            if path in within:
-                raise OptionError(f"-@ {path}: the file names itself, directly or by way of another", setting[2])
-            for line in _file_settings(path, options, strict=True):
-                expanded += _with_option_files(line, options, (*within, path))
-        else:
-            expanded.append(setting)
-    return expanded
-
-
-def _file_settings(
-    path: str, options: "dict[str, Option]", strict: bool = False, opener: "Callable[[str, int], int] | None" = None
-) -> Source:
-    """Settings of a request file, line by line; options of other commands are dropped unless `strict` (SB-5)."""
+def _read(path: str, opener: "Callable[[str, int], int] | None" = None) -> str:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape", opener=opener) as file:
-            lines = file.read().split("\n")
+            return file.read()
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None
-    others = {} if strict else {name: option for option in SUBMIT_OPTIONS for name in option.names}
-    found: Source = []
-    for number, line in enumerate(lines, start=1):
-        if line[:1] == "#" or not line.strip():
-            continue
-        place = f"{path}, line {number}"
-        settings, rest = read_options(words_of(line, place), options, place, others)
-        if rest:
-            raise OptionError(f'"{rest[0]}" is no option', place)
-        found.append(settings)
-    return found
 
 
 def _read_script(operands: list[str]) -> bytes:

@@ -253,10 +253,10 @@ def display(target: Submission, field: str, values: Values) -> None:
 def _export(target: Submission, variable: str, value: str) -> None:
     if _unreadable(value) or _unreadable(variable):
         raise SyntaxFault(f"the value of {variable!a} is not text in UTF-8")
-    target.request.setdefault("environment", {})[variable] = value
-    exported = target.collection("environment_names")
-    if variable not in exported:
-        exported.append(variable)
+    environment = target.request.setdefault("environment", {})
+    if variable not in environment:
+        target.collection("environment_names").append(variable)
+    environment[variable] = value
 
 
 def _unreadable(value: str) -> bool:

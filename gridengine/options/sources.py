@@ -1,0 +1,74 @@
+"""Where the options of a submission come from, and how they add up: lines of files, files that options name, one after the other.
+
+Owns how a text becomes settings, and the order of sources. Pure: who reads the files is the caller, with the rights of whoever
+submits. Called by the submitting commands and, for libraries that submit, by `gridengine.options.native`. Source: statements
+SB-2, SB-3, SB-5.
+"""
+
+from gridengine.options.option import OptionError, Setting, read_options
+from gridengine.options.script_options import words_of
+from gridengine.options.submission import Submission
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gridengine.options.option import Option
+
+Source = list[list[Setting]]
+"""The settings of one source: a list for each line, since -soft holds until the end of the line in a file or script."""
+
+
+def file_settings(text: str, path: str, options: "dict[str, Option]", strict: bool = False) -> Source:
+    """Settings of a request file, line by line; options of other commands are dropped unless `strict` (SB-5).
+
+    Raises OptionError.
+    """
+    others = {} if strict else {name: option for option in SUBMIT_OPTIONS for name in option.names}
+    found: Source = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line[:1] == "#" or not line.strip():
+            continue
+        found.append(line_settings(line, f"{path}, line {number}", options, others))
+    return found
+
+
+def line_settings(
+    line: str, place: str, options: "dict[str, Option]", others: "dict[str, Option] | None" = None
+) -> list[Setting]:
+    """Settings of a line that holds options alone; those among `others` are dropped. Raises OptionError."""
+    settings, rest = read_options(words_of(line, place), options, place, others)
+    if rest:
+        raise OptionError(f'"{rest[0]}" is no option', place)
+    return settings
+
+
+def with_option_files(
+    settings: list[Setting], options: "dict[str, Option]", read: "Callable[[str], str]", within: tuple[str, ...] = ()
+) -> list[Setting]:
+    """The settings with each `-@ file` replaced by what the file says; files may name further ones. `read(path)`: the text of
+    a file; `within`: those that are being read. Raises OptionError."""
+    if not any(option.name == "-@" for option, _, _ in settings):
+        return settings
+    expanded: list[Setting] = []
+    for setting in settings:
+        if setting[0].name == "-@":
+            path = setting[1][0]
+            if path in within:
+                raise OptionError(f"-@ {path}: the file names itself, directly or by way of another", setting[2])
+            for line in file_settings(read(path), path, options, strict=True):
+                expanded += with_option_files(line, options, read, (*within, path))
+        else:
+            expanded.append(setting)
+    return expanded
+
+
+def fold_sources(target: Submission, sources: list[Source]) -> None:
+    """Fold the settings of all sources into the target, the weakest source first. Raises OptionError."""
+    for level, source in enumerate(sources):
+        target.level = level
+        for line in source:
+            target.soft = False
+            for option, values, place in line:
+                option.apply(target, values, place)
