@@ -92,6 +92,18 @@ class Verifier:
         ledger, request = Ledger(self.state, empty=self.assume_empty), Request.of(self.site, job)
         return {name for name in self.state.instances if static_refusal(self.site, ledger, request, name) is None}
 
+    def fits(self, job: Job) -> bool:
+        """Whether a task of the job could run at all. Where one suitable place is enough the others are not looked at."""
+        if job.ar in self.state.reservations or job.pe or job.allocation_rule:
+            return bool(self.verify(job)[0])
+        ledger = Ledger(self.state, empty=self.assume_empty).looking_ahead(self._kept_for_others(job))
+        request = Request.of(self.site, job)
+        return any(
+            (self._obstacle(name) or static_refusal(self.site, ledger, request, name) or self._off_time(name, request)) is None
+            and use_refusal(self.site, ledger, request, name) is None
+            for name in self.state.instances
+        )
+
     def _give_back(self, ledger: Ledger, job: Job, task: Task) -> None:
         ledger.charge(self.state.bookings_of(task), -1)
         ledger.charge(self.state.quotas.bookings_of(job, task.granted, task.pe, task.resources), -1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
-from gridengine.placement.verify import verification
+from gridengine.placement.verify import Verifier, verification
 from gridengine.state.jobs import Job
 from gridengine.state.state import State
 
@@ -21,6 +21,8 @@ def verified(state: State, job: Job, letter: str, world: World) -> tuple[bool, D
     said = Decision()
     letter = letter or ("e" if job.ar else "n")  # AR-89
     if letter == "n":
+        return True, said
+    if letter in "ew" and Verifier(state, True, world.now, world.zone).fits(job):
         return True, said
     fits, texts = verification(state, job, letter != "p", world.now, world.zone)
     if letter in "vp":
