@@ -6,6 +6,7 @@ Pure. Called by `active_jobs`. Source: docs/architecture.md 5.2; sge_submit(1), 
 from __future__ import annotations
 
 from collections.abc import Callable
+from posixpath import join
 
 from daemons.execd.cgroups import HostCgroups
 from daemons.execd.environment import Account, TaskPlaces, job_environment, method_environment
@@ -36,7 +37,7 @@ def task_config(
 ) -> TaskConfig:
     """The whole content of `config`. `home_of(user)`: a home directory, None when unknown."""
     job, queue = start.job, start.queue
-    cwd = on_host(job.cwd, job.path_aliases, site.host) or account.home
+    cwd = _working_directory(start, site, account, home_of)
     files = standard_files(job, start.key.task, site.host, account.home, cwd, home_of)
     staged = _staged(start, site, configuration, account, home_of)
     files = redirected(files, staged)
@@ -78,6 +79,19 @@ def task_config(
     if job.kind != "batch":
         config = interactive_config(config, start, configuration, account)
     return config if start.slave is None else slave_config(config, start, start.slave, account)
+
+
+def _working_directory(
+    start: Start, site: HostSite, account: Account, home_of: Callable[[str], str | None]
+) -> str:
+    """Where the job works: its own choice, from the home directory on and with the variables of paths; else that (DM-2).
+
+    Deviation: 8.1.9 takes what is relative, and the variables, as they are.
+    """
+    job = start.job
+    variables = path_variables(job, start.key.task, site.host, account.home)
+    chosen = expand(on_host(job.cwd, job.path_aliases, site.host), variables, home_of)
+    return join(account.home, chosen) if chosen else account.home
 
 
 def gid_of(start: Start, configuration: HostConfiguration, account: Account) -> int:

@@ -110,6 +110,10 @@ class JobRequest(Struct, kw_only=True):
     context: Context = field(default_factory=dict)
     #: a note of the user's own, of no effect
     comment: Line = ""
+    #: of a library, whose programs wait for the ends of the session's jobs (DM-1)
+    session: Name = ""
+    #: a failure that would hold a task in the error state ends it: its program waits, and nobody looks (DM-2)
+    error_ends: bool = False
 
 
 REQUEST_FIELDS = JobRequest.__struct_fields__

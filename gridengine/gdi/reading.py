@@ -15,6 +15,7 @@ from gridengine.gdi.bounds import (
     KB,
     MB,
     Count,
+    Environment,
     FewTargets,
     FieldsOf,
     Items,
@@ -23,6 +24,7 @@ from gridengine.gdi.bounds import (
     Name,
     Names,
     Number,
+    Path,
     Pattern,
     Patterns,
     Port,
@@ -42,6 +44,9 @@ Instances = Annotated[list[Name], Items(200_000, 8 * MB)]
 RecordFields = Annotated[list[Literal[FIELDS]], Items(len(FIELDS), 1 * KB)]  # type: ignore[valid-type]
 Revision = Annotated[int, Number(0, 2**62)]
 Objects = Annotated[list[Name], Items(2000, 64 * KB)]
+OptionText = Annotated[str, Text(16 * KB, printable=False)]
+OptionTexts = Annotated[list[tuple[Path, OptionText]], Items(8, 64 * KB)]
+"""Files with options: path and text."""
 
 
 class Select(TypedDict, total=False):
@@ -200,6 +205,30 @@ class Wait(TypedDict):
     job_id: JobNumber
 
 
+class TaskEnds(TypedDict, total=False):
+    session: Name
+    jobs: Annotated[list[JobNumber], Items(100_000, 1 * MB)]
+
+
+class TaskStates(TypedDict):
+    tasks: Annotated[list[tuple[JobNumber, TaskNumber]], Items(1000, 0)]
+
+
+class FoldOptions(TypedDict, total=False):
+    request_files: OptionTexts
+    category: Name
+    category_files: OptionTexts
+    native: OptionText
+    option_files: Annotated[dict[Path, OptionText], Items(32, 64 * KB)]
+    script: tuple[Path, Annotated[str, Text(64 * KB, printable=False)]]
+    environment: Environment
+    cwd: Path
+    allow_cwd: bool
+    alias_files: OptionTexts
+    paths: Annotated[list[Path], Items(2, 8 * KB)]
+    host: Name
+
+
 class Events(TypedDict, total=False):
     name: Name
     types: Names
@@ -241,6 +270,9 @@ BODIES: dict[str, Any] = {
     "event_clients": Nothing,
     "events": Events,
     "wait": Wait,
+    "task_ends": TaskEnds,
+    "task_states": TaskStates,
+    "fold_options": FoldOptions,
     "mirror": Nothing,
     "dry_run": DryRun,
     "ping": Ping,

@@ -54,7 +54,7 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     elif task.rescheduling or failed in (MIGRATING, RESCHEDULED):
         failed = RESCHEDULED if task.rescheduling else failed
         events = [TaskRequeued(*key, now, behind=task.rescheduling and goes_behind(state, job))]
-    elif failure.fault is Fault.JOB and again:
+    elif failure.fault is Fault.JOB and again and not job.error_ends:
         events = [TaskRequeued(*key, now, error=report.reason or "the job ended with exit status 100")]
     elif failure.fault is Fault.QUEUE:
         events = [_queue_error(job, task, report), unstarted if again else over]

@@ -22,13 +22,10 @@ from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import Master
 from daemons.qmaster.permissions import is_operator, no_right
 from daemons.qmaster.serve.accounting_reading import AccountingReading
-from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.serve.host_releases import HostReleases
-from daemons.qmaster.serve.job_waits import JobWaits
 from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.keyed import Keyed
-from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import OutputReading
 from daemons.qmaster.serve.outside import Outside
 from daemons.qmaster.serve.pulses import Pulses, pinged
@@ -37,6 +34,7 @@ from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.shutting_down import shut_down
 from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
+from daemons.qmaster.serve.streams import LastingStreams
 from daemons.qmaster.serve.turns import Turns
 from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
@@ -69,15 +67,13 @@ LookedUp = Mapping[str, list[int]]
 class Requests:
     """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
 
-    def __init__(
-        self, master: Master, outside: Outside, event_clients: EventClients, waits: JobWaits, mirrors: Mirrors
-    ) -> None:
+    def __init__(self, master: Master, outside: Outside, streams: LastingStreams) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
         self.pulses = Pulses()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
         self._outside = outside
-        self._event_clients, self._waits, self._mirrors = event_clients, waits, mirrors
+        self._event_clients, self._waits, self._task_ends, self._mirrors = streams
         self._rounds = Rounds()
         self._accounting = AccountingReading()
         self._outputs = OutputReading(outside.read_output)
@@ -268,6 +264,10 @@ class Requests:
         """Starts and ends of the tasks of a job."""
         return await self._waits.stream(request, body, caller)
 
+    async def stream_task_ends(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
+        """Ends of the tasks of a session, and of single jobs."""
+        return await self._task_ends.stream(request, body, caller)
+
     async def stream_state(self, request: web.BaseRequest, body: bytes, caller: Caller) -> web.StreamResponse:
         """The state and what becomes of it, for a mirror."""
         return await self._mirrors.stream(request, caller)
@@ -369,6 +369,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("dry_run", "reads", BODIES["dry_run"], answered=Requests.dry_run)
     yield Endpoint("job_list", "streams", BODIES["job_list"], streamed=Requests.stream_jobs)
     yield Endpoint("wait", "streams", BODIES["wait"], streamed=Requests.stream_ends, lasts=True)
+    yield Endpoint("task_ends", "streams", BODIES["task_ends"], streamed=Requests.stream_task_ends, lasts=True)
     yield Endpoint("events", "streams", BODIES["events"], streamed=Requests.stream_events, lasts=True)
     yield Endpoint("mirror", "streams", BODIES["mirror"], streamed=Requests.stream_state, lasts=True)
     yield Endpoint("execd_hello", "serves", ExecdHello, answered=Requests.hello)

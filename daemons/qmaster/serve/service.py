@@ -35,6 +35,8 @@ from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
+from daemons.qmaster.serve.streams import LastingStreams
+from daemons.qmaster.serve.task_ends import EndsOfTasks
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
@@ -77,6 +79,7 @@ class Service:
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._measures = Measures()
         self._waits = JobWaits(master, self.settled, self.durable)
+        self._task_ends = EndsOfTasks(master, self.settled, self.durable)
         self._mirrors = Mirrors(master, self._measures, self.durable)
         self._tasks: list[asyncio.Task[None]] = []
         self.driver = SchedulerDriver(master, cycle, self.flush, self._measures)
@@ -97,11 +100,12 @@ class Service:
         outside = Outside(
             *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output
         )
-        self.requests = Requests(master, outside, self.event_clients, self._waits, self._mirrors)
+        streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
+        self.requests = Requests(master, outside, streams)
         self._pulses = self.requests.pulses
         self._pulses.writing = lambda: len(self._durable)
         self.driver.turned = partial(self._pulses.turned, SCHEDULER)
-        master.subscribers.append(self._waits.committed)
+        master.subscribers += (self._waits.committed, self._task_ends.committed)
 
     async def start(
         self,

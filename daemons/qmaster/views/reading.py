@@ -13,8 +13,11 @@ from daemons.qmaster.decide.jobs.job_request import request_of, with_payload
 from daemons.qmaster.master import Master
 from daemons.qmaster.views import VIEWS
 from daemons.qmaster.views.job_ends import job_ends
+from daemons.qmaster.views.task_ends import state_after, states
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Answer, Caller
+from gridengine.options.native import fold_native
+from gridengine.options.option import OptionError
 
 Body = dict[str, Any]
 Reader = Callable[[Master, Body, Caller], Answer]
@@ -82,8 +85,30 @@ def job_request(master: Master, body: Body, caller: Caller) -> Answer:
     return Answer(data={"request": wish, "whole": own})
 
 
+def task_states(master: Master, body: Body, caller: Caller) -> Answer:
+    """The request `task_states`: the state of each task as DRMAA calls it; of one that has ended done or failed, "" for none."""
+    tasks = [(int(job), int(task)) for job, task in body["tasks"]]
+    found = states(master.state, tasks)
+    for at, (job, task) in enumerate(tasks):
+        if not found[at]:
+            records = [record for _, record in master.spool.accounted.records([job]) if record.pe_taskid == "NONE"]
+            found[at] = next((state_after(each) for each in records[::-1] if task in (0, int(each.task_number) or 1)), "")
+    return Answer(data={"states": found})
+
+
+def fold_options(master: Master, body: Body, caller: Caller) -> Answer:
+    """The request `fold_options`: the fields of `Submit` that texts of qsub's options add up to."""
+    try:
+        folded = fold_native(body, master.world().now)
+    except (OptionError, SyntaxFault) as fault:
+        return Answer(1, [("error", str(fault))])
+    return Answer(data=folded._asdict())
+
+
 READERS: dict[str, Reader] = {
     "accounting": accounting,
+    "task_states": task_states,
+    "fold_options": fold_options,
     "config_history": config_history,
     "held_slots": held_slots,
     "job_ends": job_ends,

@@ -170,3 +170,12 @@ def test_where_cgroups_count_processes_they_do() -> None:
     restraint = Restraint(cgroups=HostCgroups(("/cg",), "no memory", True))
     made = task_config(start(), SITE, configuration(), ALICE, lambda user: None, restraint)
     assert (made.processes_by_cgroup, made.memory_by_cgroup) == (True, False)
+
+
+@pytest.mark.statement("DM-2")
+@pytest.mark.parametrize(
+    ("cwd", "expected"),
+    [("", "/home/alice"), ("a/b", "/home/alice/a/b"), ("$HOME/x", "/home/alice/x"), ("/w/$JOB_ID.$TASK_ID", "/w/12.0")],
+)
+def test_the_working_directory_begins_at_home_and_has_the_variables_of_paths(cwd: str, expected: str) -> None:
+    assert config({"cwd": cwd}).cwd == expected

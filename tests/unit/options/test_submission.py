@@ -83,7 +83,8 @@ def test_every_field_is_one_of_submit() -> None:
         "-comment x -P p -p 1 -pe p 1 -alloc 2 4 -R y -r y -shell n -S /s -t 1 -tc 1 -v A=1 -w n"
     )
     origin = "script script_encoding script_file args kind path_aliases submit_cwd home login_shell submit_path".split()
-    assert fold(line).request.keys() == fields - {*origin, "override_tickets", "pty", "transfer_files"}
+    of_libraries = "transfer_files session error_ends".split()
+    assert fold(line).request.keys() == fields - {*origin, *of_libraries, "override_tickets", "pty"}
 
 
 @pytest.mark.statement("SO-14")

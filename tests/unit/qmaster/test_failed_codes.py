@@ -157,3 +157,12 @@ def test_a_job_that_failed_for_its_queue_is_not_restarted(cell: Cell) -> None:
     assert pending_letters(cell.state, cell.state.jobs[job], 1, cell.state.task(job, 1)) == "qw"
     cell.cycle()
     assert cell.starts[-1].restarted == 0
+
+
+@pytest.mark.statement("DM-2")
+def test_an_error_ends_a_job_whose_program_waits_for_it(cell: Cell) -> None:
+    job = cell.submit(error_ends=True)
+    cell.cycle()
+    cell.end(job, failed=26, reason="no such directory")
+    assert job not in cell.state.jobs
+    assert [record.failed for _, record in cell.master.spool.accounted.records([job])] == ["26"]

@@ -58,3 +58,10 @@ def test_a_copy_is_checked_like_a_submission(cell: Cell) -> None:
     job = cell.submit()
     cell.configure("configuration", "global", max_u_jobs="1")
     assert "max_u_jobs" in resubmit(cell, job)[1][0]
+
+
+@pytest.mark.statement("DM-1")
+def test_a_copy_is_of_no_session(cell: Cell) -> None:
+    job = cell.submit(session="a.1")
+    assert cell.ask("resubmit_jobs", targets=[str(job)]).status == 0
+    assert [(each.id, each.session) for each in cell.state.jobs.values()] == [(job, "a.1"), (job + 1, "")]

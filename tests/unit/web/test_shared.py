@@ -56,7 +56,8 @@ def test_the_mirror_answers_as_the_qmaster_does(followed: Followed, asked: Any, 
 @pytest.mark.parametrize("name", sorted(READERS.keys() - VIEWS.keys() - {"accounting"}))
 def test_what_the_spool_has_is_asked_as_the_user(followed: Followed, asked: Any, name: str) -> None:
     followed.cell.submit()
-    bodies = {"held_slots": {"ar": 1}, "job_request": {"job": 1}, **dict.fromkeys(("job_story", "job_ends"), {"jobs": [1]})}
+    jobs = dict.fromkeys(("job_story", "job_ends"), {"jobs": [1]})
+    bodies = {"held_slots": {"ar": 1}, "job_request": {"job": 1}, "task_states": {"tasks": [(1, 1)]}, **jobs}
     body = bodies.get(name, {})
 
     async def play(web: Web, link: Link) -> tuple[Answer, list[Any]]:

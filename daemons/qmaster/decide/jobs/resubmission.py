@@ -43,6 +43,7 @@ def requested_copy(state: State, target: str, holds: str, caller: Caller, world:
     original = _original(state, target, caller, world)
     copied = request_of(original)
     copied.holds = holds
+    copied.session = ""  # no program waits for the copy
     return original, copied
 
 

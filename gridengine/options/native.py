@@ -1,0 +1,118 @@
+"""The options of a program that submits by a library: texts in, fields of `Submit` out, by the very table and folds of qsub.
+
+Owns which texts count and in which order, and what a library cannot do: such options are passed over. Pure: what has to be read
+is read by the library, in the rights of its process; what is still missing is named in the answer, and asked for again with it.
+Called by the request `fold_options`. Source: drmaa_attributes(3), attribute priorities; qtask(5); DM-2; adr/0161.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from gridengine.options.option import OptionError, Setting, options_of
+from gridengine.options.script_options import PREFIX, script_settings
+from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
+from gridengine.options.submission import Submission
+from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.path_aliases import concerning, parse_aliases
+
+_QSUB = options_of("qsub", SUBMIT_OPTIONS)
+_OTHERS = {name: option for option in SUBMIT_OPTIONS for name in option.names}
+DEFAULTS = "-p 0 -b y -shell n -w e"
+"""Beneath all others."""
+_IGNORED = frozenset(("-help", "-sync", "-t", "-verify"))
+"""What is the library's own business, or a person's."""
+_IGNORED_CHECKS = ("w", "v", "p")
+"""Of -w: what has no answer but a text."""
+
+
+class _Missing(Exception):
+    """An option file that has not been sent along."""
+
+
+class NativeOptions(NamedTuple):
+    """What texts add up to. `request`: fields of `Submit`. `verifiers`: of -jsv, which somebody must run.
+
+    Where something is missing nothing else counts: `option_file` is the path of a file that -@ names, `script_prefix` what the
+    lines of the script begin with that hold options.
+    """
+
+    request: dict[str, Any]
+    verifiers: tuple[str, ...] = ()
+    option_file: str = ""
+    script_prefix: str = ""
+
+
+def fold_native(body: Mapping[str, Any], now: float) -> NativeOptions:
+    """Fold the texts of a request `fold_options` (docs/gdi.md has its fields). Raises OptionError, SyntaxFault."""
+    try:
+        return _folded(body, now)
+    except _Missing as missing:
+        return NativeOptions({}, option_file=str(missing))
+
+
+def _folded(body: Mapping[str, Any], now: float) -> NativeOptions:
+    files = body.get("option_files", {})
+
+    def read(path: str) -> str:
+        if path not in files:
+            raise _Missing(path)
+        text: str = files[path]
+        return text
+
+    def expanded(source: Source) -> Source:
+        lines = (with_option_files(line, _QSUB, read) for line in source)
+        return [[setting for setting in line if not _is_ignored(setting, body.get("allow_cwd", False))] for line in lines]
+
+    weak = [[line_settings(DEFAULTS, "", _QSUB)]]
+    weak += [expanded(file_settings(text, path, _QSUB)) for path, text in body.get("request_files", ())]
+    strong: list[Source] = []
+    if "category" in body:
+        strong.append(expanded([_category(body["category"], body.get("category_files", ()))]))
+    strong.append(expanded([line_settings(body.get("native", ""), "", _QSUB)]))
+    script: list[Source] = []
+    prefix = _script_prefix([*weak, *strong])
+    if prefix:
+        if "script" not in body:
+            return NativeOptions({}, script_prefix=prefix)
+        name, text = body["script"]
+        script.append(expanded(script_settings(text.encode("utf-8", "surrogateescape"), prefix, name, _QSUB)))
+    target = Submission("qsub", body.get("environment", {}), body.get("cwd", ""), now)
+    fold_sources(target, [*weak, *script, *strong])
+    if aliases := _aliases(body):
+        target.request["path_aliases"] = aliases
+    return NativeOptions(target.request, tuple(url for _, url in target.settings.get("jsv", ())))
+
+
+def _is_ignored(setting: Setting, allow_cwd: bool) -> bool:
+    name, values = setting[0].name, setting[1]
+    return name in _IGNORED or (name == "-w" and values[0] in _IGNORED_CHECKS) or (name == "-cwd" and not allow_cwd)
+
+
+def _script_prefix(sources: list[Source]) -> str:
+    """What begins the lines of options in the script, "" where none is read: -b y, or an empty -C."""
+    said = {option.name: values for source in sources for line in source for option, values, _ in line}
+    return "" if said["-b"][0][:1].lower() == "y" else said.get("-C", [PREFIX])[0]
+
+
+def _category(name: str, files: list[tuple[str, str]]) -> list[Setting]:
+    """The options of a job category: of the user's file before the cell's, unless that forbids it with `!` (qtask(5)).
+
+    `files`: (path, text), the cell's first. Raises OptionError.
+    """
+    found: list[Setting] | None = None
+    for path, text in files:
+        for number, line in enumerate(text.split("\n"), start=1):
+            word, *rest = line.split(None, 1) or [""]
+            if word.removeprefix("!") == name:
+                found = line_settings(rest[0] if rest else "", f"{path}, line {number}", _QSUB, _OTHERS)
+                if word[0] == "!":
+                    return found
+    if found is None:
+        raise OptionError(f'unknown job category "{name}"')
+    return found
+
+
+def _aliases(body: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """The path aliases that concern the job (sge_aliases(5)). Raises SyntaxFault."""
+    lines = [line for path, text in body.get("alias_files", ()) for line in parse_aliases(text, path)]
+    return concerning(lines, body.get("host", ""), body.get("paths", ())) if lines else []
