@@ -12,6 +12,8 @@
 #   make pages                 docs/commands, from the option table, and the pages of man for this checkout
 #   make messages              tests/data/messages.txt, all texts of the commands, to be read where they have changed
 #   make docs                  the documentation as a site in build/site, which needs no network; make install takes it along
+#   make drmaa                 libdrmaa.so.1.0 in build/drmaa/ARCH, also for 64-bit ARM where aarch64-linux-gnu-gcc is there
+#   make drmaa-sanitizers      its tests with the address, undefined behaviour and thread sanitizers of gcc
 #   make install PREFIX=DIR    install for all users of this host (default /opt/gridengine), beside releases that run (KEEP=2)
 #   make wheel                 build/wheel: the system as pip installs it           make deb      build/deb: as a Debian package
 #   make packages              install both where nothing of the project is, and run jobs
@@ -30,12 +32,13 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
 HOSTS ?= 3
 N ?= 200
+ARCH := lx-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := $(wildcard gridengine shepherd daemons clients tools bench)
@@ -125,6 +128,15 @@ $(DOCS)/complete: requirements.lock
 	$(DOCS)/bin/$(PIP) $$($(PYTHON) -c 'import tomllib
 	print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"])')
 	touch $@
+
+drmaa:
+	@$(MAKE) --silent -C clients/drmaa BUILD="$(CURDIR)/build/drmaa/$(ARCH)"
+	@if command -v aarch64-linux-gnu-gcc >/dev/null; then
+	  $(MAKE) --silent -C clients/drmaa BUILD="$(CURDIR)/build/drmaa/lx-arm64" CC=aarch64-linux-gnu-gcc
+	fi
+
+drmaa-sanitizers: setup
+	@$(BIN)/pytest -p no:cacheprovider -m sanitizers -o addopts= tests/integration/drmaa
 
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"

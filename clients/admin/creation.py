@@ -21,6 +21,7 @@ from clients.admin.cell_plan import CellPlan
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
+from gridengine.architecture import architecture
 from gridengine.arco import SETTINGS_FILE
 
 #: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
@@ -43,6 +44,7 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         _make_spool_directories(plan)
         _make_keys(plan, now)
         _provide_verifier_libraries(plan.files.root, installation.cluster_config / "jsv")
+        provide_library(plan.files.root, installation.bin)
     except OSError as error:
         raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
     finally:
@@ -103,6 +105,19 @@ def _provide_verifier_libraries(root: Path, source: Path) -> None:
             write_new(directory / known_as, (source / name).read_text())
 
 
+def provide_library(root: Path, programs: Path) -> None:
+    """Let the DRMAA library be found below the cell's root, where programs of 8.1.9 look for it; what is there already stays."""
+    link, library = library_of(root), library_of(programs.parent)
+    if library.exists() and not link.parent.exists():
+        link.parent.parent.mkdir(exist_ok=True)
+        link.parent.symlink_to(library.parent)
+
+
+def library_of(prefix: Path) -> Path:
+    """Where the DRMAA library for this machine lies below an installation."""
+    return prefix / "lib" / architecture(os.uname().machine) / "libdrmaa.so"
+
+
 def _settings(values: Mapping[str, str]) -> str:
     return "".join(f"{key:<20} {value}\n" for key, value in values.items())
 
@@ -138,6 +153,8 @@ def settings_sh(files: CellFiles, qmaster_port: int, installation: Installation)
             f'  *) {variable}="{directory}:${variable}"; export {variable} ;;',
             "esac",
         ]
+    library = library_of(installation.bin.parent)
+    lines.append(f"if [ -e {library} ]; then DRMAA_LIBRARY_PATH={library}; export DRMAA_LIBRARY_PATH; fi")
     return "\n".join(lines) + "\n"
 
 
@@ -151,4 +168,6 @@ def settings_csh(files: CellFiles, qmaster_port: int, installation: Installation
     ]
     for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
         lines.append(f'if (":${{{variable}}}:" !~ *":{directory}:"*) setenv {variable} "{directory}:${{{variable}}}"')
+    library = library_of(installation.bin.parent)
+    lines.append(f"if (-e {library}) setenv DRMAA_LIBRARY_PATH {library}")
     return "\n".join(lines) + "\n"

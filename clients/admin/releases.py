@@ -4,7 +4,8 @@
     PREFIX/libraries/KEY/       a virtual environment, for all releases with the same libraries
     PREFIX/current              link to a release; it is swapped by a rename, so there is always one
     PREFIX/slurm                link to current/slurm: commands with Slurm's names (docs/slurm.md)
-    PREFIX/bin/PROGRAM          link into current/bin: paths that cells, users and systemd know stay as they are
+    PREFIX/bin/PROGRAM          link into current/bin: paths that cells, users and systemd know stay as they are;
+                                the same are lib/ARCH (the DRMAA library) and include/drmaa.h
 
 Owns these files. Standard library alone: `tools/install` runs it before any library is there (`python3 -m
 clients.admin.releases PREFIX NAME`), and `upgrade` uses it. Source: docs/adr/0149.
@@ -138,6 +139,10 @@ class Releases:
             link.parent.mkdir(parents=True, exist_ok=True)
             if link.is_symlink() or not link.exists():
                 _swap_link(link, f"{'../' * name.count('/')}current/{name}")
+        for path in (*(self._link / "lib").glob("lx-*"), *(self._link / "include").glob("*")):
+            link = self.prefix / path.parent.name / path.name
+            link.parent.mkdir(exist_ok=True)
+            _swap_link(link, f"../current/{path.parent.name}/{path.name}")
 
 
 def _swap_link(link: Path, target: str) -> None:

@@ -13,13 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gridengine.architecture import architecture
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import SlaveKey, TaskKey
 
 #: The architecture string of this platform. Source: load_parameters(5) arch (LS-1).
-ARCHITECTURE = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64le": "lx-ppc64le"}.get(
-    os.uname().machine, f"lx-{os.uname().machine}"
-)
+ARCHITECTURE = architecture(os.uname().machine)
 #: Variables of systemd, Ray and Python's own that belong to the daemon and never to a job.
 _DAEMONS_OWN = ("RAY_", "PYTHONPATH", "NOTIFY_SOCKET", "INVOCATION_ID", "JOURNAL_STREAM", "LISTEN_", "WATCHDOG_")
 _STATE, _CONFIGURATION = "site.json", "configuration.json"

@@ -14,7 +14,7 @@ import pytest
 from clients.admin.cell import CellFiles, read_cell
 from clients.admin.cell_plan import CellWishes, plan_cell
 from clients.admin.certificate import belongs_together, is_signed_by, utc_now
-from clients.admin.creation import create_cell, settings_csh, settings_sh
+from clients.admin.creation import create_cell, library_of, provide_library, settings_csh, settings_sh
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
 from gridengine.config.cluster_queue import ClusterQueue
@@ -204,3 +204,17 @@ def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
     assert "PATH=/opt/x/bin:$PATH;" in words and "MANPATH=/opt/x/current/share/man:$MANPATH;" in words
     assert f"setenv SGE_ROOT {plan.files.root}\n" in of_csh
     assert 'setenv MANPATH "/opt/x/current/share/man:${MANPATH}"\n' in of_csh
+
+
+@pytest.mark.statement("DM-1")
+def test_the_library_is_found_below_the_root_of_the_cell_and_by_settings(plan, installation):
+    library = library_of(installation.bin.parent)
+    plan.files.root.mkdir(exist_ok=True)
+    provide_library(plan.files.root, installation.bin)
+    assert not library_of(plan.files.root).parent.exists()
+    library.parent.mkdir(parents=True)
+    library.touch()
+    provide_library(plan.files.root, installation.bin)
+    assert library_of(plan.files.root).resolve() == library.resolve()
+    said = "DRMAA_LIBRARY_PATH={0}; export DRMAA_LIBRARY_PATH; fi\n"
+    assert f"if [ -e {library} ]; then {said.format(library)}" in settings_sh(plan.files, plan.qmaster_port, installation)

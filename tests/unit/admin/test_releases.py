@@ -48,6 +48,19 @@ def test_programs_are_those_of_the_release_in_use_and_files_of_others_stay(tmp_p
     assert (tmp_path / "bin" / "qsub").read_text() == "1" and not (tmp_path / "bin" / "qnew").is_symlink()
 
 
+@pytest.mark.statement("DM-1")
+def test_the_library_is_that_of_the_release_in_use(tmp_path: Path) -> None:
+    for name in ("1", "2"):
+        built(tmp_path, name, "qsub")
+        for path in (Path("lib/lx-amd64/libdrmaa.so"), Path("include/drmaa.h"), Path("lib/gridengine/x.py")):
+            (tmp_path / "releases" / name / path).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "releases" / name / path).write_text(name)
+        Releases(tmp_path).make_current(name)
+        found = (tmp_path / "lib" / "lx-amd64" / "libdrmaa.so", tmp_path / "include" / "drmaa.h")
+        assert [path.read_text() for path in found] == [name, name]
+    assert os.listdir(tmp_path / "lib") == ["lx-amd64"]
+
+
 def test_what_is_not_whole_is_not_put_into_use(tmp_path: Path) -> None:
     built(tmp_path, "1", "qsub")
     releases = Releases(tmp_path)
