@@ -159,19 +159,19 @@ void answer_free(struct answer *answer) {
 /* Whether a request is worth another try, and when not what the program is told. `lost_at`: since when its answer is lost. */
 static bool again(struct gdi *gdi, enum exchange outcome, int64_t began, int64_t *lost_at) {
     int64_t now = now_ms();
-    if (outcome == EXCHANGE_REFUSED)
-        return now - began <= cell_patience_ms(&gdi->cell);
-    if (outcome != EXCHANGE_LOST)
-        return false;
-    if (*lost_at < 0)
+    if (outcome == EXCHANGE_LOST && *lost_at < 0)
         *lost_at = now;
-    return now - *lost_at <= PATIENCE_LOST_MS;
+    if (outcome != EXCHANGE_LOST && outcome != EXCHANGE_REFUSED)
+        return false;
+    if (*lost_at >= 0) /* whoever is there by then knows what became of the request */
+        return now - *lost_at <= PATIENCE_LOST_MS;
+    return now - began <= cell_patience_ms(&gdi->cell);
 }
 
-static int given_up(enum exchange outcome, const char *name, const struct answer *answer, struct diagnosis diagnosis) {
-    if (outcome == EXCHANGE_REFUSED)
+static int given_up(enum exchange outcome, bool lost, const char *name, const struct answer *answer, struct diagnosis diagnosis) {
+    if (outcome == EXCHANGE_REFUSED && !lost)
         return fail(diagnosis, DRMAA_ERRNO_TRY_LATER, answer->texts[0] ? "%s" : NULL, answer->texts);
-    if (outcome == EXCHANGE_LOST)
+    if (lost)
         return fail(diagnosis, DRMAA_ERRNO_DRM_COMMUNICATION_FAILURE,
                     "the answer to the request %s was lost; it is not known whether it was carried out", name);
     return fail(diagnosis, DRMAA_ERRNO_DRM_COMMUNICATION_FAILURE, "the qmaster gave no readable answer to the request %s", name);
@@ -210,7 +210,7 @@ int gdi_ask(struct gdi *gdi, enum gdi_kind kind, const char *name, const struct 
         }
         connection_close(&connection);
         if (!again(gdi, outcome, began, &lost_at)) {
-            code = given_up(outcome, name, answer, diagnosis);
+            code = given_up(outcome, lost_at >= 0, name, answer, diagnosis);
             answer_free(answer);
             return code;
         }
