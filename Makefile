@@ -38,7 +38,7 @@ PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
 HOSTS ?= 3
 N ?= 200
-ARCH := lx-$(patsubst aarch64,arm64,$(patsubst x86_64,amd64,$(shell uname -m)))
+ARCH = $(shell $(PYTHON) -m gridengine.architecture)
 VENV := .venv
 BIN := $(VENV)/bin
 CODE := $(wildcard gridengine shepherd daemons clients tools bench)
@@ -136,7 +136,9 @@ drmaa:
 	fi
 
 drmaa-sanitizers: setup
-	@$(BIN)/pytest -p no:cacheprovider -m sanitizers -o addopts= tests/integration/drmaa
+	@for checked in address,undefined thread; do
+	  DRMAA_CHECKED=$$checked $(BIN)/pytest -p no:cacheprovider tests/integration/drmaa/test_c_programs.py
+	done
 
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"

@@ -1,6 +1,7 @@
 """How kinds of machines are called: the load value `arch`, and the directories of libraries.
 
-Called by `daemons.execd.site` and `clients.admin`. Source: sge_complex(5) arch; the names are those of `util/arch` of 8.1.9.
+Called by `daemons.execd.site`, `clients.admin`, and as a program, which prints that of this machine, by `make`.
+Source: sge_complex(5) arch; the names are those of `util/arch` of 8.1.9.
 """
 
 _NAMES = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64le": "lx-ppc64le"}
@@ -9,3 +10,9 @@ _NAMES = {"x86_64": "lx-amd64", "aarch64": "lx-arm64", "i686": "lx-x86", "ppc64l
 def architecture(machine: str) -> str:
     """The name of a kind of machine; `machine`: as uname(2) has it."""
     return _NAMES.get(machine, f"lx-{machine}")
+
+
+if __name__ == "__main__":
+    import os
+
+    print(architecture(os.uname().machine))

@@ -1,0 +1,25 @@
+"""The library, built as `make drmaa` does, and what runs programs with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.integration.cells import DemoCell, need, run
+from tests.integration.drmaa.programs import FLAGS, SOURCE, Programs
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of the library, with the link by which the linker finds it."""
+    need("cc", "gcc", "libc6-dev", "make")
+    directory = tmp_path_factory.mktemp("drmaa")
+    done = run(["make", "--silent", "-C", str(SOURCE), f"BUILD={directory}", f"CFLAGS={FLAGS} -Werror"])
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return directory
+
+
+@pytest.fixture(scope="session")
+def programs(demo_cell: DemoCell, library: Path) -> Programs:
+    return Programs(demo_cell, library)
