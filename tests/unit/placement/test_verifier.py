@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC
+from typing import Any
 
 import pytest
 
@@ -107,3 +108,17 @@ def test_of_all_jobs_each_reason_is_told_with_those_whom_it_concerns() -> None:
         Reason("not_requested", "all.q"): waiting[2:],
         Reason("held"): [held],
     }
+
+
+@pytest.mark.statement("SO-41")
+@pytest.mark.parametrize("slots", ["0", "2"])
+@pytest.mark.parametrize(
+    "fields", [{}, {"hard": {"h_rt": "9999999"}}, {"hard_queues": ("no.q",)}, {"pe": "smp", "pe_range": "9"}]
+)
+def test_that_a_job_fits_somewhere_is_what_all_places_say(fields: dict[str, Any], slots: str) -> None:
+    cluster = Cluster(3)
+    cluster.queue("all.q", slots=slots, h_rt="1:0:0")
+    job = cluster.job(**fields)
+    for empty in (True, False):
+        verifier = Verifier(cluster.state, empty, NOW)
+        assert verifier.fits(job) == bool(verifier.verify(job)[0])
