@@ -7,7 +7,8 @@ import gc
 import os
 import sys
 
-from clients import gdi, json_text
+from clients import gdi
+from gridengine import json_text
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
 

@@ -11,6 +11,7 @@ import time
 from clients import gdi
 from clients.path_aliases import add_path_aliases
 from clients.program import Failure, callers_environment, complain, hint
+from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.sources import file_settings, fold_sources, with_option_files
@@ -20,7 +21,6 @@ from gridengine.options.submit import SUBMIT_OPTIONS
 #: exit status when the script cannot be read, and when nothing comes from the standard input
 NO_SCRIPT = 14
 NO_INPUT = 4
-_ORIGIN = ("HOME", "LOGNAME", "MAIL", "PATH", "SHELL", "TZ", "TERM")
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -169,33 +169,13 @@ def submit_request(job: ReadSubmission, kind: str = "batch") -> "dict[str, Any]"
     for argument in job.operands:
         if "\0" in argument or any("\ud800" <= letter <= "\udfff" for letter in argument):
             raise OptionError(f"the argument {argument!a} is not text in UTF-8")
-    _add_origin(request, job.target.cwd)
+    add_origin(request, job.target.cwd)
     add_path_aliases(request)
     if job.settings.get("jsv"):
         from clients.verifiers import verified
 
         request = verified(job.target.command, request, job.settings["jsv"])
     return request
-
-
-def _add_origin(request: "dict[str, Any]", cwd: str) -> None:
-    """Where the job comes from: fields for `qstat -j` and the variables SGE_O_* (EN-3)."""
-    import pwd
-
-    try:
-        user = pwd.getpwuid(os.getuid())
-        known = {"LOGNAME": user.pw_name, "HOME": user.pw_dir, "SHELL": user.pw_shell}
-    except KeyError:
-        known = {}
-    origin = {name: os.environ.get(name) or known.get(name, "") for name in _ORIGIN}
-    origin["HOST"] = os.environ.get("HOST") or os.uname().nodename
-    origin["WORKDIR"] = cwd
-    environment = request.setdefault("environment", {})
-    for name, value in origin.items():
-        if value:
-            environment[f"SGE_O_{name}"] = value.encode("utf-8", "replace").decode()
-    request["home"], request["submit_path"] = origin["HOME"], origin["PATH"]
-    request["login_shell"], request["submit_cwd"] = origin["SHELL"], cwd
 
 
 def default_name(request: "dict[str, Any]") -> str:

@@ -6,7 +6,7 @@ known. Called by the commands. Shapes of what comes in: docs/gdi.md.
 
 from itertools import chain
 
-from clients import json_text
+from gridengine import json_text
 from gridengine.instance_name import host_of, queue_and_host
 from gridengine.job_rows import GRANTS, INSTANCE, details_of
 

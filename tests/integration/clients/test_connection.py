@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from clients import gdi, json_text
+from clients import gdi
+from gridengine import json_text
 from tests.integration.cells import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]

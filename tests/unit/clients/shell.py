@@ -14,10 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from clients import gdi, json_text, program, reserving
+from clients import gdi, program, reserving
 from daemons.qmaster.serve.event_clients import EventClients
 from daemons.qmaster.views.jobs import in_lines
 from daemons.qmaster.views.reading import READERS
+from gridengine import json_text
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import REQUESTS, Answer, Caller, KillEventClients
 from tests.harness import MASTER, USERS, Cell

@@ -2,7 +2,7 @@
 
 Owns encoding and decoding by the accelerator that `json` itself uses: `json` adds regular expressions and with them
 6 ms to a command that lives for 15, of which these functions need nothing. Where the accelerator is missing or
-different, `json` does the work. Called by `clients.gdi`.
+different, `json` does the work. Called by `gridengine.api.wire` and the commands.
 """
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import

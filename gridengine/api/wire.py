@@ -1,0 +1,237 @@
+"""The wire between a client and the qmaster: where its sockets are, and one request in HTTP/1.1.
+
+Owns the cell's files that a client needs, the form of a request and of an answer's head. How long a client is patient, and how
+often it asks again, is its own affair. Must import next to nothing: every q* command pays for it. Called by `clients.gdi` and by
+the roads and links of this room. Source: docs/architecture.md sections 3 and 4.
+"""
+
+import os
+
+# the C part alone: `socket` itself adds 3 ms of names that nothing here needs
+from _socket import AF_UNIX, SOCK_STREAM
+from _socket import socket as Socket
+
+from gridengine import json_text
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+_KEY_BYTES = 16
+
+
+class GridError(Exception):
+    """What a cell could not do for a program; the text is for people."""
+
+
+class Unreachable(GridError):
+    """The qmaster cannot be asked; the text is one line for the user."""
+
+
+class AnswerLost(Unreachable):
+    """The request was sent and its answer was lost: it may have been carried out."""
+
+
+class TurnedAway(Exception):
+    """Nothing was done: the qmaster is away, or has too much to do. To be tried again; the text says why, or is ""."""
+
+
+class Answer:
+    """Answer of the qmaster: exit status of the command, texts by level in order, and data."""
+
+    __slots__ = ("answers", "data", "status")
+
+    def __init__(self, status: int, answers: list[list[str]], data: "Any") -> None:
+        self.status = status
+        self.answers = answers
+        self.data = data
+
+
+def common_directory(root: str = "", cell: str = "") -> str:
+    """`$SGE_ROOT/$SGE_CELL/common`, where the caller names none. Raises Unreachable when SGE_ROOT is not set."""
+    root = root or os.environ.get("SGE_ROOT", "")
+    if not root:
+        raise Unreachable("SGE_ROOT is not set: load the settings.sh of a cell first")
+    return f"{root}/{cell or os.environ.get('SGE_CELL') or 'default'}/common"
+
+
+def run_directory(common: str) -> str:
+    """Where this host has the sockets of a cell. Raises Unreachable."""
+    path = f"{common}/bootstrap"
+    try:
+        with open(path) as file:
+            return parse_settings(file.read(), path, ("run_dir",))["run_dir"]
+    except OSError as error:
+        raise Unreachable(f"no cell there: cannot read {path}: {error.strerror}") from None
+    except SyntaxFault as fault:
+        raise Unreachable(str(fault)) from None
+
+
+def has_shadows(common: str) -> bool:
+    """Whether another host takes over from a master that is lost."""
+    try:
+        os.stat(f"{common}/shadow_masters")
+    except OSError:
+        return False
+    return True
+
+
+def no_qmaster(common: str) -> str:
+    """The sentence for a host on which no socket answers."""
+    host = "unknown"
+    try:
+        with open(f"{common}/act_qmaster") as file:
+            host = file.readline().strip() or host
+    except OSError:
+        pass
+    away = f'unable to contact the qmaster on host "{host}": neither it nor a gateway answers on this host'
+    return f"{away}. Running jobs go on; pending ones wait until it is back"
+
+
+def sockets(directory: str) -> tuple[str, ...]:
+    """Those at which the qmaster of this host, and its gateway, may answer."""
+    return f"{directory}/gdi.sock", f"{directory}/gateway.sock"
+
+
+def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool]:
+    """A connection to the qmaster of this host or to its gateway, or None; and whether a socket is there at all."""
+    there = False
+    for path in sockets(directory):
+        connection = Socket(AF_UNIX, SOCK_STREAM)
+        try:
+            connection.connect(path)
+            connection.settimeout(answer_s)
+            return connection, True
+        except OSError as error:
+            connection.close()
+            there = there or not isinstance(error, FileNotFoundError)
+    return None, there
+
+
+class AnswerReader:
+    """Lines and lengths of bytes out of a connection. Raises AnswerLost when it ends too early."""
+
+    def __init__(self, connection: Socket) -> None:
+        self.connection = connection
+        self.data = b""
+
+    def more(self) -> None:
+        try:
+            got = self.connection.recv(262144)
+        except TimeoutError:
+            raise AnswerLost(f"the qmaster has not answered within {self.connection.gettimeout():.0f} seconds") from None
+        except OSError as error:
+            raise AnswerLost(f"the connection to the qmaster broke: {error.strerror}") from None
+        if not got:
+            raise AnswerLost("the qmaster closed the connection before it had answered")
+        self.data += got
+
+    def line(self) -> bytes:
+        while b"\n" not in self.data:
+            self.more()
+        line, _, self.data = self.data.partition(b"\n")
+        return line.rstrip(b"\r")
+
+    def take(self, length: int) -> bytes:
+        if len(self.data) < length:
+            parts, size = [self.data], len(self.data)
+            while size < length:
+                self.data = b""
+                self.more()
+                parts.append(self.data)
+                size += len(self.data)
+            self.data = b"".join(parts)
+        taken, self.data = self.data[:length], self.data[length:]
+        return taken
+
+
+def new_key() -> str:
+    """A key under which the qmaster carries a change out once (adr/0143)."""
+    return os.urandom(_KEY_BYTES).hex()
+
+
+def request_head(path: str, length: int, key: str = "", headers: str = "Host: qmaster\r\n", kept: bool = False) -> bytes:
+    """The head of a request, up to its body. `headers`: further lines; `kept`: the connection is used again."""
+    under = f"Idempotency-Key: {key}\r\n" if key else ""
+    close = "" if kept else "Connection: close\r\n"
+    return (
+        f"POST {path} HTTP/1.1\r\n{headers}Content-Type: application/json\r\nContent-Length: {length}\r\n{under}{close}\r\n"
+    ).encode()
+
+
+def read_head(reader: AnswerReader) -> tuple[int, str, dict[bytes, bytes]]:
+    """Status (0 for what is no HTTP), reason and fields of an answer's head. Raises AnswerLost."""
+    lines = [reader.line()]
+    while line := reader.line():
+        lines.append(line)
+    return parsed_head(lines)
+
+
+def parsed_head(lines: list[bytes]) -> tuple[int, str, dict[bytes, bytes]]:
+    """As `read_head`, of lines that were read."""
+    words = lines[0].split(None, 2)
+    fields = (line.partition(b":") for line in lines[1:])
+    headers = {field.strip().lower(): value.strip() for field, _, value in fields}
+    status = int(words[1]) if len(words) > 1 and words[1].isdigit() else 0
+    return status, words[2].decode("ascii", "replace") if len(words) > 2 else "no HTTP", headers
+
+
+def fault_of(name: str, status: int, reason: str, body: bytes) -> Exception:
+    """What an answer means whose status is not 200: TurnedAway, AnswerLost or Unreachable."""
+    if status in (502, 503):
+        return TurnedAway(_said(body))
+    if status == 504:
+        return AnswerLost(_said(body) or "the qmaster's answer was lost")
+    return Unreachable(f"the qmaster answered the request {name} with: {reason}")
+
+
+def pieces(reader: AnswerReader, headers: dict[bytes, bytes]) -> "Iterator[bytes]":
+    """The body of an answer as it comes."""
+    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+        while size := int(reader.line().partition(b";")[0], 16):
+            yield reader.take(size)
+            reader.line()
+        while reader.line():
+            pass  # trailers
+    else:
+        yield reader.take(int(headers.get(b"content-length", b"0")))
+
+
+def _said(body: bytes) -> str:
+    try:
+        return "; ".join(text for _, text in json_text.decode(body)["answers"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def decoded(name: str, text: bytes) -> "Any":
+    """A value of an answer. Raises Unreachable."""
+    try:
+        return json_text.decode(text)
+    except ValueError:
+        raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
+
+
+def answer_of(name: str, text: bytes) -> Answer:
+    """The answer that a body is. Raises Unreachable."""
+    answer = decoded(name, text)
+    try:
+        return Answer(answer["status"], answer["answers"], answer.get("data"))
+    except (KeyError, TypeError, AttributeError):
+        raise Unreachable(f"the qmaster gave no readable answer to the request {name}") from None
+
+
+def values(name: str, pieces: "Iterator[bytes]") -> "Iterator[Any]":
+    """The values of a stream, one JSON line each. Raises Unreachable."""
+    held = b""
+    for piece in pieces:
+        *lines, held = (held + piece).split(b"\n")
+        for line in lines:
+            if line.strip():
+                yield decoded(name, line)
+    if held.strip():
+        # an answer that is no stream: the qmaster says why
+        raise Unreachable("; ".join(text for _, text in decoded(name, held)["answers"]))
