@@ -1,4 +1,4 @@
-"""Clients that wait for a job, such as `qsub -sync y`: they hear how its tasks begin and end, a JSON line each.
+"""Clients that wait for a job, such as `qsub -sync y`: they hear how its tasks begin, what befalls them, and how they end.
 
 Owns who waits for which job, and until when. What is told is on disk. Called by the service. Source: docs/gdi.md.
 """
@@ -17,8 +17,9 @@ from daemons.qmaster.serve.gdi_server import stream_line
 from daemons.qmaster.spooling.spool import Transaction
 from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Caller, malformed
-from gridengine.state.machines.job import PendingTasksDeleted
-from gridengine.state.machines.task import TaskDispatched, TaskEnded
+from gridengine.state.jobs import Job
+from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
+from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskErrorCleared, TaskRequeued
 
 Record = dict[str, Any]
 
@@ -80,13 +81,25 @@ class JobWaits:
             int(record.task_number) or 1: {"exit_status": int(record.exit_status), "failed": int(record.failed)}
             for _, record in self._master.spool.accounted.records([job_id])
         }
-        there = [] if job is None else [task.id for task in job.placed]
         ended = [
             {"task_id": task_id, **end}
             for task_id, end in ends.items()
             if job is None or (task_id not in job.tasks and task_id not in job.pending)
         ]
-        return [{"task_id": task_id, "started": True} for task_id in there] + ended
+        return ([] if job is None else self._there(job)) + ended
+
+    def _there(self, job: Job) -> list[Record]:
+        """Tasks that have a place, those whose host is lost, and what is in error."""
+        placed = list(job.placed)
+        hosts = self._master.state.hosts
+        lost = [task for task in placed if task.host in hosts and not hosts[task.host].up]
+        errors = [_error(task.id, task.error) for task in job.tasks.values() if task.error]
+        return [
+            *(_started(task.id, task.host) for task in placed),
+            *(_lost(task.id, task.host, True) for task in lost),
+            *errors,
+            *([_error(0, job.error)] if job.error else []),
+        ]
 
     def committed(self, transaction: Transaction) -> None:
         """Tell those who wait what a transaction means for them."""
@@ -94,10 +107,20 @@ class JobWaits:
             for event in transaction.events:
                 for record in _RECORDS.get(type(event), _nothing)(event):
                     self._tell(event.job_id, record, transaction.revision)  # type: ignore[union-attr]
+        for hosts, are_lost in ((transaction.touched.lost, True), (transaction.touched.returned, False)):
+            if hosts:
+                self._tell_of_hosts(hosts, are_lost, transaction.revision)
         for job_id in [job_id for job_id, last in self._over.items() if last <= transaction.revision]:
             del self._over[job_id]
             for waiter in self._waiters.pop(job_id):
                 waiter.records.put_nowait({"done": True})
+
+    def _tell_of_hosts(self, hosts: set[str], lost: bool, revision: int) -> None:
+        """Tell of each task at hosts that are lost, or are heard again."""
+        for job_id in self._waiters.keys() & self._master.state.jobs.keys():
+            for task in self._master.state.jobs[job_id].placed:
+                if task.host in hosts:
+                    self._tell(job_id, _lost(task.id, task.host, lost), revision)
 
     def _tell(self, job_id: int, record: Record, revision: int) -> None:
         if job_id not in self._waiters:
@@ -114,9 +137,29 @@ def _nothing(_event: Any) -> Iterable[Record]:
     return ()
 
 
+def _started(task_id: int, host: str) -> Record:
+    return {"task_id": task_id, "started": True, "host": host}
+
+
+def _lost(task_id: int, host: str, lost: bool) -> Record:
+    return {"task_id": task_id, "host": host, "lost": lost}
+
+
+def _error(task_id: int, error: str) -> Record:
+    """`task_id` 0: the whole job."""
+    return {"task_id": task_id, "error": error}
+
+
+def _requeued(event: TaskRequeued) -> Iterable[Record]:
+    return [_error(event.task_id, event.error)] if event.error else []
+
+
 _RECORDS: dict[type, Callable[[Any], Iterable[Record]]] = {
     TaskEnded: lambda event: [{"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed}],
-    TaskDispatched: lambda event: [{"task_id": event.task_id, "started": True}],
+    TaskDispatched: lambda event: [_started(event.task_id, event.granted[0].host)],
+    TaskRequeued: _requeued,
+    TaskErrorCleared: lambda event: [_error(event.task_id, "")],
+    JobErrorChanged: lambda event: [_error(0, event.error)],
     PendingTasksDeleted: lambda event: ({"task_id": task_id, "deleted": True} for task_id in event.tasks),
 }
 """What is told of an event."""

@@ -12,10 +12,15 @@ from typing import Any
 import pytest
 
 from clients import gdi
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.master import DAEMON
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.views.jobs import ROWS_A_LINE
 from gridengine.delivery import Ended
 from gridengine.gdi.requests import Answer
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.host import HostHeard, HostLost
+from gridengine.state.machines.task import TaskErrorCleared, TaskRequeued
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
 from tests.integration.cells import PATIENCE_S, eventually
@@ -161,6 +166,43 @@ def test_ends_that_one_commit_writes_are_all_told(running: Running) -> None:
     running.do(end)
     told = list(stream)
     assert [(one["task_id"], one["exit_status"]) for one in told[:-1]] == [(1, 1), (2, 2), (3, 3)] and told[-1] == {"done": True}
+
+
+@pytest.mark.statement("SO-34", "QI-3")
+def test_who_waits_hears_of_lost_hosts_and_of_errors(running: Running) -> None:
+    """Also who begins to wait when it has happened already."""
+
+    def submit() -> tuple[int, str]:
+        job_id = running.cell.submit("alice")
+        running.cell.cycle()
+        return job_id, running.cell.state.jobs[job_id].tasks[1].host
+
+    def happen(event: AnyEvent) -> None:
+        def record() -> None:
+            running.cell.master.record(Decision(events=[event]), DAEMON)
+            running.service.flush()
+
+        running.do(record)
+
+    job_id, host = running.do(submit)
+    stream = gdi.stream("wait", {"job_id": job_id})
+    assert next(stream) == {"task_id": 1, "started": True, "host": host}
+    lost = {"task_id": 1, "host": host, "lost": True}
+    happen(HostLost(host, running.cell.now))
+    assert next(stream) == lost
+    later = gdi.stream("wait", {"job_id": job_id})
+    assert [next(later) for _ in range(2)] == [{"task_id": 1, "started": True, "host": host}, lost]
+    happen(HostHeard(host, running.cell.now))
+    assert next(stream) == next(later) == {**lost, "lost": False}
+    task = running.cell.state.jobs[job_id].tasks[1]
+    happen(TaskRequeued(job_id, 1, task.attempt, running.cell.now, error="no such thing"))
+    error = {"task_id": 1, "error": "no such thing"}
+    last = gdi.stream("wait", {"job_id": job_id})
+    assert next(stream) == next(later) == next(last) == error
+    happen(TaskErrorCleared(job_id, 1))
+    assert next(stream) == {"task_id": 1, "error": ""}
+    running.do(lambda: running.cell.ask("delete_jobs", targets=[str(job_id)]) and running.service.flush())
+    assert [list(each)[-1] for each in (stream, later, last)] == [{"done": True}] * 3
 
 
 def test_a_mirror_follows_what_is_committed(running: Running) -> None:
