@@ -19,6 +19,7 @@ _TWO_ENDS = "the same on both ends: commands and shepherds do not load the libra
 SHARED = {
     **dict.fromkeys(("ExecHost", "ParallelEnvironment", "Project", "User"), _TWO_FORMS),
     "Answer": _TWO_ENDS,
+    "Cell": "the cell as its daemons know it, and as a program of a user has it",
     **dict.fromkeys(("Signal", "Renice"), "the same act, told to a host and done by a shepherd"),
     **dict.fromkeys(("Started", "Ended"), "the same fact, told by a host and seen by a shepherd"),
 }

@@ -1,0 +1,137 @@
+"""The files between a program and the tasks that make its calls: in a private directory that the exec hosts see, too.
+
+Owns their shapes, and that nobody else can have written them. `calls` holds a length in 16 digits, a pickled description
+{"python": version, "path", "cwd", "umask", "most": bytes, "functions": [(begin, size)], "tasks": [(number of the function,
+(begin, size))]}, and the pickles that it points into; each of a task's is a list of (args, kwargs). `N.result` holds the
+outcomes of task N, a pickle for each call; `N.log` what it printed. Written by rename. Called by `executor` and
+`task_arrays`; the other end is `worker`.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gridengine.api import worker
+from gridengine.api.task_faults import NotPicklable, OtherPython, RemoteTraceback, ResultTooLarge, TaskFailed
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+"""Arguments by place and by name."""
+_LOG_BYTES = 64 * 1024
+
+
+class TaskPlace(NamedTuple):
+    """Where a task is, for exceptions and logs."""
+
+    job_id: int
+    task_id: int
+    host: str
+
+
+class PrivateDirectory:
+    """A directory of the caller alone, below `parent`, which all exec hosts must see. Raises GridError, OSError."""
+
+    def __init__(self, parent: Path) -> None:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = Path(tempfile.mkdtemp(prefix="calls-", dir=parent))
+        worker.check_private(self.path)
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def pickled(value: object, what: str) -> bytes:
+    """Raises NotPicklable, which names it."""
+    import cloudpickle
+
+    try:
+        return bytes(cloudpickle.dumps(value, protocol=5))
+    except Exception as error:
+        raise NotPicklable(f"{what} cannot be sent to a job: {type(error).__name__}: {error}") from error
+
+
+def write_calls(directory: Path, tasks: Sequence[tuple[bytes, bytes]], most_bytes: int) -> None:
+    """Make the directory of an array with the calls of its tasks, (function, calls) each. Raises OSError."""
+    directory.mkdir(mode=0o700)
+    blobs: list[bytes] = []
+    places: dict[bytes, tuple[int, int]] = {}
+    end = 0
+
+    def placed(blob: bytes) -> tuple[int, int]:
+        nonlocal end
+        blobs.append(blob)
+        end += len(blob)
+        return end - len(blob), len(blob)
+
+    functions: list[tuple[int, int]] = []
+    rows = []
+    for function, calls in tasks:
+        if function not in places:
+            places[function] = (len(functions), 0)
+            functions.append(placed(function))
+        rows.append((places[function][0], placed(calls)))
+    mask = os.umask(0)
+    os.umask(mask)
+    array = {
+        "python": worker.python_version(),
+        "path": [os.path.abspath(path) for path in sys.path],
+        "cwd": os.getcwd(),
+        "umask": mask,
+        "most": most_bytes,
+        "functions": functions,
+        "tasks": rows,
+    }
+    head = pickle.dumps(array, 2)
+    worker.leave(directory, "calls", lambda file: file.writelines([b"%016d" % len(head), head, *blobs]))
+
+
+def read_outcomes(directory: Path, place: TaskPlace) -> list[Any]:
+    """What came of a task's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
+    path = directory / f"{place.task_id}.result"
+    found: list[Any] = []
+    with worker.open_own(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        while file.tell() < size:
+            found.append(_outcome(pickle.load(file), place))
+    path.unlink()
+    return found
+
+
+class Raised(NamedTuple):
+    """An exception that came of a call."""
+
+    error: BaseException
+
+
+def _outcome(came: tuple[Any, ...], place: TaskPlace) -> Any:
+    if came[0] is True:
+        return came[1]
+    if came[0] is False:
+        error: BaseException = came[1]
+        error.__cause__ = RemoteTraceback(came[2])
+        return Raised(error)
+    _, kind, text = came
+    if kind == "no pickle":
+        return Raised(NotPicklable(text))
+    fault = {"too large": ResultTooLarge, "other python": OtherPython}.get(kind, TaskFailed)
+    return Raised(fault(text, *place))
+
+
+def read_log(directory: Path, task_id: int) -> str:
+    """The end of what a task printed, "" where there is nothing."""
+    path = directory / f"{task_id}.log"
+    try:
+        with worker.open_own(path) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))
+            text = file.read().decode(errors="replace")
+        path.unlink()
+    except (OSError, worker.Unsafe):
+        return ""
+    return text

@@ -1,0 +1,294 @@
+"""`GridExecutor`: functions that run as tasks of a cell, behind the interface of `concurrent.futures`.
+
+Owns what a user calls and gets: futures, maps, shutting down. How calls become array jobs is `task_arrays`. Called by users'
+programs. Source: docs/python.md; PEP 3148.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from threading import Thread
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
+
+from gridengine.api.async_cell import AsyncCell
+from gridengine.api.call_files import Call, PrivateDirectory, Raised, pickled
+from gridengine.api.job_fields import JobFields
+from gridengine.api.task_arrays import TASKS, ArrayWishes, PendingTask, TaskArrays
+from gridengine.api.task_faults import NotPicklable
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+PATIENCE_S, HOST_PATIENCE_S = 300.0, 30.0
+MOST_BYTES = 2**28
+#: what of the caller's environment decides how a Python runs
+_OF_PYTHON = ("LD_LIBRARY_PATH", "VIRTUAL_ENV")
+
+
+class GridFuture(Future[T]):
+    """A call that runs in the cell. `cancel` also ends one that runs; `log` is what it printed, once it is done."""
+
+    def __init__(self, executor: GridExecutor) -> None:
+        super().__init__()
+        self._executor = executor
+        self._task: PendingTask | None = None
+        self.log = ""
+
+    @property
+    def job_id(self) -> int:
+        """The array job in which it runs, 0 before it was submitted."""
+        return self._task.place.job_id if self._task and self._task.place else 0
+
+    @property
+    def task_id(self) -> int:
+        """The task of that job, 0 before it was submitted."""
+        return self._task.place.task_id if self._task and self._task.place else 0
+
+    def running(self) -> bool:
+        """Whether it has a place in the cell."""
+        return bool(self._task and self._task.began) and not self.done()
+
+    def cancel(self) -> bool:
+        """Delete the call's task, also while it runs. False once there is a result."""
+        if not super().cancel():
+            return False
+        if self._task is not None:
+            self._executor.forget(self._task)
+            self._task = None
+            self.set_running_or_notify_cancel()
+        return True
+
+    def take(self, task: PendingTask) -> None:
+        """The task that makes this call."""
+        self._task = task
+
+    def settle(self, outcome: Any, log: str) -> None:
+        """Have a result, or an exception."""
+        self.log = log
+        if self.cancelled() or not self.set_running_or_notify_cancel():
+            return
+        if isinstance(outcome, Raised):
+            self.set_exception(outcome.error)
+        elif isinstance(outcome, Exception):
+            self.set_exception(outcome)
+        else:
+            self.set_result(outcome)
+
+
+_NONE: Any = object()
+
+
+class GridMap(Iterator[T]):
+    """Results of a map, in order. What failed is raised in its turn, and the next `next` goes on behind it.
+
+    `futures`: those of its tasks, each for the calls of a chunk.
+    """
+
+    def __init__(self, futures: list[GridFuture[list[Any]]], sizes: list[int], timeout: float | None, kept: bool) -> None:
+        self.futures = futures
+        self._sizes, self._kept = sizes, kept
+        self._deadline = None if timeout is None else monotonic() + timeout
+        self._next = 0
+        self._outcomes: Iterator[Any] = iter(())
+
+    def __next__(self) -> T:
+        while (outcome := next(self._outcomes, _NONE)) is _NONE:
+            if self._next == len(self.futures):
+                raise StopIteration
+            self._outcomes = iter(self._of_next())
+        if isinstance(outcome, Raised) and not self._kept:
+            raise outcome.error
+        result: Any = outcome.error if isinstance(outcome, Raised) else outcome
+        return cast(T, result)
+
+    def _of_next(self) -> list[Any]:
+        """The outcomes of the next task. Raises TimeoutError, and the same is waited for again then."""
+        left = None if self._deadline is None else max(0.0, self._deadline - monotonic())
+        future, size = self.futures[self._next], self._sizes[self._next]
+        try:
+            outcomes = future.result(left)
+        except TimeoutError:
+            if not future.done():
+                raise
+            outcomes = [Raised(TimeoutError())]
+        except BaseException as error:
+            if not future.done():
+                raise
+            outcomes = [Raised(error)] * size
+        self._next += 1
+        return outcomes
+
+    def cancel(self) -> None:
+        """Delete all tasks that are not done."""
+        for future in self.futures:
+            future.cancel()
+
+
+class GridExecutor(Executor):
+    """Runs functions in the cell: calls that come together are one array job.
+
+    `job`: fields of a job, as for `Cell.submit`: `queue`, `hard` … `directory`: where calls and results are exchanged, which the
+    exec hosts must see; ~/.gridengine if it is "". `python`: for the jobs, this one if it is "". `retries`: how often a task
+    is tried again that ended without a result, or whose function raised an exception of `retry_on`. `most_bytes`: of what
+    comes of a task. `host_patience`: s for which the host of a task may be lost. `cell`: arguments of `AsyncCell`. Raises
+    GridError, OSError.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: str | os.PathLike[str] = "",
+        python: str = "",
+        retries: int = 0,
+        retry_on: tuple[type[BaseException], ...] = (),
+        most_bytes: int = MOST_BYTES,
+        host_patience: float = HOST_PATIENCE_S,
+        cell: dict[str, Any] | None = None,
+        **job: Unpack[JobFields],
+    ) -> None:
+        fields: dict[str, Any] = {"environment": {**_environment(), **job.pop("environment", {})}, **job}
+        self._retries = retries
+        self._owner = os.getpid()
+        self._closed = False
+        self._outstanding: weakref.WeakSet[GridFuture[Any]] = weakref.WeakSet()
+        grid = AsyncCell(**{"patience": PATIENCE_S, **(cell or {})})
+        self._directory = PrivateDirectory(Path(directory or "~/.gridengine").expanduser())
+        wishes = ArrayWishes(python or sys.executable, fields, most_bytes, host_patience, retry_on)
+        self._arrays = TaskArrays(grid, self._directory, wishes)
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._live, name="GridExecutor", daemon=True)
+        self._thread.start()
+        # an interpreter that ends waits for what was asked for, as those of concurrent.futures do
+        atexit.register(_shut_down, weakref.ref(self))
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> GridFuture[T]:
+        """Run a call in the cell. Raises NotPicklable, RuntimeError after `shutdown`."""
+        function = pickled(fn, f"the function {_name_of(fn)}")
+        future: GridFuture[T] = GridFuture(self)
+
+        def done(outcomes: Any, log: str) -> None:
+            future.settle(outcomes if isinstance(outcomes, Exception) else outcomes[0], log)
+
+        task = PendingTask(function, pickled([(args, kwargs)], _arguments_of(fn)), _name_of(fn), self._retries, done)
+        self._add([(future, task)])
+        return future
+
+    def map(
+        self,
+        fn: Callable[..., T],
+        *iterables: Iterable[Any],
+        timeout: float | None = None,
+        chunksize: int = 0,
+        return_exceptions: bool = False,
+        **unknown: Any,
+    ) -> GridMap[T]:
+        """The results of calls with an item of each iterable, in order. `chunksize`: calls of a task, 0 for 1000 tasks at most.
+
+        `return_exceptions`: an exception is an item of the results instead of being raised. `timeout`: s for all of it.
+        Raises NotPicklable, RuntimeError after `shutdown`.
+        """
+        if unknown:
+            raise TypeError(f"map has no argument {next(iter(unknown))!r}")
+        calls: list[Call] = [(args, {}) for args in zip(*iterables, strict=False)]
+        size = chunksize if chunksize > 0 else -(-len(calls) // TASKS) or 1
+        function, name = pickled(fn, f"the function {_name_of(fn)}"), _name_of(fn)
+        chunks = [calls[begin : begin + size] for begin in range(0, len(calls), size)]
+        futures: list[GridFuture[list[Any]]] = [GridFuture(self) for _ in chunks]
+        pairs = []
+        for future, chunk in zip(futures, chunks, strict=True):
+            try:
+                blob = pickled(chunk, _arguments_of(fn))
+            except NotPicklable as fault:
+                future.settle(fault, "")
+                continue
+            pairs.append((future, PendingTask(function, blob, name, self._retries, self._done_of(future, len(chunk)))))
+        self._add(pairs)
+        return GridMap(futures, [len(chunk) for chunk in chunks], timeout, return_exceptions)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls; wait for those that were made, or delete those that have no place yet."""
+        self._check_owner()
+        if cancel_futures:
+            self._cancel(running=False)
+        if not self._closed:
+            self._closed = True
+            self._loop.call_soon_threadsafe(self._arrays.close)
+        if wait:
+            self._thread.join()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, KeyboardInterrupt):
+            self._cancel(running=True)
+        self.shutdown(wait=True)
+
+    def forget(self, task: PendingTask) -> None:
+        """A future has been cancelled: delete its task."""
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._arrays.cancel, task)
+
+    def _cancel(self, running: bool) -> None:
+        for future in list(self._outstanding):
+            if running or not future.running():
+                future.cancel()
+
+    @staticmethod
+    def _done_of(future: GridFuture[list[Any]], size: int) -> Callable[[Any, str], None]:
+        def done(outcomes: Any, log: str) -> None:
+            # what kept all calls of a chunk from being made is said once
+            future.settle(outcomes * size if isinstance(outcomes, list) and len(outcomes) < size else outcomes, log)
+
+        return done
+
+    def _add(self, pairs: list[tuple[GridFuture[Any], PendingTask]]) -> None:
+        self._check_owner()
+        if self._closed:
+            raise RuntimeError("this executor was shut down")
+        for future, task in pairs:
+            future.take(task)
+            self._outstanding.add(future)
+        self._loop.call_soon_threadsafe(self._arrays.add, [task for _, task in pairs])
+
+    def _check_owner(self) -> None:
+        if self._owner != os.getpid():
+            raise RuntimeError("this process is a child: make a GridExecutor of its own in it")
+
+    def _live(self) -> None:
+        """The thread of the loop."""
+        try:
+            self._loop.run_until_complete(self._arrays.run())
+        finally:
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+            self._loop.close()
+            self._directory.remove()
+
+
+def _shut_down(executor: weakref.ref[GridExecutor]) -> None:
+    left = executor()
+    if left is not None and left._owner == os.getpid():
+        left.shutdown()
+
+
+def _environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name.startswith("PYTHON") or name in _OF_PYTHON}
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """A name that a job may have."""
+    name = str(getattr(function, "__name__", type(function).__name__))
+    return "".join(letter if letter.isalnum() or letter in "_." else "_" for letter in name).lstrip("0123456789") or "call"
+
+
+def _arguments_of(function: Callable[..., Any]) -> str:
+    return f"an argument of {_name_of(function)}"
