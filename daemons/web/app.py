@@ -11,7 +11,7 @@ from aiohttp import web
 from aiohttp.typedefs import Middleware
 
 from daemons.web import metrics, static_files
-from daemons.web.api import events, handlers
+from daemons.web.api import events, handlers, streams
 from daemons.web.live import Live
 from daemons.web.pages import (
     accounting,
@@ -56,6 +56,7 @@ def build_app(shared: Web, middlewares: Iterable[Middleware] = ()) -> web.Applic
         app.add_routes(part.ROUTES)
     app[events.LOG] = events.EventLog(shared.mirror)
     app.router.add_get(f"{handlers.ROOT}/events", events.stream)
+    app.router.add_post(f"{handlers.ROOT}/streams/{{name}}", streams.stream)
     app.add_routes(handlers.ROUTES)
     app.router.add_get("/live", Live(PAGES, shared.mirror).stream)
     return app

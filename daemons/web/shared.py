@@ -92,6 +92,11 @@ class Web:
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
             raise NoQmaster(f"the qmaster did not answer the request {name}: {error}", sent=True) from error
 
+    async def follow(self, name: str, body: bytes, caller: Caller) -> aiohttp.ClientResponse:
+        """A stream of the qmaster's, as this caller hears it. Raises NoQmaster."""
+        asked = LocalCaller(caller.user, caller.uid, caller.group, caller.gid)
+        return await self._link.post(f"/v1/{name}", body, asked)
+
 
 WEB = web.AppKey("web", Web)
 CALLER = web.RequestKey("caller", Caller)

@@ -50,7 +50,7 @@ class LocalRoad:
         return not isinstance(error, FileNotFoundError)
 
     def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
-        """See `wire.request_head`."""
+        """See `wire.request_head`. `kept`: false for a stream, which has a connection of its own."""
         return wire.request_head(f"/v1/{name}", length, key, kept=kept)
 
     def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
@@ -79,7 +79,7 @@ class RestRoad:
         if not token.isascii() or not token.isprintable() or not token:
             raise ValueError("a token is expected: gridengine web --token prints one")
         self._headers = f"Host: {parts.netloc.rpartition('@')[2]}\r\nAuthorization: Bearer {token}\r\n"
-        self._path, self._ca, self._url = f"{parts.path.rstrip('/')}/api/v1/requests/", ca, url
+        self._path, self._ca, self._url = f"{parts.path.rstrip('/')}/api/v1", ca, url
 
     def __str__(self) -> str:
         return f"the cell at {self._url}"
@@ -114,8 +114,9 @@ class RestRoad:
         return isinstance(error, (ConnectionError, TimeoutError))
 
     def head(self, name: str, length: int, key: str, kept: bool) -> bytes:
-        """As `LocalRoad.head`."""
-        return wire.request_head(self._path + name, length, key, self._headers, kept)
+        """As `LocalRoad.head`; what is not kept is a stream."""
+        path = f"{self._path}/{'requests' if kept else 'streams'}/{name}"
+        return wire.request_head(path, length, key, self._headers, kept)
 
     def answer(self, name: str, status: int, reason: str, body: bytes) -> Answer:
         """As `LocalRoad.answer`: a problem is an answer with status 1, but one of the way there."""

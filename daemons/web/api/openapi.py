@@ -13,6 +13,7 @@ import msgspec
 
 from daemons.runtime.idempotency import HEADER
 from daemons.web.api.resources import ANY, RESOURCES, Resource
+from daemons.web.api.streams import STREAMS
 from gridengine.gdi.reading import BODIES
 from gridengine.gdi.requests import REQUESTS
 
@@ -62,6 +63,11 @@ def document() -> dict[str, Any]:
         path, body = f"/requests/{name}", bodies[named[name]]
         query, headers = ({}, {}) if name in BODIES else (_DRY, _KEY)
         add("POST", path, _operation("POST", path, text, query, body, _ANSWER, headers))
+    for name in STREAMS:
+        path = f"/streams/{name}"
+        followed = _operation("POST", path, f"The stream {name} of the GDI.", {}, bodies[named[name]], {})
+        followed["responses"]["200"] = {"description": "JSON lines", "content": {"application/x-ndjson": {"schema": {}}}}
+        add("POST", path, followed)
     types_wanted = {"types": "of events, between commas"}
     stream = _operation("GET", "/events", "What changes, as server-sent events.", types_wanted, None, {})
     stream["responses"]["200"] = {"description": "the stream", "content": {"text/event-stream": {"schema": {"type": "string"}}}}

@@ -239,7 +239,9 @@ def _number(call: Call) -> int:
 UNLISTED = {
     **dict.fromkeys(("execd_hello", "mirror"), "for daemons of the cell"),
     **dict.fromkeys(("session", "start_slave"), "for clients of interactive jobs, which need the host they run on"),
-    **dict.fromkeys(("events", "wait", "task_ends", "job_list"), "streams of the GDI: /events is that of the API"),
+    **dict.fromkeys(("events", "wait"), "streams of the GDI, at /streams/NAME; /events is that of the API"),
+    "job_list": "a stream of the GDI: /jobs comes in parts",
+    "task_ends": "a stream of the GDI for libraries on a host of the cell",
 }
 """Requests that no program asks for here, and why."""
 ANY: tuple[str, ...] = tuple(sorted((REQUESTS.keys() | BODIES.keys()) - UNLISTED.keys()))
