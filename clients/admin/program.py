@@ -18,6 +18,7 @@ from clients.admin.backup import backup, complete_restore, restore, verify
 from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
+from clients.admin.clusters.commands import SETTINGS, dask, ray
 from clients.admin.command_tree import sub_commands
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.config import config
@@ -80,6 +81,8 @@ app.add_typer(token, name="token")
 for command in (backup, verify, restore, top, upgrade):
     app.command()(command)
 app.command("import-sge")(import_sge)
+for cluster in (ray, dask):
+    app.command(context_settings=SETTINGS)(cluster)
 
 Root = Annotated[
     Path | None, typer.Option("--root", envvar="SGE_ROOT", help="Directory of all cells, seen by all hosts.")

@@ -26,15 +26,21 @@ LAST = {
     "docs/python.md 2": "ADD True",
     "docs/python.md 3": "LIST ['all.q@node1']",
     "docs/python.md 4": "['float', 'ZeroDivisionError', 'float']",
+    "docs/api.md 1": "job sh ended with 3",
+    "docs/api.md 2": "[1, 2, 3]",
+    "docs/api.md 3": "True",
+    "docs/api.md 4": "ended with 0",
+    "docs/api.md 5": "3.14",
 }
 
 
 @pytest.mark.statement("DM-5")
 @pytest.mark.parametrize("name", examples())
-def test_an_example_runs(name: str, demo_cell: DemoCell, tmp_path: Path) -> None:
+def test_an_example_runs(name: str, demo_cell: DemoCell, server: tuple[str, str], tmp_path: Path) -> None:
     program = tmp_path / "example.py"
     program.write_text(examples()[name])
-    environment = {**demo_cell.environment, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    address = {"GRIDENGINE_URL": server[0], "GRIDENGINE_TOKEN": server[1]}
+    environment = {**demo_cell.environment, **address, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
     done = run([sys.executable, "-W", "error", str(program)], env=environment, cwd=tmp_path, timeout=120)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == LAST[name]

@@ -1,0 +1,105 @@
+"""`gridengine ray` and `gridengine dask`: submit a job that makes a cluster of its slots and runs a script in it.
+
+Owns the words of these commands, and which Python runs the script. The options of the job are those of qsub. Called by
+`clients.admin.program`. What happens in the job is `head`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clients.admin.clusters import head
+from clients.admin.refusal import Refusal
+from gridengine.api import Cell, GridError
+from gridengine.options.option import OptionError, options_of, read_options
+from gridengine.options.submit import SUBMIT_OPTIONS
+
+#: words of qsub come first, in which a dash is not one of ours
+SETTINGS = {"ignore_unknown_options": True, "allow_extra_args": True, "allow_interspersed_args": False}
+_MODULES = {"ray": "ray", "dask": "distributed"}
+
+Python = Annotated[str, typer.Option("--python", help="Of the script and the cluster. Default: the python3 first in PATH.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for the job, and end with its exit status.")]
+
+
+def ray(context: typer.Context, python: Python = "", wait: Wait = False) -> None:
+    """Run a Python script in a Ray cluster of its own, made of a parallel job: gridengine ray -pe NAME SLOTS SCRIPT.
+
+    Options of qsub stand before the script, its arguments behind it.
+    """
+    raise typer.Exit(_submit("ray", context.args, python, wait))
+
+
+def dask(context: typer.Context, python: Python = "", wait: Wait = False) -> None:
+    """Run a Python script in a Dask cluster of its own, made of a parallel job: gridengine dask -pe NAME SLOTS SCRIPT.
+
+    Options of qsub stand before the script, its arguments behind it.
+    """
+    raise typer.Exit(_submit("dask", context.args, python, wait))
+
+
+def _submit(kind: str, words: list[str], python: str, wait: bool) -> int:
+    """Submit the job; the exit status. Refusal: it cannot be."""
+    options, script = _divided(kind, words)
+    command = ["-I", head.__file__, kind, python_with(kind, python), *script]
+    # what the user says comes later, and counts
+    options = ["-cwd", "-N", Path(script[0]).name, *options]
+    try:
+        with Cell() as cell:
+            job = cell.submit(sys.executable, *command, binary=True, options=options, no_shell=True)
+            typer.echo(f'Your job {job.id} ("{job.name}") has been submitted')
+            if not wait:
+                return 0
+            (end,) = cell.wait(job.id)
+    except (GridError, ValueError) as error:
+        raise Refusal(str(error)) from None
+    if end.deleted or end.failed:
+        typer.echo(f"job {job.id} has failed (failed {end.failed})" if end.failed else f"job {job.id} never ran", err=True)
+    return end.exit_status or int(not end.ok)
+
+
+def _divided(kind: str, words: list[str]) -> tuple[list[str], list[str]]:
+    """The options of the job, and the script with its arguments. Refusal: there is no parallel job, or no script."""
+    try:
+        settings, script = read_options(words, options_of("qsub", SUBMIT_OPTIONS))
+    except OptionError as error:
+        raise Refusal(f"{kind}: {error}") from None
+    options = words[: len(words) - len(script)]
+    if not any(option.name in ("-pe", "-alloc") for option, _, _ in settings):
+        raise Refusal(f"{kind}: -pe NAME SLOTS is needed, a parallel environment whose control_slaves is true (qconf -spl)")
+    if not script:
+        raise Refusal(f"{kind}: a Python script is expected behind the options")
+    path = Path(script[0])
+    if not path.is_file():
+        raise Refusal(f"{kind}: cannot read {path}: no such file")
+    return [word for word in options if word != "--"], [str(path.absolute()), *script[1:]]
+
+
+def python_with(kind: str, wanted: str) -> str:
+    """The Python that runs the script: the one that was named, else the user's, for Ray else the installed one.
+
+    Refusal: it lacks what a cluster of this kind needs.
+    """
+    own = shutil.which("python3")
+    for python in [wanted] if wanted else [*([own] if own else []), *([sys.executable] if kind == "ray" else [])]:
+        path = shutil.which(python)
+        if path and _has(path, _MODULES[kind]):
+            return os.path.abspath(path)
+    seen = wanted or own or "python3"
+    raise Refusal(f"{kind}: {seen} cannot import {_MODULES[kind]}: install it there ({seen} -m pip install {_MODULES[kind]}), "
+                  "or name a Python that has it with --python")
+
+
+def _has(python: str, module: str) -> bool:
+    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    try:
+        return subprocess.run([python, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False

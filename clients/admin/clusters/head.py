@@ -1,0 +1,163 @@
+"""What a job of `gridengine ray` and `gridengine dask` runs: it builds the cluster on the job's hosts, and runs the script in it.
+
+Owns the life of the cluster: it is there before the script begins, and gone when that has ended, also when a host fails to come
+up. Run as `python -I head.py KIND PYTHON SCRIPT [ARGUMENT ...]` in the master task, by the installed interpreter; what each
+kind is, is `kinds`; what happens on a host, `node`. Source: sge_pe(5) control_slaves; TI-1.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, NoReturn
+
+sys.path.append(str(Path(__file__).resolve().parents[3]))
+
+from clients.admin.clusters import node  # noqa: E402
+from clients.admin.clusters.kinds import KINDS, ClusterHost, Part  # noqa: E402
+
+_NODE = Path(node.__file__).resolve()
+_PORTS = 3
+#: s in which all hosts must have come up
+_READY_S = 120.0
+
+
+class ClusterFault(Exception):
+    """The cluster cannot be; the text is a line for the user."""
+
+
+def hosts_of_job() -> list[ClusterHost]:
+    """The job's hosts with their slots, the master's first. Raises ClusterFault."""
+    path = os.environ.get("PE_HOSTFILE", "")
+    if not path:
+        raise ClusterFault("this is no parallel job: -pe NAME SLOTS is needed")
+    slots: dict[str, int] = {}
+    for line in Path(path).read_text().splitlines():
+        name, count, *_ = line.split()
+        slots[name] = slots.get(name, 0) + int(count)
+    return [ClusterHost(name, count) for name, count in slots.items()]
+
+
+def address_of(hosts: list[ClusterHost]) -> str:
+    """Where the head listens: for other hosts only if there are any. Raises ClusterFault."""
+    if len(hosts) == 1:
+        return "127.0.0.1"
+    try:
+        return socket.gethostbyname(hosts[0].name)
+    except OSError as error:
+        raise ClusterFault(f"host {hosts[0].name} has no address: {error.strerror}") from None
+
+
+def free_ports(address: str, count: int) -> list[int]:
+    """Ports of this host that nobody has at this moment."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind((address, 0))
+        return [int(each.getsockname()[1]) for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def session_directory() -> str:
+    """Where Ray has its sockets, whose paths must be short; the same name is used on all hosts."""
+    own = tempfile.gettempdir()
+    return tempfile.mkdtemp(prefix="r", dir=own if len(own) < 30 else "/tmp")
+
+
+def start_other(host: ClusterHost, part: Part) -> subprocess.Popen[bytes]:
+    """Have a host of the job start its part."""
+    qrsh = os.path.join(os.environ.get("SGE_BINARY_PATH", ""), "qrsh")
+    command = [qrsh, "-inherit", host.name, sys.executable, "-I", str(_NODE)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(part).encode() + b"\n")
+    process.stdin.flush()
+    return process
+
+
+def await_ready(others: dict[str, subprocess.Popen[bytes]]) -> None:
+    """Wait until every host has said that it is ready. Raises ClusterFault."""
+    deadline = time.monotonic() + _READY_S
+    waiting: dict[Any, str] = {process.stdout: name for name, process in others.items()}
+    while waiting:
+        left = deadline - time.monotonic()
+        readable = select.select(list(waiting), [], [], left)[0] if left > 0 else []
+        if not readable:
+            raise ClusterFault(f"not ready within {_READY_S:.0f} s: {', '.join(sorted(waiting.values()))}")
+        for stream in readable:
+            name = waiting.pop(stream)
+            if stream.readline() != b"ready\n":
+                raise ClusterFault(f"host {name} has not come up")
+
+
+def run(kind: str, python: str, script: list[str]) -> int:
+    """Build the cluster, run the script, take the cluster down; the script's exit status. Raises ClusterFault, OSError."""
+    hosts = hosts_of_job()
+    address = address_of(hosts)
+    directory, private = session_directory(), node.private_directory()
+    cluster = KINDS[kind](python, hosts, address, free_ports(address, _PORTS), directory)
+    daemons: list[subprocess.Popen[bytes]] = []
+    others: dict[str, subprocess.Popen[bytes]] = {}
+    own = [private, directory]
+    try:
+        for part in cluster.daemons:
+            own.append(node.private_directory())
+            daemons.append(node.started(part, own[-1]))
+        for host, part in zip(hosts[1:], cluster.others, strict=True):
+            others[host.name] = start_other(host, part)
+        await_ready(others)
+        node.write_files(private, cluster.files)
+        environment = {**os.environ, **{n: value.replace("{private}", private) for n, value in cluster.environment.items()}}
+        if cluster.check and subprocess.run([python, "-c", cluster.check], env=environment).returncode:
+            raise ClusterFault("not all of its workers have come up")
+        print(f"{kind} cluster: {', '.join(f'{host.name} {host.slots}' for host in hosts)}", file=sys.stderr, flush=True)
+        status = subprocess.run([python, *script], env=environment).returncode
+        return 128 - status if status < 0 else status
+    except ChildProcessError as error:
+        raise ClusterFault(f"host {hosts[0].name}: {error}") from None
+    finally:
+        for process in others.values():
+            if process.stdin is not None:
+                process.stdin.close()
+        for daemon in reversed(daemons):
+            node.end(daemon, [])
+        _await_end(others)
+        node.end(None, own)
+
+
+def _await_end(others: dict[str, Any]) -> None:
+    for process in others.values():
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+
+
+def _terminated(number: int, _frame: object) -> NoReturn:
+    """qdel: the cluster is taken down in order, for as long as the shepherd lets us."""
+    sys.exit(128 + number)
+
+
+def main() -> int:
+    """The exit status of the script, or 1 with a line that says why there is no cluster."""
+    signal.signal(signal.SIGTERM, _terminated)
+    kind, python, *script = sys.argv[1:]
+    try:
+        return run(kind, python, script)
+    except (ClusterFault, OSError) as error:
+        print(f"gridengine {kind}: {error}", file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
