@@ -21,10 +21,12 @@
 #   make cell-down             remove that cell                     make bench    measure it
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
 #   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
+#   make bench-api             measure the Python interface on a cell of its own
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
+#   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
 
@@ -32,7 +34,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -177,6 +179,9 @@ bench-arco: setup
 bench-peers: setup install
 	@$(BIN)/python -m bench.peers "$(PREFIX)" --rounds "$(or $(ROUNDS),3)"
 
+bench-api: setup
+	@$(BIN)/python -m bench.api
+
 bench-web: setup
 	@$(BIN)/python -m bench.pages
 	@$(BIN)/python -m bench.web build/cell.env
@@ -186,6 +191,11 @@ torture: setup
 
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"
+
+# what these tests need is installed for them alone
+clusters: setup
+	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1" $(BIN)/pytest -p no:cacheprovider --durations=5 \
+	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
 
 siege: setup
 	@$(BIN)/python bench/siege.py build/cell.env

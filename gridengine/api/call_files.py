@@ -94,6 +94,7 @@ def write_calls(directory: Path, tasks: Sequence[tuple[bytes, bytes]], most_byte
 
 def read_outcomes(directory: Path, place: TaskPlace) -> list[Any]:
     """What came of a task's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
+    worker.check_private(directory)
     path = directory / f"{place.task_id}.result"
     found: list[Any] = []
     with worker.open_own(path) as file:

@@ -127,12 +127,13 @@ class TaskArrays:
             task.place = TaskPlace(array.job_id, number, "")
             if task.cancelled:
                 self._start(self._delete(task.place))
-        self._start(self._follow(array))
+        array.follower = self._start(self._follow(array))
 
-    def _start(self, coroutine: Any) -> None:
-        task = asyncio.ensure_future(coroutine)
+    def _start(self, coroutine: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.ensure_future(coroutine)
         self._following.add(task)
         task.add_done_callback(self._ended_following)
+        return task
 
     def _ended_following(self, task: asyncio.Task[None]) -> None:
         self._following.discard(task)
@@ -152,16 +153,18 @@ class TaskArrays:
                     await self._progress(array, record)
                     if not array.tasks:
                         break
-            fault: Exception = TaskFailed("the job is over, and the qmaster knows of no end of this task")
+            fault: Exception | str = "the job is over, and the qmaster knows of no end of this task"
         except (GridError, OSError) as error:
             fault = error
+        except asyncio.CancelledError:
+            return
         except Exception as error:
-            fault = TaskFailed(f"internal error: {type(error).__name__}: {error}")
+            fault = f"internal error: {type(error).__name__}: {error}"
         finally:
             array.forget_hosts()
             self._room.release()
         for number in list(array.tasks):
-            self._over(array, number, fault)
+            self._over(array, number, TaskFailed(fault, *array.place(number)) if isinstance(fault, str) else fault)
 
     async def _progress(self, array: FollowedArray, record: dict[str, Any]) -> None:
         """Take what the qmaster says of an array."""
@@ -193,6 +196,8 @@ class TaskArrays:
         place = array.place(number)
         self._over(array, number, LostHost("the host is lost", *place))
         self._start(self._delete(place))
+        if not array.tasks and array.follower is not None:
+            array.follower.cancel()  # of a lost host nothing may ever be told
 
     async def _ended(self, array: FollowedArray, number: int, record: dict[str, Any]) -> None:
         """Read what a task has left."""
@@ -222,7 +227,9 @@ class TaskArrays:
 
     def _over(self, array: FollowedArray, number: int, outcomes: Any, log: str = "", again: bool = True) -> None:
         """A task has a result or none; without one it may have another try."""
-        task = array.tasks.pop(number)
+        task = array.tasks.pop(number, None)
+        if task is None:  # its host was given up while its result was looked for
+            return
         array.host_changed(number, False, 0.0, lambda: None)
         if again and task.tries and not task.cancelled and self._failed(outcomes):
             task.tries -= 1
@@ -239,10 +246,11 @@ class TaskArrays:
 
 
 class FollowedArray:
-    """An array that runs. `tasks`: those that are not over, by their numbers."""
+    """An array that runs. `tasks`: those that are not over, by their numbers; `follower`: who follows it."""
 
     def __init__(self, job_id: int, directory: Path, tasks: dict[int, PendingTask]) -> None:
         self.job_id, self.directory, self.tasks = job_id, directory, tasks
+        self.follower: asyncio.Task[None] | None = None
         self._lost: dict[int, asyncio.TimerHandle] = {}
 
     def place(self, number: int) -> TaskPlace:

@@ -1,4 +1,4 @@
-"""A cluster of a user's own made of a parallel job: Ray and Dask over three hosts, there with the job and gone with it."""
+"""What of the ecosystem runs in jobs: Ray, Dask and MPICH over three hosts, a notebook; there with the job and gone with it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,31 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import ROOT, TEST_PREFIX, TestbedCell, eventually, run
+from tests.integration.cells import ROOT, TEST_PREFIX, DemoCell, TestbedCell, eventually, need, run
+from tests.integration.test_tight_integration import RING
 
 SLOTS = ("-pe", "mpi", "6", "-alloc", "$round_robin", "6", "-masterq", "all.q@t1")
 
-EXAMPLES = dict(re.findall(r"^```python (ray|dask)\n(.*?)^```$", (ROOT / "docs/api.md").read_text(), re.MULTILINE | re.DOTALL))
+PAGE = (ROOT / "docs/api.md").read_text()
+(RECIPE,) = re.findall(r"^```sh jupyter\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+EXAMPLES = dict(re.findall(r"^```python (ray|dask)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
 ENDING = "sys.exit(7)\n"
 SECRET = 'print("token", os.environ["RAY_AUTH_MODE"], oct(os.stat(os.environ["RAY_AUTH_TOKEN_PATH"]).st_mode & 0o777))\n'
 #: of the squares below 30,000
 TOTAL = 8_999_550_005_000
+
+#: what a user's own Python has, which `make clusters` says
+LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
+needs_more = pytest.mark.skipif(not LIBRARIES, reason="make clusters runs this, and installs what it needs")
+
+
+def python_with(libraries: str) -> Path:
+    """A user's own Python with these libraries, which all hosts see. AssertionError with what pip said."""
+    place = TEST_PREFIX / "user-python"
+    for command in (["python3", "-m", "venv", str(place)], [f"{place}/bin/pip", "install", "-q", *libraries.split()]):
+        done = run(command, timeout=600)
+        assert done.returncode == 0, done.stderr
+    return place / "bin" / "python"
 
 
 @pytest.fixture
@@ -55,28 +71,60 @@ def test_ray_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> N
     assert [host for host in testbed_cell.hosts if testbed_cell.on(host, "sh", "-c", "ls -d /tmp/r*").returncode == 0] == []
 
 
-@pytest.mark.skipif("GRIDENGINE_TEST_DASK" not in os.environ, reason="make clusters installs Dask for this")
+@needs_more
 @pytest.mark.statement("TI-1", "TI-2", "PE-13")
 def test_dask_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
-    place = TEST_PREFIX / "dask"
-    versions = os.environ["GRIDENGINE_TEST_DASK"].split()
-    for command in (["python3", "-m", "venv", str(place)], [f"{place}/bin/pip", "install", "-q", *versions]):
-        done = run(command, timeout=600)
-        assert done.returncode == 0, done.stderr
+    python = python_with(LIBRARIES)
     refused = testbed_cell.as_user("alice", "t1", "gridengine", "dask", *SLOTS, "/bin/sh")
     assert refused.returncode == 1 and "cannot import distributed: install it there" in refused.stderr
-    said = made(testbed_cell, work, "dask", f"{EXAMPLES['dask']}    {ENDING}", "--python", f"{place}/bin/python")
+    said = made(testbed_cell, work, "dask", f"{EXAMPLES['dask']}    {ENDING}", "--python", str(python))
     assert said == ["hosts t1 t1 t2 t2 t3 t3", f"sum {TOTAL} a b c"]
 
 
-def test_a_cluster_that_cannot_be_says_why(testbed_cell: TestbedCell, work: Path) -> None:
+@needs_more
+@pytest.mark.statement("TI-1", "PE-13")
+def test_mpich_runs_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
+    need("mpicc.mpich", "mpich", "libmpich-dev")
+    (work / "ring.c").write_text(RING)
+    done = run(["mpicc.mpich", str(work / "ring.c"), "-o", str(work / "ring")])
+    assert done.returncode == 0, done.stderr
+    streams = ("-o", f"{work}/out", "-j", "y", "-sync", "y", "-b", "y")
+    done = testbed_cell.as_user("alice", "t1", "qsub", *SLOTS, *streams, "mpiexec.mpich", f"{work}/ring")
+    said = (work / "out").read_text().splitlines()
+    assert done.returncode == 0, (done.stderr, said)
+    assert sorted(line.split()[-1] for line in said if line.startswith("hello")) == ["t1", "t1", "t2", "t2", "t3", "t3"]
+    assert "ring 6" in said
+    eventually("nothing of it is left", lambda: left(testbed_cell) == [])
+
+
+@needs_more
+def test_a_notebook_is_for_who_has_its_token(testbed_cell: TestbedCell, work: Path) -> None:
+    (work / "notebook.sh").write_text(RECIPE)
+    path = f"PATH={python_with(LIBRARIES).parent}:/usr/bin:/bin"
+    options = ("-terse", "-q", "all.q@t2", "-wd", str(work), "-v", path)
+    done = testbed_cell.as_user("alice", "t1", "qsub", *options, f"{work}/notebook.sh")
+    assert done.returncode == 0, done.stderr
+    log = work / "notebook.log"
+    eventually("it has an address", lambda: log.exists() and "/?token=" in log.read_text())
+    found = re.search(r"(http://127\.0\.0\.1:\d+)/\?token=([0-9a-f]+)", log.read_text())
+    assert found is not None
+    code = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).status)"
+    without, status = (
+        testbed_cell.on("t2", "python3", "-c", code, f"{found[1]}/api/status{query}") for query in ("", f"?token={found[2]}")
+    )
+    assert "403" in without.stderr and status.stdout == "200\n", (without, status)
+    assert testbed_cell.as_user("alice", "t1", "qdel", done.stdout.strip()).returncode == 0
+    eventually("nothing of it is left", lambda: left(testbed_cell) == [])
+
+
+def test_a_cluster_that_cannot_be_says_why(demo_cell: DemoCell) -> None:
     for words, reason in (
         (("ray", "/bin/sh"), "-pe NAME SLOTS is needed"),
         (("ray", *SLOTS), "a Python script is expected"),
-        (("ray", *SLOTS, f"{work}/none.py"), "no such file"),
+        (("ray", *SLOTS, "none.py"), "no such file"),
         (("ray", "-nosuch", "x.py"), "-nosuch"),
-        (("ray", "--python", "/bin/true", *SLOTS, "/bin/sh"), "/bin/true"),
+        (("ray", "--python", "/bin/true", *SLOTS, "/bin/sh"), "/bin/true cannot import ray"),
         (("ray", "-pe", "nosuch", "2", "/bin/sh"), "nosuch"),
     ):
-        done = testbed_cell.as_user("alice", "t1", "gridengine", *words)
+        done = demo_cell.command("gridengine", *words)
         assert done.returncode == 1 and reason in done.stderr and "Traceback" not in done.stderr, done.stderr

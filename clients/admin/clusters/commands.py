@@ -98,8 +98,8 @@ def python_with(kind: str, wanted: str) -> str:
 
 
 def _has(python: str, module: str) -> bool:
-    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({module!r}) is None)"
+    code = f"from importlib.util import find_spec; print(find_spec({module!r}) is not None)"
     try:
-        return subprocess.run([python, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
-    except OSError:
+        return subprocess.run([python, "-c", code], capture_output=True, text=True).stdout == "True\n"
+    except (OSError, UnicodeError):
         return False

@@ -39,7 +39,6 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN_PATH": "{private}/token",
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_ENABLE_RECORD_ACTOR_TASK_LOGGING": "0",
     }
     files = {"token": secrets.token_hex(32)}
     port, agent, metrics = ports

@@ -219,6 +219,15 @@ def test_results_are_for_their_owner_alone(executor: Maker, tmp_path: Path) -> N
     assert executor().submit(modes).result(120) == [0o700, 0o700, 0o600]
 
 
+def test_a_directory_that_was_opened_to_others_is_read_no_more(executor: Maker) -> None:
+    def open_up() -> int:
+        os.chmod(os.path.dirname(os.environ["SGE_STDOUT_PATH"]), 0o777)
+        return 1
+
+    with pytest.raises(TaskFailed, match="its result cannot be read: Unsafe: .* with the mode 0700"):
+        executor().submit(open_up).result(120)
+
+
 def test_what_somebody_else_could_have_written_is_not_read(tmp_path: Path) -> None:
     from gridengine.api import worker
 

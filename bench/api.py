@@ -1,0 +1,84 @@
+"""Measures the Python interface against a cell of its own: importing it, submitting through it, and functions in the cell.
+
+Run by `make bench-api`. The figures of one run belong together: an array of /bin/true is measured beside the executor, since a
+task of a function can never cost less than that.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from gridengine.api import Cell, GridExecutor
+from tests.integration.cells import DemoCell
+
+TASKS, SUBMISSIONS, ITEMS = 1000, 500, 100_000
+
+
+def import_ms(names: str) -> float:
+    """Processor time of the import in a new interpreter, the median of nine."""
+    code = f"import time; begin = time.process_time(); {names}; print((time.process_time() - begin) * 1000)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(9)]
+    return statistics.median(map(float, runs))
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long something takes."""
+    begin = time.monotonic()
+    act()
+    return time.monotonic() - begin
+
+
+def submit_ms(cell: Cell) -> tuple[float, float]:
+    """Median time of a submission on one connection, and what of the processor this program spends on it."""
+    own, times, jobs = time.process_time(), [], []
+    for _ in range(SUBMISSIONS):
+        begin = time.monotonic()
+        jobs.append(cell.submit("/bin/true", binary=True, holds="u", stdout="/dev/null", merge=True).id)
+        times.append(time.monotonic() - begin)
+    spent = time.process_time() - own
+    cell.delete(jobs)
+    return statistics.median(times) * 1000, spent / SUBMISSIONS * 1000
+
+
+def array_of_true(cell: Cell) -> None:
+    """An array that does nothing, from submission to end."""
+    cell.wait(cell.submit("/bin/true", binary=True, no_shell=True, tasks=TASKS, stdout="/dev/null", merge=True).id)
+
+
+def report(place: DemoCell) -> None:
+    """Print all figures."""
+    print(f"import gridengine.api               {import_ms('import gridengine.api'):8.1f} ms of the processor")
+    print(f"from gridengine.api import Cell     {import_ms('from gridengine.api import Cell'):8.1f} ms of the processor")
+    where: dict[str, Any] = {"root": str(place.place), "cell": "test"}
+    with Cell(**where) as cell:
+        median, own = submit_ms(cell)
+        print(f"submit, one connection              {median:8.2f} ms a job, {own:.2f} of them this program's processor time")
+        plain = seconds(lambda: array_of_true(cell))
+        print(f"array of {TASKS} times /bin/true        {plain / TASKS * 1000:8.2f} ms a task")
+    with GridExecutor(directory=place.work / "calls", cell=where) as ex:
+        one = statistics.median(seconds(lambda: ex.submit(abs, -1).result()) for _ in range(15))
+        print(f"one call, there and back            {one * 1000:8.1f} ms")
+        named = seconds(lambda: list(ex.map(abs, range(TASKS), chunksize=1)))
+        print(f"map, {TASKS} tasks of a library function{named / TASKS * 1000:7.2f} ms a task")
+        own_function = seconds(lambda: list(ex.map(lambda number: number + 1, range(TASKS), chunksize=1)))
+        print(f"map, {TASKS} tasks of a lambda          {own_function / TASKS * 1000:8.2f} ms a task")
+        many = seconds(lambda: list(ex.map(abs, range(ITEMS))))
+        print(f"map, {ITEMS} items in {TASKS} tasks    {many / ITEMS * 1000:8.3f} ms an item")
+
+
+def main() -> None:
+    place = DemoCell(slots=8)
+    try:
+        place.start()
+        report(place)
+    finally:
+        place.remove()
+
+
+if __name__ == "__main__":
+    main()
