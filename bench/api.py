@@ -47,7 +47,7 @@ def submit_ms(cell: Cell) -> tuple[float, float]:
 
 def array_of_true(cell: Cell) -> None:
     """An array that does nothing, from submission to end."""
-    cell.wait(cell.submit("/bin/true", binary=True, no_shell=True, tasks=TASKS, stdout="/dev/null", merge=True).id)
+    cell.wait(cell.submit("/bin/true", binary=True, no_shell=True, tasks=f"1-{TASKS}", stdout="/dev/null", merge=True).id)
 
 
 def report(place: DemoCell) -> None:
