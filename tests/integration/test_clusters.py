@@ -56,7 +56,7 @@ def made(cell: TestbedCell, work: Path, kind: str, script: str, *options: str) -
     path = work / "script.py"
     path.write_text(script)
     command = ("gridengine", kind, *options, "--wait", *SLOTS, "-o", f"{work}/out", "-e", f"{work}/err", str(path), "a", "b c")
-    done = cell.as_user("alice", "t1", *command)
+    done = cell.as_user("alice", "t1", *command, timeout=600)
     said, errors = ((work / name).read_text() if (work / name).exists() else "" for name in ("out", "err"))
     assert done.returncode == 7, done.stdout + done.stderr + said + errors
     assert f"{kind} cluster: t1 2, t2 2, t3 2\n" in errors

@@ -22,12 +22,12 @@ from typing import Any, NoReturn
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
 from clients.admin.clusters import node  # noqa: E402
-from clients.admin.clusters.kinds import KINDS, ClusterHost, Part  # noqa: E402
+from clients.admin.clusters.kinds import KINDS, TRIES, ClusterHost, Part  # noqa: E402
 
 _NODE = Path(node.__file__).resolve()
 _PORTS = 3
 #: s in which all hosts must have come up
-_READY_S = 120.0
+_READY_S = 300.0
 
 
 class ClusterFault(Exception):
@@ -105,14 +105,20 @@ def run(kind: str, python: str, script: list[str]) -> int:
     hosts = hosts_of_job()
     address = address_of(hosts)
     directory, private = session_directory(), node.private_directory()
-    cluster = KINDS[kind](python, hosts, address, free_ports(address, _PORTS), directory)
     daemons: list[subprocess.Popen[bytes]] = []
     others: dict[str, subprocess.Popen[bytes]] = {}
     own = [private, directory]
     try:
-        for part in cluster.daemons:
-            own.append(node.private_directory())
-            daemons.append(node.started(part, own[-1]))
+        for left in reversed(range(TRIES)):
+            cluster = KINDS[kind](python, hosts, address, free_ports(address, _PORTS), directory)
+            try:
+                for part in cluster.daemons:
+                    own.append(node.private_directory())
+                    daemons.append(node.started(part, own[-1]))
+                break
+            except ChildProcessError:
+                if not left:
+                    raise
         for host, part in zip(hosts[1:], cluster.others, strict=True):
             others[host.name] = start_other(host, part)
         await_ready(others)

@@ -13,6 +13,10 @@ Part = dict[str, Any]
 """What `node` is told."""
 
 
+#: how often a host may try: Ray gives itself 30 s to come up, which a loaded host may need
+TRIES = 3
+
+
 class ClusterHost(NamedTuple):
     """A host of the job, and its slots there."""
 
@@ -46,9 +50,10 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
     # worker ports of the system's choice: other clusters, and the cell's own Ray, may be on these hosts
     common = ["--min-worker-port=0", "--max-worker-port=0"]
 
-    def part(words: list[str], slots: int) -> Part:
+    def part(words: list[str], slots: int, tries: int) -> Part:
         command = [*start, *words, f"--num-cpus={slots}", *common]
-        return {"files": files, "environment": environment, "command": command, "returns": True, "remove": [directory]}
+        known = {"files": files, "environment": environment, "returns": True, "remove": [directory]}
+        return {**known, "command": command, "tries": tries}
 
     head = [
         "--head",
@@ -59,8 +64,8 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
         "--include-dashboard=false",
         f"--temp-dir={directory}",
     ]
-    others = [part([f"--address={address}:{port}"], host.slots) for host in hosts[1:]]
-    return ClusterPlan([part(head, hosts[0].slots)], others, files, {**environment, "RAY_ADDRESS": f"{address}:{port}"}, "")
+    others = [part([f"--address={address}:{port}"], host.slots, TRIES) for host in hosts[1:]]
+    return ClusterPlan([part(head, hosts[0].slots, 1)], others, files, {**environment, "RAY_ADDRESS": f"{address}:{port}"}, "")
 
 
 def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list[int], directory: str) -> ClusterPlan:
@@ -75,15 +80,16 @@ def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: lis
 
     def part(words: list[str]) -> Part:
         command = [python, "-m", *words, "--no-dashboard"]
-        return {"files": files, "environment": environment, "command": command, "returns": False, "remove": []}
+        known = {"files": files, "environment": environment, "returns": False, "remove": []}
+        return {**known, "command": command, "tries": 1}
 
     def worker(slots: int) -> Part:
-        words = [scheduler, f"--nworkers={slots}", "--nthreads=1", "--local-directory={private}", "--death-timeout=60"]
+        words = [scheduler, f"--nworkers={slots}", "--nthreads=1", "--local-directory={private}", "--death-timeout=300"]
         return part(["distributed.cli.dask_worker", *words, "--protocol=tls"])
 
     first = part(["distributed.cli.dask_scheduler", f"--host={address}", f"--port={ports[0]}", "--protocol=tls"])
     slots = sum(host.slots for host in hosts)
-    check = f"from distributed import Client\nwith Client() as client: client.wait_for_workers({slots}, 60)"
+    check = f"from distributed import Client\nwith Client() as client: client.wait_for_workers({slots}, 300)"
     return ClusterPlan(
         [first, worker(hosts[0].slots)],
         [worker(host.slots) for host in hosts[1:]],

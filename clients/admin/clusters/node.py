@@ -1,9 +1,9 @@
 """A host's part of a cluster that is made of a parallel job: a process, started by `qrsh -inherit`, that starts what it is told.
 
 A program of its own, of the standard library alone, run as `python -I node.py`. It reads one line of JSON, {"files": {name:
-text}, "environment", "command", "returns": whether the command ends once its daemons are up, "remove": directories}, says
-`ready`, and ends when its input does: with it ends all that it has started. `{private}` stands for its own directory in the
-texts. Called by `head`.
+text}, "environment", "command", "returns": whether the command ends once its daemons are up, "tries": how often it may fail,
+"remove": directories}, says `ready`, and ends when its input does: with it ends all that it has started. `{private}` stands for
+its own directory in the texts. Called by `head`.
 """
 
 from __future__ import annotations
@@ -41,14 +41,15 @@ def started(part: dict[str, Any], directory: str) -> subprocess.Popen[bytes]:
     environment = {name: value.replace("{private}", directory) for name, value in part["environment"].items()}
     command = [word.replace("{private}", directory) for word in part["command"]]
     log = os.path.join(directory, "log")
-    with open(log, "wb") as said:
-        child = subprocess.Popen(
-            command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=said, stderr=said
-        )
-    if part["returns"] and child.wait():
-        with open(log, errors="replace") as text:
-            raise ChildProcessError(f"{shlex.join(command)} has ended with status {child.returncode}:\n{text.read()[-_SAID:]}")
-    return child
+    for _ in range(part["tries"]):
+        with open(log, "wb") as said:
+            child = subprocess.Popen(
+                command, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=said, stderr=said
+            )
+        if not part["returns"] or child.wait() == 0:
+            return child
+    with open(log, errors="replace") as text:
+        raise ChildProcessError(f"{shlex.join(command)} has ended with status {child.returncode}:\n{text.read()[-_SAID:]}")
 
 
 def end(child: subprocess.Popen[bytes] | None, directories: list[str]) -> None:
