@@ -168,7 +168,7 @@ cell-down:
 
 bench: setup
 	@$(BIN)/python -m bench.placements
-	@$(BIN)/python bench/measure.py build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
+	@$(BIN)/python -m bench.measure build/cell.env $(if $(GE_ENV),--reference $(GE_ENV))
 
 bench-accounting: setup
 	@$(BIN)/python -m bench.accounting build/cell.env --records "$(or $(RECORDS),10000000)"

@@ -8,7 +8,8 @@ rates: above 1 the cell is the quicker one. Times on a shared machine drift; rat
 
 Wanted of a cell: it is idle, all.q has 150 slots or more, and no load thresholds. Figures: `qsub_ms`, the whole
 process of one qsub, median of 30; `sync_ms`, `qsub -sync y` of /bin/true from submission to end, median of 7;
-`array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of bad ones;
+`array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of bad ones, and the
+processor time of each kind of process of the cell, in ms a task (docs/performance.md);
 with `pending`, 10,000 jobs: `submit_per_s` from four shells, `qstat_10k_ms` and `drain_jobs_per_s`.
 """
 
@@ -23,6 +24,8 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+from bench import processor_time
 
 PARTS = ("qsub", "sync", "array")
 TASKS = 1000
@@ -43,14 +46,15 @@ class Cell:
     """A cell that is driven by the command prefixes of its env file."""
 
     def __init__(self, env_file: Path) -> None:
-        script = f'. {shlex.quote(str(env_file))} && printf "%s\\n" "$TARGET" "$MGR" "$ALICE"'
+        script = f'. {shlex.quote(str(env_file))} && printf "%s\\n" "$TARGET" "$MGR" "$ALICE" "$HOSTS"'
         said = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
         lines = said.stdout.splitlines()
-        if said.returncode != 0 or len(lines) != 3:
-            reason = said.stderr.strip() or "it sets no TARGET, MGR and ALICE"
+        if said.returncode != 0 or len(lines) != 4:
+            reason = said.stderr.strip() or "it sets no TARGET, MGR, ALICE and HOSTS"
             sys.exit(f"measure: {env_file} does not describe a cell: {reason}")
         self.name = lines[0]
-        self._manager, self._user = (shlex.split(line) for line in lines[1:])
+        self._manager, self._user = (shlex.split(line) for line in lines[1:3])
+        self._hosts = [self._manager[-1], *lines[3].split()]
 
     def manager(self, *command: str) -> str:
         """Run a command as a manager and return what it printed."""
@@ -59,6 +63,10 @@ class Cell:
     def user(self, *command: str) -> str:
         """Run a command as an ordinary user and return what it printed."""
         return _output([*self._user, *command])
+
+    def processor_time(self) -> processor_time.Seconds:
+        """Return what each kind of process on the cell's hosts has used until now."""
+        return processor_time.seconds(self._hosts, lambda host, *command: _output([*self._manager[:-1], host, *command]))
 
     def repeat(self, command: str, count: int) -> float:
         """Return the median time in ms of `count` runs of a command line, timed by a shell on the submit host."""
@@ -89,7 +97,7 @@ def measure_sync(cell: Cell) -> Figures:
 
 
 def measure_array(cell: Cell) -> Figures:
-    begin = time.monotonic()
+    before, begin = cell.processor_time(), time.monotonic()
     job = cell.user("qsub", "-terse", "-t", f"1-{TASKS}", *OPTIONS.split(), "/bin/true").split(".")[0]
     cell.drain()
     took_s = time.monotonic() - begin
@@ -98,6 +106,7 @@ def measure_array(cell: Cell) -> Figures:
         "array_tasks_per_s": TASKS / took_s,
         "array_records": len(exits),
         "array_bad": sum(value != "0" for value in exits),
+        **processor_time.per_task(before, cell.processor_time(), TASKS),
     }
 
 

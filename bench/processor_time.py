@@ -1,0 +1,54 @@
+"""The processor time of each kind of process of a cell, read from /proc on its hosts. Called by `measure`.
+
+A busy machine stretches the clock and not these figures. Jobs count with their shepherds, who collect them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+TICKS = os.sysconf("SC_CLK_TCK")
+#: the name of a process, which the kernel cuts to 15 characters -> what its time counts for
+ROLES = {
+    "ray::QmasterActor"[:15]: "qmaster",
+    "ray::ScheddActor"[:15]: "schedd",
+    "ray::ExecdActor"[:15]: "execd",
+    "sge_qmaster": "supervisors",
+    "sge_execd": "supervisors",
+    "sge_launcher": "launchers",
+    "sge_shepherd": "shepherds_and_jobs",
+    "raylet": "raylets",
+    "gcs_server": "gcs",
+}
+_EACH = "cat /proc/[0-9]*/stat 2>/dev/null; true"
+
+Seconds = dict[str, float]
+
+
+def seconds(hosts: Iterable[str], run: Callable[..., str]) -> Seconds:
+    """Seconds of processor time that each role has used so far. `run(host, *command)`: what the command prints there."""
+    found = dict.fromkeys(ROLES.values(), 0.0)
+    for host in hosts:
+        for line in run(host, "sh", "-c", _EACH).splitlines():
+            _count(line, found)
+    return found
+
+
+def _count(line: str, found: Seconds) -> None:
+    """One process, from proc(5) stat: its own time, and that of the children it has collected."""
+    begin, end = line.find("("), line.rfind(")")
+    role = ROLES.get(line[begin + 1 : end])
+    fields = line[end + 2 :].split()
+    if role is None or len(fields) < 15:
+        return
+    own, children = (sum(map(int, fields[first : first + 2])) / TICKS for first in (11, 13))
+    found[role] += own
+    if role in ("launchers", "shepherds_and_jobs"):
+        found["shepherds_and_jobs"] += children
+
+
+def per_task(before: Seconds, after: Seconds, tasks: int) -> dict[str, float]:
+    """Milliseconds a task of each role, and of all together, as figures of `measure`."""
+    spent = {f"processor_ms.{role}": (after[role] - before[role]) * 1000 / tasks for role in before}
+    return spent | {"processor_ms.together": sum(spent.values())}
