@@ -16,6 +16,9 @@ from typing import Any
 Number = int | float
 #: What the kernel takes for a limit at most; a larger one is no other limit.
 LARGEST = 2**63 - 1
+#: What the name of a file in a task's directory ends with until it is written. One with this name may hold what an earlier task
+#: left, which is nobody's to read.
+DRAFT = ".new"
 
 
 class TaskFileError(ValueError):

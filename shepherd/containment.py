@@ -127,13 +127,13 @@ def establish(directory: Path, parents: list[str], gid_range: str | None) -> Con
     made = [_make_cgroup(Path(parent) / directory.name) for parent in parents]
     cgroups = [cgroup for cgroup in made if cgroup is not None]
     if cgroups:
-        (directory / task_files.CGROUP).write_text("".join(f"{cgroup}\n" for cgroup in cgroups))
+        task_files.replace(directory / task_files.CGROUP, "".join(f"{cgroup}\n" for cgroup in cgroups).encode())
         return Containment(cgroups, None)
     ranges = parse_gid_range(gid_range)
     if os.geteuid() != 0 or not ranges:
         return Containment([], None)
     gid = _claim(directory, ranges)
-    (directory / task_files.ADDGRPID).write_text(f"{gid}\n")
+    task_files.replace(directory / task_files.ADDGRPID, f"{gid}\n".encode())
     return Containment([], gid)
 
 

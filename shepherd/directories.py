@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import count
+from itertools import chain, count
 
 _DIRECTORY = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TRIES = 16
@@ -48,7 +48,7 @@ def make_for(path: str, uid: int, gid: int, note: Note) -> str:
 
 
 def _make_at_a_free_place(path: str, owner: int, note: Note) -> str:
-    for place in (path, *(f"{path}.{os.urandom(4).hex()}" for _ in range(_TRIES))):
+    for place in chain([path], (f"{path}.{os.urandom(4).hex()}" for _ in range(_TRIES))):
         with suppress(OSError):
             remove(place, owner)
         try:

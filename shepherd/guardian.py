@@ -1,4 +1,5 @@
-"""The shepherd of one task, a process forked by the launcher: from claiming the task to leaving its `exit` file.
+"""The shepherd of a task, a process forked by the launcher: from claiming the task to leaving its `exit` file, and on to the
+next one.
 
 Owns that something is always written there, whatever goes wrong. Called by `launcher`; the task itself is `run`'s.
 """
@@ -12,49 +13,70 @@ from pathlib import Path
 
 from gridengine.errors import plain_fault
 from gridengine.failed import BEFORE_PID, EARLY, SHEPHERD_ERROR
-from gridengine.task_file import TaskFileError
+from gridengine.task_file import TaskConfig, TaskFileError
 from shepherd import process_tree, task_files
 from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
+from shepherd.next_task import LauncherLine, NextTask, ended_plainly
+from shepherd.pristine import UMASK, Pristine
 from shepherd.release import hold_release
 from shepherd.run import BLOCKED, TaskRun
 from shepherd.usage import JobUsage
 
 
 def shepherd(directory: Path) -> None:
-    """Be the shepherd of the task in `directory`, from the first to the last moment. Returns when all is done.
+    """Be the shepherd of the task in `directory`, from the first to the last moment, and of others that the launcher has for it
+    afterwards. Returns when all is done.
 
-    Must run in a process of its own. Whatever happens, nothing of the job is left running and `exit` gets written.
+    Must run in a process of its own. Whatever happens, nothing of a job is left running and its `exit` gets written.
     """
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
     os.setsid()
-    os.umask(0o022)
+    os.umask(UMASK)
     process_tree.become_subreaper()
     process_tree.set_name("sge_shepherd")
     process_tree.drop_ambient_capabilities()
-    hold_release()
+    line = LauncherLine(directory.parent.parent, Pristine(BLOCKED, hold_release()))
+    task: NextTask | None = NextTask(directory)
+    while task is not None:
+        config = _serve(*task)
+        task = None if config is None else line.next(task.directory, config)
+
+
+def _serve(directory: Path, config: TaskConfig | None, own: str | None) -> TaskConfig | None:
+    """Claim a task and see it to its end. Returns its configuration when this process is fit for another one of the kind.
+
+    What a shepherd cannot even claim that has had tasks already, it leaves alone: the launcher has a new one for it.
+    """
     try:
-        if not task_files.claim(directory):
-            return  # another launcher has started this task
+        if not (task_files.claim(directory) if own is None else task_files.claim_again(directory, own)):
+            return None  # another launcher has started this task
+    except OSError as error:
+        if own is None:
+            task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
+        return None
+    try:
         trace = task_files.Trace(directory)
     except OSError as error:
         task_files.leave_exit(directory, _unstarted(BEFORE_PID, f"can't write into {directory}: {plain_fault(error)}"))
-        return
+        return None
     trace("shepherd started")
-    record = _carry_out(directory, trace)
-    trace(f"failed {record['failed']}, exit status {record['exit_status']}")
-    task_files.leave_exit(directory, record)
-
-
-def _carry_out(directory: Path, trace: task_files.Trace) -> dict[str, object]:
-    """The content of `exit`."""
     try:
-        config = read_config(directory / task_files.CONFIG)
-        identity = owner(config)
+        config = config or read_config(directory / task_files.CONFIG)
+        record = _carry_out(directory, config, trace)
     except (TaskFileError, IdentityError, OSError) as error:
-        return _unstarted(EARLY, plain_fault(error))
+        record = _unstarted(EARLY, plain_fault(error))
+    trace(f"failed {record['failed']}, exit status {record['exit_status']}")
+    trace.close()
+    task_files.leave_exit(directory, record)
+    return config if config is not None and ended_plainly(directory, config, record) else None
+
+
+def _carry_out(directory: Path, config: TaskConfig, trace: task_files.Trace) -> dict[str, object]:
+    """The content of `exit`. Raises IdentityError."""
+    identity = owner(config)
     try:
         return TaskRun(directory, config, identity, trace).run()
     except Exception as error:  # a bug or a broken disk: the job must not be lost, and the reason must be seen

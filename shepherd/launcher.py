@@ -1,4 +1,4 @@
-"""The launcher: `python -m shepherd.launcher SPOOL_DIR` forks one shepherd per task (docs/architecture.md section 5.1).
+"""The launcher: `python -m shepherd.launcher SPOOL_DIR` finds a shepherd for each task (docs/architecture.md section 5.1).
 
 One thread, one epoll: requests on a Unix socket, ends of shepherds by SIGCHLD (own ones) or pidfd (adopted ones). It
 keeps nothing that is not in the tasks' directories, so that it may die at any moment: shepherds go on, and the next
@@ -26,6 +26,7 @@ from gridengine.errors import plain_fault
 from shepherd import adoption, containment, process_tree, task_files
 from shepherd.guardian import shepherd
 from shepherd.run import COMMAND_SIGNAL
+from shepherd.waiting_shepherds import WaitingShepherds, listen
 
 SOCKET = "launcher.sock"
 LOCK = "launcher.lock"
@@ -55,7 +56,8 @@ class Launcher:
         self._poll = select.epoll()
         self._connections: dict[int, _Connection] = {}
         self._pids: dict[str, int] = {}  # directory -> shepherd, for all that run
-        self._own: dict[int, str] = {}  # shepherds that are children of this process
+        self._own: dict[int, str] = {}  # shepherds that are children of this process; "": it waits for a task
+        self._waiting = WaitingShepherds(spool, self._poll, self._task_over)
         self._clearing: dict[int, str] = {}  # children that remove what a dead shepherd has left
         self._unburied: set[str] = set()  # their shepherd is dead, and the disk is full
         self._adopted: dict[int, str] = {}  # pidfds of the others
@@ -67,7 +69,7 @@ class Launcher:
         self._wakeup = reading
         self._poll.register(reading, select.EPOLLIN)
         self._adopt_all()
-        self._listener = self._listen(spool / SOCKET)
+        self._listener = listen(spool / SOCKET, socket.SOCK_STREAM)
         self._poll.register(self._listener, select.EPOLLIN)
 
     def _adopt_all(self) -> None:
@@ -75,18 +77,7 @@ class Launcher:
         for directory in adoption.task_directories(self._spool):
             self._find(str(directory))
         containment.drop_claims(self._spool)
-
-    def _listen(self, path: Path) -> socket.socket:
-        """Bind the socket, in place of that of an earlier launcher."""
-        path.unlink(missing_ok=True)
-        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
-        before = os.umask(0o177)
-        try:
-            listener.bind(str(path))
-        finally:
-            os.umask(before)
-        listener.listen(64)
-        return listener
+        task_files.drop_claims(self._spool)
 
     def run(self) -> None:
         """Serve until SIGTERM or SIGINT. Running shepherds are left alone."""
@@ -95,11 +86,13 @@ class Launcher:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         self._reap()  # those that have ended before the handler was there
+        self._waiting.open()
         while not self._stopping:
             for descriptor, events in self._poll.poll(_RETRY_S if self._unburied else None):
                 self._ready(descriptor, events)
             for directory in list(self._unburied):
                 self._ended(directory)
+        self._waiting.close()
         (self._spool / SOCKET).unlink(missing_ok=True)
 
     def _stop(self, *_: object) -> None:
@@ -111,6 +104,8 @@ class Launcher:
             self._reap()
         elif descriptor == self._listener.fileno():
             self._accept()
+        elif descriptor in self._waiting:
+            self._waiting.ready(descriptor)
         elif descriptor in self._adopted:
             self._poll.unregister(descriptor)
             directory = self._adopted.pop(descriptor)
@@ -188,15 +183,15 @@ class Launcher:
         if Path(directory).parent != self._active or not os.path.isdir(directory):
             return _failed(directory, f"not a task's directory below {self._active}")
         if op == "start":
-            return self._start(directory, str(request.get("shepherd_cmd") or ""))
+            return self._start(directory, str(request.get("shepherd_cmd") or ""), str(request.get("owner") or ""))
         if op == "signal":
             return self._signal(directory, str(request.get("command", "")))
         return _failed(directory, f'unknown request "{op}"')
 
-    def _start(self, directory: str, wrapper: str) -> Message:
-        """Fork the shepherd, unless the task has or had one: a task is started once, however often it is asked for.
+    def _start(self, directory: str, wrapper: str, owner: str) -> Message:
+        """Find a shepherd, unless the task has or had one: a task is started once, however often it is asked for.
 
-        `wrapper`: shepherd_cmd of the configuration, "" for none.
+        `wrapper`: shepherd_cmd of the configuration, "" for none. `owner`: whose the task is, "" if it is to have a new one.
         """
         path = Path(directory)
         known = directory in self._pids or directory in self._clearing.values()
@@ -205,25 +200,25 @@ class Launcher:
                 self._find(directory)
             else:
                 try:
-                    self._fork(directory, wrapper)
+                    self._employ(directory, wrapper, owner)
                 except OSError as error:
                     return _failed(directory, f"can't fork a shepherd: {error.strerror}")
         process = task_files.read_process(path / task_files.PID)
         pid = self._pids.get(directory) or (process[0] if process else 0)
         return {"op": "started", "directory": directory, "pid": pid}
 
+    def _employ(self, directory: str, wrapper: str, owner: str) -> None:
+        """One that waits for tasks of this owner, or a new one. Raises OSError."""
+        if wrapper or not owner:
+            self._fork(directory, wrapper)
+        elif pid := self._waiting.hand_over(directory, owner):
+            self._own[pid], self._pids[directory] = directory, pid
+        else:
+            self._fork(directory, wrapper)
+            self._waiting.expect(self._pids[directory], owner)
+
     def _fork(self, directory: str, wrapper: str) -> None:
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                process_tree.detach()
-                if wrapper:
-                    _execute(wrapper, directory)
-                shepherd(Path(directory))
-                status = 0
-            finally:
-                os._exit(status)
+        pid = process_tree.in_a_child(lambda: _execute(wrapper, directory) if wrapper else shepherd(Path(directory)))
         self._own[pid] = directory
         if wrapper:
             self._wrapped.add(directory)
@@ -231,17 +226,7 @@ class Launcher:
 
     def _clear(self, directory: str) -> None:
         """Fork a process that removes a scratch directory, which may hold millions of files. Raises OSError."""
-        pid = os.fork()
-        if pid == 0:
-            status = 1
-            try:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
-                process_tree.detach()
-                adoption.clear(Path(directory))
-                status = 0
-            finally:
-                os._exit(status)
-        self._clearing[pid] = directory
+        self._clearing[process_tree.in_a_child(lambda: adoption.clear(Path(directory)))] = directory
 
     def _signal(self, directory: str, command: str) -> Message:
         if not _COMMAND.fullmatch(command):
@@ -307,7 +292,25 @@ class Launcher:
                 else:
                     self._ended(directory)
             elif pid in self._own:
-                self._ended(self._own.pop(pid))
+                self._child_ended(pid)
+
+    def _child_ended(self, pid: int) -> None:
+        """A task that a waiting shepherd was given and did not begin before it ended has a new one."""
+        directory, owner = self._own.pop(pid), self._waiting.ended(pid)
+        task_files.drop_claim(self._spool, pid)
+        if not directory:
+            return
+        if owner and os.path.isdir(directory) and not adoption.is_started(Path(directory)):
+            with suppress(OSError):
+                self._employ(directory, "", owner)
+                return
+        self._ended(directory)
+
+    def _task_over(self, pid: int) -> None:
+        """A shepherd has written the `exit` of its task, and waits for another one."""
+        directory, self._own[pid] = self._own[pid], ""
+        if directory:
+            self._ended(directory)
 
     def _ended(self, directory: str) -> None:
         """A shepherd has ended: tell everybody, after the burial if it left no `exit`.

@@ -140,6 +140,29 @@ def borrowed(limits: list[ResourceLimit], last: bool) -> Iterator[None]:
                 resource.setrlimit(kind, values)
 
 
+def present() -> dict[int, tuple[int, int]]:
+    """The limits of this process, all that a job may have others of: soft and hard by their RLIMIT numbers."""
+    return {kind: resource.getrlimit(kind) for kind, _, _ in _LIMITS.values()}
+
+
+def given_back(own: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+    """Have this process's own limits again; those that the kernel does not give back, as they are then."""
+    stuck = {}
+    for kind, (soft, hard) in own.items():
+        if (now := resource.getrlimit(kind)) == (soft, hard):
+            continue
+        try:
+            resource.setrlimit(kind, (soft, hard))
+        except (ValueError, OSError):  # without CAP_SYS_RESOURCE
+            stuck[kind] = now
+    return stuck
+
+
+def values(limits: list[ResourceLimit]) -> dict[int, tuple[int, int]]:
+    """Soft and hard of each limit as setrlimit(2) takes them, by its RLIMIT number."""
+    return {_LIMITS[limit.name][0]: _values(limit) for limit in limits}
+
+
 def _to_give_back(limits: list[ResourceLimit], last: bool) -> list[ResourceLimit]:
     return [limit for limit in limits if not (last and limit.name in _UNFELT)]
 

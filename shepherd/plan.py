@@ -181,7 +181,7 @@ def _method_run(
     if method.user is not None and method.user != config.owner:
         environment, limits, user = _environment_of_others(config), [], method.user
     else:
-        environment, limits, user = safe_start(config.environment), method_limits(_job_limits(config)), None
+        environment, limits, user = safe_start(config.environment), method_limits(job_limits(config)), None
     timeout_s = config.method_timeout_s
     return Run(name, command, output, *codes, environment, needs, user, limits=limits, timeout_s=timeout_s)
 
@@ -206,13 +206,14 @@ def _job_step(config: TaskConfig) -> Run:
         IN["job"],
         config.environment | command.environment,
         needs=(PREPARATION, "prolog", "pe_start"),
-        limits=_job_limits(config),
+        limits=job_limits(config),
         error=error,
         last=not any(getattr(config, name) for name in _LATER_METHODS),
     )
 
 
-def _job_limits(config: TaskConfig) -> list[ResourceLimit]:
+def job_limits(config: TaskConfig) -> list[ResourceLimit]:
+    """The limits that the job's process has from the kernel."""
     return resource_limits(_of_processes(config), config.slots, config.per_job_limits)
 
 
@@ -244,7 +245,7 @@ def _daemon_step(config: TaskConfig, text: str) -> Run:
         IN["job"],
         _environment_of_others(config),
         needs=(PREPARATION, "prolog", "pe_start"),
-        limits=_job_limits(config),
+        limits=job_limits(config),
         error=error,
         awaits_client=True,
     )

@@ -11,7 +11,7 @@ import ctypes
 import os
 import signal
 import struct
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -77,6 +77,21 @@ def detach() -> None:
         os.dup2(null, descriptor)
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
     os.chdir("/")
+
+
+def in_a_child(do: Callable[[], None]) -> int:
+    """Fork a process for this, which leaves the launcher behind and ends afterwards. Its process id. Raises OSError."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            detach()
+            do()
+            status = 0
+        finally:
+            os._exit(status)
+    return pid
 
 
 def read_proc(path: str) -> bytes:

@@ -11,7 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def hold_release() -> None:
-    """Hold the lock of this release until this process ends; nothing in a checkout, which has none."""
+def hold_release() -> list[int]:
+    """Hold the lock of this release until this process ends, and return its descriptor; none in a checkout, which has no lock."""
+    held = []
     with suppress(OSError):  # a disk that does not answer keeps no job from running
-        fcntl.flock(os.open(Path(__file__).resolve().parents[2] / "lock", os.O_RDONLY | os.O_CLOEXEC), fcntl.LOCK_SH)
+        held.append(os.open(Path(__file__).resolve().parents[2] / "lock", os.O_RDONLY | os.O_CLOEXEC))
+        fcntl.flock(held[0], fcntl.LOCK_SH)
+    return held

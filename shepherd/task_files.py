@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from gridengine.task_file import DRAFT
 from shepherd.process_tree import start_ticks
 
 CONFIG = "config"
@@ -28,19 +29,49 @@ ADDGRPID = "addgrpid"
 CGROUP = "cgroup"
 SESSION = "session"
 SCRATCH = "scratch"
+SHEPHERDS = "shepherds"
 
 
 def claim(directory: Path) -> bool:
-    """Write `pid` for this process; False when another shepherd was first: a task has one shepherd ever."""
-    temporary = directory / f"{PID}.{os.getpid()}"
+    """Write `pid` for this process; False when another shepherd was first: a task has one shepherd ever. Raises OSError."""
+    temporary = f"{directory}/{PID}.{os.getpid()}"
     _write(temporary, f"{os.getpid()} {start_ticks(os.getpid())}\n".encode())
     try:
-        os.link(temporary, directory / PID)
-        return True
-    except FileExistsError:
-        return False
+        return claim_again(directory, temporary)
     finally:
         os.unlink(temporary)
+
+
+def claim_again(directory: Path, own: str) -> bool:
+    """The same with a file `own` that says which process this is (`keep_claim`). Raises OSError."""
+    try:
+        os.link(own, f"{directory}/{PID}")
+    except FileExistsError:
+        return False
+    return True
+
+
+def keep_claim(directory: Path, spool: Path) -> str:
+    """Keep the `pid` of this process beyond the task in `directory`, for later ones; the path. Raises OSError."""
+    own = f"{spool}/{SHEPHERDS}/{os.getpid()}"
+    os.makedirs(f"{spool}/{SHEPHERDS}", 0o700, exist_ok=True)
+    with suppress(FileNotFoundError):
+        os.unlink(own)
+    os.link(f"{directory}/{PID}", own)
+    return own
+
+
+def drop_claim(spool: Path, pid: int) -> None:
+    """A shepherd is dead, and needs its `pid` no more."""
+    with suppress(OSError):
+        os.unlink(f"{spool}/{SHEPHERDS}/{pid}")
+
+
+def drop_claims(spool: Path) -> None:
+    """A new launcher gives no shepherd of an earlier one another task."""
+    with suppress(OSError):
+        for name in os.listdir(f"{spool}/{SHEPHERDS}"):
+            os.unlink(f"{spool}/{SHEPHERDS}/{name}")
 
 
 def write_process(path: Path, pid: int) -> None:
@@ -80,7 +111,7 @@ class ScratchNote:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._descriptor = os.open(directory / SCRATCH, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = _open_new(directory, SCRATCH)
 
     def __call__(self, path: str, inode: int = 0) -> None:
         """Note where it is about to be made, or with its inode that it is. Raises OSError."""
@@ -112,7 +143,7 @@ def running(path: Path) -> int | None:
 
 def replace(path: Path, data: bytes, durable: bool = False) -> None:
     """Write a file by rename. `durable`: it is on disk before the name appears."""
-    temporary = path.with_name(f"{path.name}.new")
+    temporary = f"{path}{DRAFT}"
     _write(temporary, data, durable)
     os.rename(temporary, path)
 
@@ -181,7 +212,7 @@ class Trace:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._descriptor = os.open(directory / TRACE, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor = _open_new(directory, TRACE)
 
     def __call__(self, text: str) -> None:
         try:
@@ -189,11 +220,27 @@ class Trace:
         except OSError:
             pass  # a full disk
 
+    def close(self) -> None:
+        os.close(self._descriptor)
 
-def _write(path: Path, data: bytes, durable: bool = False) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o644)
+
+def _open_new(directory: Path, name: str) -> int:
+    """A file to append lines to: the one that is there, else what an earlier task has left for it, emptied, else a new one."""
+    path, flags = f"{directory}/{name}", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
     try:
-        os.write(descriptor, data)
+        os.rename(f"{path}{DRAFT}", path)
+        return os.open(path, flags | os.O_TRUNC)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_CREAT, 0o600)
+
+
+def _write(path: str, data: bytes, durable: bool = False) -> None:
+    """Over what is there, rather than into a new file: see `daemons.execd.spare_directories`."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        if os.write(descriptor, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        os.ftruncate(descriptor, len(data))
         if durable:
             os.fsync(descriptor)
     finally:

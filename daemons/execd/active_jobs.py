@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from daemons.execd import spare_directories
 from daemons.execd.environment import Account
 from daemons.execd.job_scripts import write_new
 from daemons.execd.remembered import Remembered, remember, remembered
@@ -85,9 +86,10 @@ def create(
     draft = directory.with_name(f".{directory.name}")
     try:
         config = task_config(start, site, configuration, account, home_of, restraint)
-        _make_empty(draft)
+        if not spare_directories.take(site.spare_jobs, draft):
+            _make_empty(draft)
         # the environment is in it: nobody else may read it
-        write_new(draft / _CONFIG, task_file.encode(config), 0o600)
+        spare_directories.overwrite(draft / _CONFIG, task_file.encode(config))
         remember(draft, start, restraint.cores, confinement(restraint, config.limits))
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
@@ -115,7 +117,8 @@ def tasks_on_disk(site: HostSite) -> dict[TaskKey, Remembered]:
             known = remembered(directory)
         except (OSError, msgspec.DecodeError):
             continue
-        found[known.key] = known
+        if site.task_directory(known.key) == directory:  # else the host lost its power before this task's own was on disk
+            found[known.key] = known
     return found
 
 
@@ -168,12 +171,12 @@ def read_checkpoint(directory: Path) -> int:
         return 0
 
 
-def remove(directory: Path, keep: bool) -> None:
-    """Remove a task's files. `keep`: leave the directory (EX-13)."""
+def remove(site: HostSite, directory: Path, keep: bool) -> None:
+    """Remove a task's files, or keep them for another task. `keep`: leave the directory (EX-13)."""
     if keep and directory.exists():
         (directory / _KEPT).touch()
     else:
-        shutil.rmtree(directory, ignore_errors=True)
+        spare_directories.keep(site.spare_jobs, directory)
 
 
 def _make_empty(draft: Path) -> None:

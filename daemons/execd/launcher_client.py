@@ -52,9 +52,12 @@ class LauncherClient:
                 self._lost()
             await asyncio.sleep(_RETRY_S)
 
-    async def start(self, directory: str, shepherd_cmd: str | None = None) -> None:
-        """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError."""
-        answer = await self._ask({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd})
+    async def start(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
+        """Have the task in `directory` run; does nothing when it runs or ran. Raises LauncherLost, ValueError.
+
+        `owner`: of the task, which may get a shepherd that has had others of his; "": it gets a new one.
+        """
+        answer = await self._ask({"op": "start", "directory": directory, "shepherd_cmd": shepherd_cmd, "owner": owner})
         if answer.get("op") != "started":
             raise ValueError(str(answer.get("reason", "the launcher gave no reason")))
 

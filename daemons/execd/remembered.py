@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from daemons.execd.job_scripts import write_new
+from daemons.execd.spare_directories import overwrite
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
@@ -52,7 +52,7 @@ _decode_origin = msgspec.json.Decoder(Origin).decode
 def remember(directory: Path, start: Start, cores: tuple[Core, ...], confinement: Confinement | None) -> None:
     """Write it down for a task that is about to start. Raises OSError."""
     known = Remembered(start.key, start.submit_time, list(cores), confinement, Origin.of(start))
-    write_new(directory / _FILE, _encode(known), 0o600)
+    overwrite(directory / _FILE, _encode(known))
 
 
 def remembered(directory: Path) -> Remembered:

@@ -53,6 +53,10 @@ class HostSite:
         return self.spool / "job_scripts"
 
     @property
+    def spare_jobs(self) -> Path:
+        return self.spool / "spare_jobs"
+
+    @property
     def messages(self) -> Path:
         return self.spool / "messages"
 
@@ -79,6 +83,7 @@ def prepare_spool(spool: Path) -> None:
     for directory in (spool, spool / "active_jobs", spool / "job_scripts"):
         directory.mkdir(mode=0o755, parents=True, exist_ok=True)
         directory.chmod(0o755)
+    (spool / "spare_jobs").mkdir(mode=0o700, exist_ok=True)
 
 
 def offer_programs(root: Path, binary_path: str) -> None:

@@ -128,7 +128,7 @@ class Tasks:
                 return Acknowledgement(False, fault.failed, str(fault))
         directory = str(self.directories[key])
         try:
-            await self._patiently(lambda: self.launcher.start(directory, configuration.shepherd_cmd))
+            await self._patiently(lambda: self.launcher.start(directory, configuration.shepherd_cmd, start.job.owner))
         except ValueError as error:
             if key not in self.directories:
                 return Acknowledgement(False, over=True)
@@ -323,7 +323,7 @@ class Tasks:
         self._usage.pop(key, None)
         self._idle.pop(key, None)
         keep = self.configuration is not None and self.configuration.execd_params.keep_active
-        active_jobs.remove(directory, keep)
+        active_jobs.remove(self._site, directory, keep)
         self._let_script_go(key[0])
 
     def _let_script_go(self, job_id: int) -> None:

@@ -213,8 +213,9 @@ class Task:
         assert self.cell.client is not None
         return self.cell.client
 
-    def start(self) -> int:
-        answer = self.client.ask(op="start", directory=str(self.directory))
+    def start(self, owner: str = "") -> int:
+        """The shepherd's process id. `owner`: as the execd says it, for whom a shepherd may have waited."""
+        answer = self.client.ask(op="start", directory=str(self.directory), owner=owner)
         assert answer["op"] == "started", answer
         return int(answer["pid"])
 

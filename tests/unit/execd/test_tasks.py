@@ -40,7 +40,7 @@ class Host:
         self._patch.setattr(self.tasks.launcher, "start", self._started)
         self._patch.setattr(self.tasks.launcher, "signal", self._signalled)
 
-    async def _started(self, directory: str, shepherd_cmd: str | None = None) -> None:
+    async def _started(self, directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
         self.told.append((Path(directory).name, "start"))
 
     async def _signalled(self, directory: str, command: str) -> bool:
@@ -129,7 +129,7 @@ def test_a_start_that_was_overtaken_is_computed_again(host: Host) -> None:
 
 
 def test_a_task_that_the_launcher_refuses_has_not_begun(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refuse(directory: str, shepherd_cmd: str | None = None) -> None:
+    async def refuse(directory: str, shepherd_cmd: str | None = None, owner: str = "") -> None:
         raise ValueError("can't fork a shepherd")
 
     async def scene() -> None:

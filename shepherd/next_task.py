@@ -1,0 +1,113 @@
+"""The shepherd's way from a task that is over to its next one: saying so to the launcher, and waiting for a directory.
+
+Owns which tasks leave a shepherd as they found it, and the connection to the launcher. A shepherd that waits holds
+nothing of a task; it ends when the launcher does, when nothing comes for a while, or when it is told to. Called by
+`guardian`; the other side is `waiting_shepherds`. Source: adr/0155.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import socket
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from gridengine.task_file import TaskConfig, TaskFileError
+from shepherd import task_files
+from shepherd.config import read_config
+from shepherd.pristine import Pristine
+
+#: of the launcher, below its spool directory: messages of shepherds
+SOCKET = "shepherd.sock"
+OVER = b"over"
+MESSAGE_BYTES = 4096
+#: for how long a shepherd waits, and how many tasks it has at most: whatever it may have gathered goes with it
+_WAIT = struct.pack("@2l", 20, 0)
+_MOST_TASKS = 1000
+#: tasks between two looks for what nothing refers to any more, which the launcher has switched off
+_TASKS_A_COLLECTION = 50
+_ENDING = {signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+_METHODS = ("prolog", "epilog", "pe_start", "pe_stop", "session", "remote_daemon", "ckpt_interface", "processors")
+_SOFT = ("s_rt", "s_cpu", "s_vmem", "h_rt", "h_cpu", "h_vmem")
+
+
+def is_plain(config: TaskConfig) -> bool:
+    """Whether a task is a job and no more: no method, session or checkpoint, no processors of its own, no limit that its
+    shepherd would have to watch."""
+    return not any(getattr(config, name) for name in _METHODS) and all(config.limits.get(name) is None for name in _SOFT)
+
+
+def ended_plainly(directory: Path, config: TaskConfig, record: dict[str, object]) -> bool:
+    """Whether nothing happened to a plain task but that it ran and ended: nothing failed, nobody commanded anything."""
+    return not record["failed"] and is_plain(config) and not (directory / task_files.COMMANDS).exists()
+
+
+class NextTask(NamedTuple):
+    """A task that this process is to claim, with the `pid` that it has had before (`task_files.claim_again`); of the first task
+    nothing is known but its directory."""
+
+    directory: Path
+    config: TaskConfig | None = None
+    own: str | None = None
+
+
+class LauncherLine:
+    """The connection to the launcher, from the end of the first task on. `pristine`: this process before its first task."""
+
+    def __init__(self, spool: Path, pristine: Pristine) -> None:
+        self._spool, self._pristine = spool, pristine
+        self._socket: socket.socket | None = None
+        self._own: str | None = None
+        self._tasks = 0
+
+    def next(self, directory: Path, config: TaskConfig) -> NextTask | None:
+        """The task after this one, which nobody has begun; None: this shepherd is to end."""
+        self._tasks += 1
+        if self._tasks == _MOST_TASKS or not self._connected():
+            return None
+        assert self._socket is not None
+        if not self._pristine.restored({self._socket.fileno()}) or not self._pristine.suits(config):
+            return None
+        if self._tasks % _TASKS_A_COLLECTION == 0:
+            gc.collect()
+        try:
+            self._own = self._own or task_files.keep_claim(directory, self._spool)
+            following = self._wait()
+        except OSError:  # the launcher is gone, or nothing has come
+            return None
+        return None if following is None else self._accepted(following, config)
+
+    def _connected(self) -> bool:
+        if self._socket is not None:
+            return True
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            line.connect(str(self._spool / SOCKET))
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _WAIT)
+        except OSError:  # there is no launcher at the moment
+            line.close()
+            return False
+        self._socket = line
+        return True
+
+    def _wait(self) -> Path | None:
+        """Say that the task is over, and wait for the directory of another one. Raises OSError."""
+        assert self._socket is not None
+        self._socket.send(OVER)
+        blocked = signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+        directory = self._socket.recv(MESSAGE_BYTES)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        return Path(os.fsdecode(directory)) if directory else None
+
+    def _accepted(self, directory: Path, last: TaskConfig) -> NextTask | None:
+        """The task, if it is one for this shepherd; the launcher gives one that was left alone to a new shepherd."""
+        try:
+            config = read_config(directory / task_files.CONFIG)
+        except TaskFileError:
+            return None
+        same = (config.owner, config.uid) == (last.owner, last.uid)
+        suits = same and is_plain(config) and self._pristine.suits(config)
+        return NextTask(directory, config, self._own) if suits else None

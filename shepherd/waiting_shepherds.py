@@ -1,0 +1,149 @@
+"""Shepherds that wait for their next task, as the launcher sees them: who may wait, who is there, who gets a task.
+
+Owns the socket on which they report (docs/architecture.md section 5.1). A shepherd serves one owner alone, from its first
+task to its last. It is a child of this launcher, which is how the launcher knows of its death; whoever else connects is
+turned away. Must not know files of tasks. Called by `launcher`; the other side is `next_task`. Source: adr/0155.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from shepherd.next_task import MESSAGE_BYTES, OVER, SOCKET
+
+#: what a shepherd that waits has of memory for itself, bytes, and which share of the host's all of them may have
+_SIZE, _SHARE = 3 * 2**20, 0.01
+_FEWEST, _MOST = 8, 128
+_CREDENTIALS = struct.Struct("3i")  # process, user, group: struct ucred of unix(7)
+
+
+def listen(path: Path, kind: socket.SocketKind) -> socket.socket:
+    """A socket for this user alone, in place of that of an earlier launcher. Raises OSError."""
+    path.unlink(missing_ok=True)
+    listener = socket.socket(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK)
+    before = os.umask(0o177)
+    try:
+        listener.bind(str(path))
+    finally:
+        os.umask(before)
+    listener.listen(64)
+    return listener
+
+
+def how_many() -> int:
+    """How many shepherds may wait on this host; of more the one that has waited longest ends."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return max(_FEWEST, min(int(memory * _SHARE / _SIZE), _MOST))
+
+
+class WaitingShepherds:
+    """`over(pid)`: the task of this shepherd is over, as its files say. Nothing here waits."""
+
+    def __init__(self, spool: Path, poll: select.epoll, over: Callable[[int], None]) -> None:
+        self._path, self._poll, self._over, self._most = spool / SOCKET, poll, over, how_many()
+        self._listener: socket.socket | None = None
+        self._owners: dict[int, str] = {}  # shepherds that may wait when their task is over
+        self._again: set[int] = set()  # shepherds whose task is not their first
+        self._lines: dict[int, tuple[int, socket.socket]] = {}  # descriptor -> shepherd and connection
+        self._waiting: dict[int, int] = {}  # shepherd -> descriptor, those who came first in front
+
+    def open(self) -> None:
+        """Let shepherds come. Raises OSError."""
+        self._listener = listen(self._path, socket.SOCK_SEQPACKET)
+        self._poll.register(self._listener, select.EPOLLIN)
+
+    def close(self) -> None:
+        """Those who wait end, and the others when their task is over."""
+        for descriptor in list(self._lines):
+            self._drop(descriptor)
+        if self._listener is not None:
+            self._poll.unregister(self._listener)
+            self._listener.close()
+            self._listener = None
+            self._path.unlink(missing_ok=True)
+
+    def __contains__(self, descriptor: int) -> bool:
+        return descriptor in self._lines or (self._listener is not None and descriptor == self._listener.fileno())
+
+    def expect(self, pid: int, owner: str) -> None:
+        """A shepherd that was just forked may wait for more tasks of this owner."""
+        self._owners[pid] = owner
+
+    def hand_over(self, directory: str, owner: str) -> int:
+        """Give a task of this owner to the shepherd that came last, and return its process id; 0: nobody waits."""
+        for pid in reversed(self._waiting):
+            if self._owners[pid] != owner:
+                continue
+            descriptor = self._waiting.pop(pid)
+            try:
+                self._lines[descriptor][1].send(directory.encode(errors="surrogateescape"))
+            except OSError:  # it is about to end
+                self._drop(descriptor)
+                return self.hand_over(directory, owner)
+            self._again.add(pid)
+            return pid
+        return 0
+
+    def ended(self, pid: int) -> str:
+        """A shepherd is dead. Its owner if it had been given a task here, which it may not have begun; else ""."""
+        for descriptor in [descriptor for descriptor, (of, _) in self._lines.items() if of == pid]:
+            self._drop(descriptor)
+        owner = self._owners.pop(pid, "")
+        if pid not in self._again:
+            return ""
+        self._again.discard(pid)
+        return owner
+
+    def ready(self, descriptor: int) -> None:
+        """Something came at one of the descriptors."""
+        if descriptor in self._lines:
+            self._hear(descriptor)
+        else:
+            self._accept()
+
+    def _accept(self) -> None:
+        assert self._listener is not None
+        try:
+            line, _ = self._listener.accept()
+        except OSError:  # it has left, or there is no descriptor for it
+            return
+        credentials = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        pid = _CREDENTIALS.unpack(credentials)[0]
+        if pid not in self._owners:
+            line.close()
+            return
+        line.setblocking(False)
+        self._lines[line.fileno()] = pid, line
+        self._poll.register(line, select.EPOLLIN)
+        self._hear(line.fileno())
+
+    def _hear(self, descriptor: int) -> None:
+        pid, line = self._lines[descriptor]
+        try:
+            message = line.recv(MESSAGE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            message = b""
+        if message != OVER:
+            self._drop(descriptor)
+            return
+        self._waiting.pop(pid, None)
+        self._waiting[pid] = descriptor
+        self._over(pid)
+        if len(self._waiting) > self._most:
+            self._drop(self._waiting[next(iter(self._waiting))])
+
+    def _drop(self, descriptor: int) -> None:
+        """Close a connection: the shepherd at its other end takes no more tasks."""
+        pid, line = self._lines.pop(descriptor)
+        self._waiting.pop(pid, None)
+        with suppress(OSError):
+            self._poll.unregister(descriptor)
+        line.close()

@@ -1,0 +1,87 @@
+"""Directories of tasks that are over, for tasks to come: nothing of the one is seen by the other (ADR 155)."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from daemons.execd import spare_directories
+from shepherd import task_files
+
+ORDINARY = ("config", "execd", "pid", "trace", "exit", "job_pid", "addgrpid", "scratch")
+
+
+@pytest.fixture
+def spares(tmp_path: Path) -> Path:
+    (tmp_path / "spare_jobs").mkdir()
+    (tmp_path / "active_jobs").mkdir()
+    return tmp_path / "spare_jobs"
+
+
+def over(spares: Path, name: str, *more: str) -> Path:
+    """The directory of a task that is over."""
+    directory = spares.parent / "active_jobs" / name
+    directory.mkdir()
+    for file in (*ORDINARY, *more):
+        (directory / file).write_text(f"{file} of {name}, and more than others write\n")
+    return directory
+
+
+def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(spares: Path) -> None:
+    directory = over(spares, "7.1")
+    inodes = {path.name: path.stat().st_ino for path in directory.iterdir()}
+    spare_directories.keep(spares, directory)
+    assert not directory.exists()
+    again = directory.with_name("8.1")
+    assert spare_directories.take(spares, again)
+    seen = {path.name for path in again.iterdir() if not path.name.endswith(".new")}
+    assert seen == {"config", "execd"}, "which the execd writes before anybody looks"
+    for name in seen:
+        spare_directories.overwrite(again / name, b"short")
+    assert {(again / name).read_bytes() for name in seen} == {b"short"}
+    task_files.write_exit(again, {"failed": 0})
+    trace, note = task_files.Trace(again), task_files.ScratchNote(again)
+    note("/tmp/8.1")
+    note("/tmp/8.1", 5)
+    note.close()
+    trace.close()
+    task_files.write_process(again / "job_pid", os.getpid())
+    assert task_files.read_scratch(again) == (5, "/tmp/8.1")
+    assert (again / "trace").read_text() == ""
+    assert (again / "exit").read_text() == '{"failed": 0}\n'
+    assert task_files.running(again / "job_pid") == os.getpid()
+    for name in ("config", "execd", "exit", "trace", "scratch", "job_pid"):
+        assert (again / name).stat().st_ino == inodes[name], "no file was made"
+    assert not spare_directories.take(spares, directory.with_name("9.1")), "there was one"
+
+
+def test_a_spare_directory_is_not_put_where_there_is_something(spares: Path) -> None:
+    spare_directories.keep(spares, over(spares, "7.1"))
+    taken = over(spares, "8.1")
+    assert not spare_directories.take(spares, taken)
+    assert (taken / "exit").read_text().startswith("exit of 8.1")
+
+
+@pytest.mark.parametrize("more", ["commands", "usage", "checkpoint", "session", "pe_hostfile", "of_somebody"])
+def test_a_directory_with_more_in_it_than_others_goes(spares: Path, more: str) -> None:
+    directory = over(spares, "7.1", more)
+    spare_directories.keep(spares, directory)
+    assert (directory.exists(), os.listdir(spares)) == (False, [])
+
+
+def test_only_so_many_are_kept(spares: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spare_directories, "MOST", 2)
+    for number in range(3):
+        spare_directories.keep(spares, over(spares, f"{number}.1"))
+    assert len(os.listdir(spares)) == 2
+    assert os.listdir(spares.parent / "active_jobs") == []
+
+
+def test_without_a_place_for_them_none_is_kept(spares: Path) -> None:
+    spares.rmdir()
+    directory = over(spares, "7.1")
+    spare_directories.keep(spares, directory)
+    assert not directory.exists()
+    assert not spare_directories.take(spares, directory)
