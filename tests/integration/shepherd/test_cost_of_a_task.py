@@ -1,0 +1,86 @@
+"""What a plain task costs its host, counted and not timed: system calls, and files that are made for it (ADR 155).
+
+The ceilings are a little above what was measured. Whoever makes tasks dearer has to say so here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from daemons.execd import spare_directories
+from tests.integration.cells import PATIENCE_S, need
+from tests.integration.shepherd.cell import Cell, Task, wait_for
+
+WARM_UP, TASKS = 3, 20
+#: system calls a task, those of the job itself left out
+MOST_OF_LAUNCHER, MOST_OF_SHEPHERD = 18, 190
+MOST_BYTES = 1100
+#: directories and files that are made for it: its scratch directory
+MOST_MADE = 1
+
+
+def a_task(cell: Cell, spares: Path) -> Task:
+    """A task as most are, in a directory that an earlier one has left: with a scratch directory and an additional group id."""
+    task = cell.task(None, command="/bin/true", no_shell=True, stdout="/dev/null", stderr="/dev/null", gid_range="40000-40100")
+    task.config["tmpdir"] = str(cell.tmp / task.directory.name)
+    shutil.rmtree(task.directory)
+    if not spare_directories.take(spares, task.directory):
+        task.directory.mkdir()
+    spare_directories.overwrite(task.directory / "config", json.dumps(task.config).encode())
+    return task
+
+
+def run(cell: Cell, spares: Path) -> int:
+    """A task from its start to the end of its directory; what is in the files of its shepherd, bytes."""
+    task = a_task(cell, spares)
+    task.start(cell.user.pw_name)
+    assert task.wait()["failed"] == 0
+    size = sum(path.stat().st_size for path in task.directory.iterdir() if path.name != "config")
+    spare_directories.keep(spares, task.directory)
+    return size
+
+
+@pytest.mark.statement("EX-6")
+def test_calls_and_files_of_a_task(root_cell: Cell, tmp_path: Path) -> None:
+    need("strace", "strace")
+    spares = root_cell.spool / "spare_jobs"
+    spares.mkdir()
+    for _ in range(WARM_UP):
+        run(root_cell, spares)
+    assert root_cell.launcher is not None
+    launcher = root_cell.launcher.pid
+    [shepherd] = map(int, Path(f"/proc/{launcher}/task/{launcher}/children").read_text().split())
+    report = tmp_path / "calls"
+    attached = ["-p", str(launcher), "-p", str(shepherd)]
+    watching = subprocess.Popen(["strace", "-f", "-qq", "-o", str(report), *attached])
+    for pid in (launcher, shepherd):
+        wait_for(lambda pid=pid: "TracerPid:\t0\n" not in Path(f"/proc/{pid}/status").read_text(), "strace to attach")
+    sizes = [run(root_cell, spares) for _ in range(TASKS)]
+    watching.send_signal(signal.SIGINT)
+    watching.wait(PATIENCE_S)
+    lines = [line for line in report.read_text().splitlines() if "resumed>" not in line]
+    calls = {pid: sum(line.startswith(f"{pid} ") for line in lines) / TASKS for pid in (launcher, shepherd)}
+    made = [line for line in lines if re.match(rf"{shepherd} +mkdir\(.*= 0$", line)]
+    assert calls[launcher] <= MOST_OF_LAUNCHER
+    assert calls[shepherd] <= MOST_OF_SHEPHERD
+    assert len(made) / TASKS <= MOST_MADE
+    assert max(sizes) <= MOST_BYTES
+
+
+def test_files_of_a_task_are_those_of_an_earlier_one(root_cell: Cell) -> None:
+    spares = root_cell.spool / "spare_jobs"
+    spares.mkdir()
+    seen = []
+    for _ in range(WARM_UP):
+        run(root_cell, spares)
+        [directory] = os.scandir(spares)
+        seen.append({(path.name, path.stat().st_ino) for path in Path(directory).iterdir()})
+    assert seen[0] == seen[1] == seen[2]
