@@ -1,7 +1,8 @@
 """The schedd actor: one method for the qmaster, a mirror inside.
 
-Owns the translation between bytes and the scheduler. The qmaster wraps the class as a Ray actor; nothing here needs
-Ray. It may be killed and restarted at any moment: it then asks for a snapshot.
+Owns the translation between bytes and the scheduler (`Schedd`), and what becomes of the process that it has for itself
+(`ScheddActor`). The qmaster wraps the latter as a Ray actor; nothing here needs Ray. It may be killed and restarted at any
+moment: it then asks for a snapshot.
 """
 
 from __future__ import annotations
@@ -18,13 +19,11 @@ from daemons.schedd.mirror import Mirror
 from daemons.schedd.run_log import run_log
 
 
-class ScheddActor:
-    """The scheduler as the qmaster calls it."""
+class Schedd:
+    """The scheduler as the qmaster calls it. `mirror`: its copy of the state."""
 
     def __init__(self) -> None:
-        die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
-        seldom_look_for_cycles()
-        self._mirror = Mirror()
+        self.mirror = Mirror()
         self._zone = tzlocal()
         self._encoder = msgspec.json.Encoder()
 
@@ -41,10 +40,10 @@ class ScheddActor:
         """
         started = time.perf_counter()
         if snapshot is not None:
-            self._mirror.load(snapshot)
-        if not self._mirror.advance(revision, events) or self._mirror.view is None:
+            self.mirror.load(snapshot)
+        if not self.mirror.advance(revision, events) or self.mirror.view is None:
             return b""
-        view = self._mirror.view
+        view = self.mirror.view
         orders = schedule(view, now, self._zone)
         orders.seconds = time.perf_counter() - started
         if view.state.scheduler.profile:
@@ -52,3 +51,12 @@ class ScheddActor:
         if monitored:
             orders.run_log = run_log(view, orders, now, self._zone)
         return self._encoder.encode(orders)
+
+
+class ScheddActor(Schedd):
+    """The scheduler in a process of its own."""
+
+    def __init__(self) -> None:
+        die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
+        seldom_look_for_cycles()
+        super().__init__()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.correspondence import Correspondence
@@ -54,7 +54,7 @@ class Service:
 
     `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join;
     `settled` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
-    what is announced.
+    what is announced. `end(status)` ends this process at once, with nothing tidied up: it is begun again from what is on disk.
     """
 
     def __init__(
@@ -68,8 +68,10 @@ class Service:
         settled: Settled = at_once,
         read_output: ReadOutputCall = nobody_answers,
         replication: Replication | None = None,
+        end: Callable[[int], NoReturn] = os._exit,
     ) -> None:
         self.master = master
+        self._end = end
         self._replication = replication
         self._deliver_call = deliver
         if replication is not None:
@@ -123,17 +125,21 @@ class Service:
         self._gdi = GdiServer(self.answer, self.requests.streams, lasting, host, key_of, limits, self.held, joins)
         self._pulses.port, self._pulses.connections = port, self._gdi.connections
         self.requests.sessions = Sessions(key_of)
-        loop = asyncio.get_running_loop()
         self._mail = MailSender(lambda: self.master.state.configuration().mailer)
         self.master.post = self._mail.send
         self._writer = FileWriter()
         self.master.write_by(self._writer.carry_out)
+        self.begin()
+        await self._gdi.start(socket, address, port, tls)
+
+    def begin(self) -> None:
+        """Begin the loops that keep the cluster moving, on the running event loop."""
+        loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._beats())]
         if self._replication is not None:
             self._replication.start()
         for name in self.master.state.hosts:
             self.dispatcher.wake(name)
-        await self._gdi.start(socket, address, port, tls)
 
     async def stop(self) -> None:
         """End cleanly: nothing acknowledged is left unwritten."""
@@ -167,7 +173,7 @@ class Service:
         except (SpoolError, OSError) as error:
             # what is in memory is no longer what is on disk: the only honest thing is to start again from disk
             _log.critical("%s; the qmaster ends", plain_fault(error))
-            os._exit(1)
+            self._end(1)
         if wrote:
             self._pulses.turned(WORKER)
             self._measures.commit.note(time.perf_counter() - began)
@@ -257,7 +263,7 @@ class Service:
         _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
         if self._replication is None:  # else its place is not this host's to take
             self.master.spool.remember("incarnation", str(later))
-        os._exit(1)
+        self._end(1)
 
     def with_nodes(self) -> list[str]:
         """The hosts whose nodes are alive as far as is known: each that is up, but for one that was told to end its node."""

@@ -80,11 +80,13 @@ class Transaction(Struct):
 class Spool:
     """The spool file of a cell, which is made where there is none; with the id of a `cell` there must be one, of that cell.
 
+    `keep_journal`: transactions in the journal before a snapshot is wanted in their place.
     `last_commit`: number of the last commit, 0 while nobody follows.
     """
 
-    def __init__(self, path: Path, cell: str = "") -> None:
+    def __init__(self, path: Path, cell: str = "", keep_journal: int = KEEP_JOURNAL) -> None:
         self.path = path
+        self._keep_journal = keep_journal
         self.last_commit = 0
         #: in which this host is the master; two masters one after the other never have the same incarnation. 0 where it is alone
         self.epoch = 0
@@ -234,7 +236,7 @@ class Spool:
 
     @property
     def wants_snapshot(self) -> bool:
-        return self._journalled >= KEEP_JOURNAL
+        return self._journalled >= self._keep_journal
 
     def snapshot(self, revision: int, state: bytes) -> None:
         """Replace the journal up to a revision by a snapshot of the state at it."""

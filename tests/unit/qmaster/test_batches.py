@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -254,18 +255,22 @@ def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Bat
     assert refused.refused and refused.verdicts == [] and refused.master[0] == own
 
 
-def test_a_qmaster_that_hears_of_a_later_one_makes_way(
-    one: Cell, serve: Callable[[Batch], Batch], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_qmaster_that_hears_of_a_later_one_makes_way(one: Cell) -> None:
     class Ended(Exception):
         pass
 
-    def end(status: int) -> None:
+    async def nothing(*_: object) -> object:
+        raise AssertionError("no call is made here")
+
+    def end(status: int) -> NoReturn:
         raise Ended
 
+    async def heard(later: Batch) -> None:
+        service = Service(one.master, nothing, nothing, nothing, dict, nothing, end=end)  # type: ignore[arg-type]
+        await service.reports(HOST, encode(later))
+
     later = one.master.incarnation + 1000
-    monkeypatch.setattr("daemons.qmaster.serve.service.os._exit", end)
     with pytest.raises(Ended):
-        serve(letter(later, 1))
+        asyncio.run(heard(letter(later, 1)))
     one.restart()
     assert one.master.incarnation > later, "the process in its place comes after both"
