@@ -18,6 +18,10 @@ class Correspondence:
         self._last: dict[str, Stamp] = {}
         self.inventoried: set[str] = set()
 
+    def begins(self, host: str, reports: Batch) -> bool:
+        """Whether a batch of reports is the first of a life of its host, as far as this qmaster has heard."""
+        return reports.host[0] != self.last(host)[0]
+
     def takes(self, host: str, reports: Batch) -> bool:
         """Whether a batch of reports is the next of its host, meant for this qmaster."""
         if reports.master[0] != self._incarnation or reports.host <= self.last(host):

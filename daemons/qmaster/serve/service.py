@@ -237,20 +237,20 @@ class Service:
         batch = decode(data)
         if batch.master[0] > self.master.incarnation:
             self._outdated(host, batch.master[0])
+        # an execd that begins anew may have lost its configuration with its disk
+        begins = self._correspondence.begins(host, batch)
         if not self._correspondence.takes(host, batch):
             return encode(Batch(refused=True, master=self.master.stamp, host=self._correspondence.last(host)))
         self._host_log.heard(host)
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
-        # an execd that tells what it has is a new one, and may have lost its configuration with its disk
         if any(isinstance(report, Inventory) for report in reports):
-            returned = True
             self.requests.releases.inventoried(host)
         verdicts = self.master.reports(host, reports)
         await self.durable()
-        if returned:
-            # it was given up and its load forgotten: configuring it again makes it tell everything
+        if returned or begins:
+            # if it was given up, and its load forgotten: configuring it again makes it tell everything
             self.dispatcher.reconnected(host)
         if self._correspondence.taken(host, batch):
             self.dispatcher.wake(host)

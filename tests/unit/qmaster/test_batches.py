@@ -229,22 +229,26 @@ def serve(one: Cell) -> Callable[[Batch], Batch]:
     return lambda reports: asyncio.run(answer(reports))
 
 
-def test_an_execd_that_begins_anew_is_configured_anew(one: Cell) -> None:
-    """What it had been told may be gone with its disk."""
+def test_an_execd_that_begins_anew_is_configured_anew_and_once(one: Cell) -> None:
+    """What it had been told may be gone with its disk. What it says because it was configured is no reason to configure it: the
+    two would chase each other for as long as its acknowledgement is the faster one."""
 
     async def nothing(*_: object) -> object:
         raise AssertionError("no call is made here")
 
-    async def told() -> list[object]:
+    async def told() -> list[list[object]]:
         service = Service(one.master, nothing, nothing, nothing, dict, nothing)  # type: ignore[arg-type]
         service.dispatcher._stopped = True
         batches = service.dispatcher._batches
-        batches.answered(HOST, batches.compose(HOST), [Acknowledgement()])
-        assert not batches.compose(HOST).instructions, "it has been told"
-        await service.reports(HOST, encode(letter(one.master.incarnation, 1)))
-        return list(batches.compose(HOST).instructions)
+        found: list[list[object]] = []
+        for number, life in ((1, 1), (2, 1), (1, 2), (2, 2)):
+            batches.answered(HOST, batches.compose(HOST), [Acknowledgement()] * len(batches.compose(HOST).instructions))
+            assert not batches.compose(HOST).instructions, "it has been told"
+            await service.reports(HOST, encode(letter(one.master.incarnation, number, life)))
+            found.append([type(instruction) for instruction in batches.compose(HOST).instructions])
+        return found
 
-    assert [type(instruction) for instruction in asyncio.run(told())] == [Configure]
+    assert asyncio.run(told()) == [[Configure], [], [Configure], []]
 
 
 def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Batch], Batch]) -> None:
