@@ -33,6 +33,9 @@ def carry_over(old: State, new: State) -> None:
     new.priorities = {job_id: value for job_id, value in old.priorities.items() if job_id in new.jobs}
     new.tickets = {job_id: value for job_id, value in old.tickets.items() if job_id in new.jobs}
     new.job_reservations = old.job_reservations
+    finished = {(ended.id, ended.end_time): ended.priority for ended in old.finished}
+    for ended in new.finished:
+        ended.priority = finished.get((ended.id, ended.end_time), ended.priority)
 
 
 def volatile_events(state: State) -> list[AnyEvent]:

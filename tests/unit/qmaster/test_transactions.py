@@ -97,3 +97,15 @@ def test_every_change_of_a_configuration_but_the_last_tells_that_more_follow(cel
     for queue in ("smp", "mpi"):
         proposal.remove("parallel_environment", queue)
     assert [event.more for event in proposal.events()] == [True, True, True, False]  # type: ignore[union-attr]
+
+
+def test_an_ended_job_keeps_the_priority_that_it_had(cell: Cell) -> None:
+    """The journal does not have it, so what is read again would show another."""
+    job = cell.submit()
+    cell.cycle()
+    cell.end(job)
+    (before,) = cell.state.finished
+    assert before.priority > 0
+    with pytest.raises(InvalidTransition):
+        cell.master.record(Decision(events=broken(cell.submit())), DAEMON)
+    assert [(each.id, each.priority) for each in cell.state.finished] == [(job, before.priority)]
