@@ -53,7 +53,7 @@ class Dispatcher:
         touched = transaction.touched
         for job_id in touched.altered:
             self._batches.altered(job_id)
-        for host in {*touched.told, *(self._dirty if "configuration" in touched.kinds else ())}:
+        for host in sorted({*touched.told, *(self._dirty if "configuration" in touched.kinds else ())}):
             self.wake(host)
 
     def wake(self, host: str) -> None:
