@@ -25,6 +25,7 @@
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
+#   make simulate SEEDS=1000 FROM=0  as many seeds of the simulation, each a cell of its own that everything befalls
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
 #   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
 #   make siege                 what attacks of one user on that cell cost another one
@@ -34,7 +35,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters simulate clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -188,6 +189,9 @@ bench-web: setup
 
 torture: setup
 	@$(BIN)/python -m tests.torture "$(or $(MINUTES),10)" "$(or $(SEED),1)" $(if $(SHADOW),shadow)
+
+simulate: setup
+	@$(BIN)/python -m tests.simulation --seeds "$(or $(SEEDS),1000)" --from "$(or $(FROM),0)"
 
 kills: setup
 	@$(BIN)/python -m tests.integration.kill_play "$(or $(MINUTES),10)" "$(or $(SEED),1)"

@@ -1,13 +1,18 @@
-"""A host as the simulation has it: it keeps what it was given, whatever happens to the messages about it.
+"""An exec host as the simulation has it: the real reporter and record of tries, over jobs that are timers.
 
-Owns the behaviour that the real execd promises, over its real record of tries: a start of a try that is or was there does
-nothing, an end is reported until it is acknowledged, an inventory tells everything, a power failure loses all but the disk.
+Owns what `daemons.execd.tasks` promises: a start of a try that is or was here does nothing, an end is reported until it is
+acknowledged, jobs outlive the daemon, and a power failure takes all but the disk. Called by the simulation.
 """
 
 from __future__ import annotations
 
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from daemons.execd.reporter import Reporter
 from daemons.execd.tries import Tries
 from gridengine.delivery import (
     Acknowledgement,
@@ -18,109 +23,219 @@ from gridengine.delivery import (
     Instruction,
     Inventory,
     Load,
+    Origin,
     Report,
     Signal,
     Start,
     Started,
+    decode,
+    encode,
 )
-from gridengine.task_key import TaskKey
+from gridengine.failed import AFTER_JOB, HOST_CRASHED, RESCHEDULED
+from gridengine.task_key import SlaveKey, TaskKey
 from tests.harness import LOAD
+from tests.simulation.simulated_loop import Process, SimulatedLoop
+from tests.simulation.simulated_network import Network
+
+DURATIONS_S = (0.01, 0.1, 0.5, 1.0, 3.0)
+CALL_S, LOAD_REPORT_S, RETRY_S = 10.0, 15.0, 0.1
+Begun = Callable[[str, Start], None]
+
+
+@dataclass
+class Work:
+    """A task that runs here. `due`: its time was over while it was suspended."""
+
+    start: Start
+    began: float
+    status: int
+    suspended: bool = False
+    due: bool = False
 
 
 class SimulatedHost:
-    """`running`: tasks at work; `ended`: ends not acknowledged yet; `executions`: every try that ever began here."""
+    """`working`: tasks that run; `ended`: ends that are not acknowledged. `begun(host, start)` is told of each try here."""
 
-    def __init__(self, name: str, place: Path) -> None:
+    def __init__(
+        self, name: str, place: Path, loop: SimulatedLoop, network: Network, seed: int,
+        clock: Callable[[], float], begun: Begun,
+    ) -> None:  # fmt: skip
         self.name, self._place = name, place
+        self._loop, self._network, self._clock, self._begun = loop, network, clock, begun
+        self._dice = random.Random(f"{seed} {name}")
         self.boot = 1
-        self.running: dict[TaskKey, float] = {}  # and when their jobs were submitted
-        self.ended: dict[TaskKey, tuple[float, Ended]] = {}
-        self.executions: list[TaskKey] = []
-        self.restart()
+        self.working: dict[TaskKey, Work] = {}
+        self.ended: dict[TaskKey, tuple[Start, Ended]] = {}
+        self._strays: set[TaskKey] = set()
+        self._scripts: set[int] = set()
+        self.machine = Process(name)
+        self.start_actor()
 
-    def restart(self) -> None:
-        """kill -9 of the actor: what is on disk counts."""
-        self.tries = Tries(self._place / f"tries.{self.name}", 1)
-        self._started: list[Report] = []
-        self.whole = True
-        self.settled = False
+    # --- its life ------------------------------------------------------------------------------------------
+
+    def start_actor(self) -> None:
+        """The daemon begins: what is on disk counts."""
+        self.actor = Process(f"execd-{self.name}")
+        self._strays.clear()
+        self.tries = Tries(self._place / f"tries.{self.name}", int(self._clock() * 1000))
+        self._reporter = Reporter(
+            lambda data: self._network.call(self.name, "qmaster", lambda service: service.reports(self.name, data), CALL_S),
+            self.tries,
+            full=self._everything,
+            on_acknowledged=self._remove,
+            on_forget=self._remove,
+            on_strays=self._strays.update,
+            on_unknown=lambda hosts: None,
+        )
+        self._reporter.add(*(end for _, end in self.ended.values()))
+        self.actor.run(self._loop.create_task, self._reporter.run())
+        self.actor.run(self._loop.create_task, self._report_load())
+        self._network.serve(self.name, self.actor, self)
 
     def power_off(self) -> None:
-        self.running.clear()
-        self.ended.clear()
+        """Everything stops. Of what ran, or had ended and was not acknowledged, the disk may know."""
+        self.actor.kill()
+        self.machine.kill()
+        crashed = {
+            key: (work.start, self._end_of(key, work, HOST_CRASHED, 0)) for key, work in self.working.items() if self._coin()
+        }
+        self.ended = {key: end for key, end in self.ended.items() if self._coin()} | crashed
+        self.working.clear()
+
+    def power_on(self) -> None:
         self.boot += 1
-        self.restart()
+        self.machine = Process(self.name)
+        self.start_actor()
+
+    @property
+    def on(self) -> bool:
+        return self.machine.alive
+
+    def _coin(self) -> bool:
+        return self._dice.random() < 0.5
 
     # --- instructions --------------------------------------------------------------------------------------
 
-    def obey(self, batch: Batch, now: float) -> Batch:
+    async def deliver(self, data: bytes) -> bytes:
+        """As `ExecdActor.deliver`."""
+        batch = decode(data)
         if not self.tries.obey(batch.master):
-            return Batch(refused=True, master=self.tries.master)
-        return Batch(acknowledgements=[self._carry_out(instruction, batch, now) for instruction in batch.instructions])
+            return encode(Batch(refused=True, master=self.tries.master))
+        answers = await asyncio.gather(*(self._carry_out(each, batch) for each in batch.instructions))
+        return encode(Batch(acknowledgements=answers))
 
-    def _carry_out(self, instruction: Instruction, batch: Batch, now: float) -> Acknowledgement:
-        if isinstance(instruction, Configure):
-            self.whole, self.settled = True, False
-        elif isinstance(instruction, Start):
-            return self._start(instruction, batch, now)
-        elif isinstance(instruction, Signal):
-            if instruction.key not in self.running:
-                return Acknowledgement(False)
-            if instruction.command == "kill":
-                self.end(instruction.key, 137, now, failed=100)
-        elif isinstance(instruction, Forget):
-            self.forget([instruction.key])
+    async def _carry_out(self, instruction: Instruction, batch: Batch) -> Acknowledgement:
+        match instruction:
+            case Start():
+                return await self._start(instruction, batch)
+            case Signal():
+                return self._signal(instruction)
+            case Forget():
+                self._remove([instruction.key])
+            case Configure():
+                self._reporter.send_everything()
         return Acknowledgement()
 
-    def _start(self, start: Start, batch: Batch, now: float) -> Acknowledgement:
+    async def _start(self, start: Start, batch: Batch) -> Acknowledgement:
         key = start.key
-        if not self.settled or not self.tries.is_current(batch.master):
+        self._remove([other for other in self._here() if other[:2] == key[:2] and other[2] != key[2]])
+        try:
+            async with asyncio.timeout(CALL_S):
+                await self._reporter.settled()
+        except TimeoutError:
             return Acknowledgement(False, again=True)
-        if key in self.running or key in self.ended:
-            return Acknowledgement()
-        for other in [other for other in (*self.running, *self.ended) if other[:2] == key[:2] and other[2] != key[2]]:
-            self.forget([other])
-        if self.tries.had(key, start.submit_time):
-            return Acknowledgement(False, over=True)
-        self.running[key] = start.submit_time
-        self.executions.append(key)
-        self._started.append(Started(key, now))
+        if key not in self._here():
+            if any(stray[:2] == key[:2] for stray in self._strays & self._here()):
+                return Acknowledgement(False, 1, "a stray is in its place")
+            if not self.tries.is_current(batch.master):
+                return Acknowledgement(False, again=True)
+            if self.tries.had(key, start.submit_time):
+                return Acknowledgement(False, over=True)
+            if start.script and key.job not in self._scripts and key.job not in batch.scripts:
+                return Acknowledgement(False, needs_script=True)
+            self._begin(start)
+        if key in self.working:
+            self._reporter.add(Started(key, self._clock()))
         return Acknowledgement()
+
+    def _begin(self, start: Start) -> None:
+        if start.script:
+            self._scripts.add(start.key.job)
+        self._begun(self.name, start)
+        self.working[start.key] = Work(start, self._clock(), self._dice.choice((0, 0, 0, 0, 1, 99)))
+        self.machine.run(self._loop.call_later, self._dice.choice(DURATIONS_S), self._over, start.key)
+
+    def _signal(self, signal: Signal) -> Acknowledgement:
+        work = self.working.get(signal.key)
+        if work is None:
+            if signal.key not in self.ended:
+                self._reporter.send_everything()
+                return Acknowledgement(False)
+        elif signal.command == "suspend":
+            work.suspended = True
+        elif signal.command == "run":
+            work.suspended = False
+            if work.due:
+                self._over(signal.key)
+        else:
+            self._end(signal.key, AFTER_JOB, 137)
+        return Acknowledgement()
+
+    # --- tasks ---------------------------------------------------------------------------------------------
+
+    def _here(self) -> set[TaskKey]:
+        return self.working.keys() | self.ended.keys()
+
+    def _start_of(self, key: TaskKey) -> Start:
+        return self.working[key].start if key in self.working else self.ended[key][0]
+
+    def _over(self, key: TaskKey) -> None:
+        """The time of a task has come; one that was suspended goes on until it is resumed."""
+        work = self.working.get(key)
+        if work is None:
+            return
+        if work.suspended:
+            work.due = True
+        elif work.status == 99 and not isinstance(key, SlaveKey):
+            self._end(key, RESCHEDULED, 99)
+        else:
+            self._end(key, 0, work.status % 99)
+
+    def _end(self, key: TaskKey, failed: int, status: int) -> None:
+        work = self.working.pop(key)
+        end = self._end_of(key, work, failed, status)
+        self.ended[key] = work.start, end
+        if self.actor.alive:
+            self.actor.run(self._reporter.add, end)
+
+    def _end_of(self, key: TaskKey, work: Work, failed: int, status: int) -> Ended:
+        used = {"ru_wallclock": self._clock() - work.began, "cpu": 0.5}
+        return Ended(key, failed, status, start_time=work.began, end_time=self._clock(), usage=used)
+
+    def _remove(self, keys: list[TaskKey]) -> None:
+        """They are over, and no late start may begin them again: that is noted first."""
+        here = {key: self._start_of(key) for key in keys if key in self._here()}
+        if not here:
+            return
+        self.tries.add({key: start.submit_time for key, start in here.items()})
+        for key in here:
+            self.working.pop(key, None)
+            self.ended.pop(key, None)
+        self._scripts &= {key.job for key in self._here()}
 
     # --- reports -------------------------------------------------------------------------------------------
 
-    def end(self, key: TaskKey, exit_status: int, now: float, failed: int = 0) -> None:
-        ended = Ended(key, failed, exit_status, start_time=now, end_time=now)
-        self.ended[key] = self.running.pop(key), ended
+    def _everything(self) -> list[Report]:
+        for key in sorted(self._strays & self.ended.keys()):
+            self._reporter.add(self.ended[key][1])
+        self._strays.clear()
+        keys = sorted(self._here())
+        starts = [self._start_of(key) for key in keys]
+        incarnation = f"boot{self.boot}"
+        inventory = Inventory(keys, incarnation, [Origin.of(start) for start in starts])
+        return [inventory, Load(self._clock(), dict(LOAD), full=True, incarnation=incarnation)]
 
-    def letter(self, now: float) -> Batch:
-        """What there is to say; after a failure or a restart the inventory first."""
-        load = Load(now, dict(LOAD), full=True, incarnation=f"boot{self.boot}")
-        first = [Inventory(sorted((*self.running, *self.ended)), f"boot{self.boot}")] if self.whole else []
-        self.whole = False
-        reports = [*first, load, *self._started, *(ended for _, ended in self.ended.values())]
-        self._started = []
-        return self.tries.letter(reports)
-
-    def heard(self, letter: Batch, answer: Batch) -> None:
-        """The answer to a letter has come."""
-        first = any(isinstance(report, Inventory) for report in letter.reports)
-        if not self.tries.hear(answer, settling=first):
-            self.failed()
-            return
-        self.settled = self.settled or (first and not self.whole)
-        ends = [report.key for report in letter.reports if isinstance(report, Ended)]
-        self.forget([key for key in ends if key in self.ended])
-        for verdict in answer.verdicts:
-            self.forget(verdict.forget)
-
-    def failed(self) -> None:
-        """No answer comes: everything will be said again."""
-        self.whole = True
-
-    def forget(self, keys: list[TaskKey]) -> None:
-        submitted = self.running | {key: time for key, (time, _) in self.ended.items()}
-        self.tries.add({key: submitted[key] for key in keys if key in submitted})
-        for key in keys:
-            self.running.pop(key, None)
-            self.ended.pop(key, None)
+    async def _report_load(self) -> None:
+        while True:
+            await asyncio.sleep(LOAD_REPORT_S)
+            self._reporter.add(Load(self._clock(), {"load_avg": f"{self._dice.random():.2f}"}, incarnation=f"boot{self.boot}"))

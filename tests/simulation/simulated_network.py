@@ -1,92 +1,119 @@
-"""The network between master and hosts as the simulation has it: calls that are lost, doubled, delayed and mixed up.
+"""The network of the simulation: calls that are lost, doubled, delayed, and arrive when their sender has given them up or died.
 
-Owns the messages under way and who waits for which answer; a side that died, or gave a call up, does not wait any more, but
-what it had said may still arrive. `breaks` counts the messages that arrived twice, after a later one or after their sender's end.
+Owns the messages under way. Each pair of sides has dice of its own, so what befalls one call does not depend on the order in
+which others were made. Must know nothing of what is said. `broken` counts what went wrong. Called by the simulation.
 """
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any, TypeVar
 
-from gridengine.delivery import Batch, decode, encode
+from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 
-Work = Callable[[Batch], Batch]
-Answered = Callable[[Batch, Batch], None]
-DELAYS = (1, 10, 50, 200)
-"""For how many arrivals of others a message is held back."""
-
-
-@dataclass(eq=False)
-class Call:
-    """One call between a host and the master, in either direction; `answered(request, answer)` may never be called."""
-
-    parties: tuple[str, str]
-    number: int
-    data: bytes
-    carry_out: Work
-    answered: Answered
-    answer: bytes | None = None
-    arrivals: int = 0
-    due: int = 0
+_Result = TypeVar("_Result")
+SHORT_S, LONG_S = (0.001, 0.02), (0.05, 6.0)
+PATIENCE_S = 5.0
+"""For how long a caller waits for an answer."""
 
 
-@dataclass
+class NoAnswer(Exception):
+    """The call was lost, or its answer; or nobody was there."""
+
+
 class Network:
-    """`open`: the calls that somebody waits for, by caller and the one who is called: one at a time."""
+    """`places`: who is where now. `cut`: names that nothing reaches, and from which nothing comes. `lossless`: all is well.
+    `calls`: how many were made."""
 
-    random: random.Random
-    under_way: list[Call] = field(default_factory=list)
-    open: dict[tuple[str, str], int] = field(default_factory=dict)
-    breaks: int = 0
-    _calls: int = 0
-    _moment: int = 0
-    _latest: dict[tuple[str, str], int] = field(default_factory=dict)
+    def __init__(self, loop: SimulatedLoop, seed: int) -> None:
+        self.places: dict[str, tuple[Process, Any]] = {}
+        self.cut: set[str] = set()
+        self.lossless = False
+        self.broken: Counter[str] = Counter()
+        self._loop, self._seed = loop, seed
+        self._dice: dict[tuple[str, str], random.Random] = {}
+        self._latest: dict[tuple[str, str], int] = {}
+        self.calls = 0
 
-    def call(self, caller: str, called: str, batch: Batch, carry_out: Work, answered: Answered) -> None:
-        """Begin a call; `carry_out` is done at every arrival, `answered` when the first answer arrives in time."""
-        self._calls += 1
-        self.open[caller, called] = self._calls
-        self.under_way.append(Call((caller, called), self._calls, encode(batch), carry_out, answered))
+    def serve(self, place: str, process: Process, server: Any) -> None:
+        """From now on `server` is there, in its process."""
+        self.places[place] = process, server
 
-    def end(self, party: str) -> None:
-        """A side has died: nobody there waits for answers."""
-        for parties in [parties for parties in self.open if parties[0] == party]:
-            del self.open[parties]
+    async def call(
+        self, caller: str, called: str, work: Callable[[Any], Awaitable[_Result]], patience_s: float = PATIENCE_S
+    ) -> _Result:
+        """Have `work` done with whoever is there when the call arrives. Raises NoAnswer, and what the work raises."""
+        dice = self._dice.setdefault((caller, called), random.Random(f"{self._seed} {caller} {called}"))
+        answer: asyncio.Future[_Result] = self._loop.create_future()
+        self.calls += 1
+        for delay_s in self._arrivals(dice):
+            arrive = partial(self._arrive, caller, called, self.calls, work, answer, dice)
+            self._loop.call_later(delay_s, arrive, context=self._loop.outside)
+        try:
+            async with asyncio.timeout(patience_s):
+                return await answer
+        except TimeoutError:
+            raise NoAnswer(f"{called} does not answer") from None
 
-    def arrive(self, lossless: bool = False) -> None:
-        """Any message arrives, or is lost, or held back, or arrives and will do so again."""
-        self._moment += 1
-        here = [call for call in self.under_way if call.due <= self._moment or lossless]
-        if not here:
+    def _arrivals(self, dice: random.Random) -> list[float]:
+        """After how many seconds a message arrives; never, once or twice."""
+        if self.lossless:
+            return [SHORT_S[0]]
+        fate = dice.random()
+        if fate < 0.04:
+            self.broken["lost"] += 1
+            return []
+        delays = [dice.uniform(*(LONG_S if dice.random() < 0.1 else SHORT_S))]
+        if fate < 0.15:
+            delays.append(dice.uniform(*LONG_S))
+        return delays
+
+    def _arrive(
+        self, caller: str, called: str, number: int, work: Callable[[Any], Awaitable[_Result]],
+        answer: asyncio.Future[_Result], dice: random.Random,
+    ) -> None:  # fmt: skip
+        if self.cut & {caller, called}:
+            self.broken["cut"] += 1
             return
-        call = self.random.choice(here)
-        self.under_way.remove(call)
-        fate = 1.0 if lossless else self.random.random()
-        if fate < 0.05:
+        process, server = self.places.get(called, (None, None))
+        if process is None or not process.alive:
+            self._settle(answer, NoAnswer(f"{called} is not there"))
             return
-        if fate < 0.2:
-            call.due = self._moment + self.random.choice(DELAYS)
-            self.under_way.append(call)
+        pair = caller, called
+        self.broken["late"] += number < self._latest.get(pair, 0)
+        self.broken["doubled"] += number == self._latest.get(pair)
+        self.broken["given up"] += answer.done()
+        self._latest[pair] = max(number, self._latest.get(pair, 0))
+        task = process.run(self._loop.create_task, _done(work, server))
+        task.add_done_callback(partial(self._answered, pair, answer, dice), context=self._loop.outside)
+
+    def _answered(
+        self, pair: tuple[str, str], answer: asyncio.Future[Any], dice: random.Random, task: asyncio.Task[Any]
+    ) -> None:
+        if task.cancelled():
             return
-        if fate < 0.6 and call.arrivals < 3:
-            due = self._moment + self.random.choice(DELAYS)
-            self.under_way.append(replace(call, arrivals=call.arrivals + 1, due=due))
-        self._take(call)
+        if (failure := task.exception()) is not None and not isinstance(failure, Killed):
+            self._loop.faults.append(failure)  # whoever is called answers, whatever was asked
+        outcome = failure or task.result()
+        delay_s = SHORT_S[0] if self.lossless else dice.uniform(*(LONG_S if dice.random() < 0.1 else SHORT_S))
+        if self.cut & set(pair) or (not self.lossless and dice.random() < 0.04):
+            self.broken["answers lost"] += 1
+            return
+        self._loop.call_later(delay_s, partial(self._settle, answer, outcome), context=self._loop.outside)
 
-    def _take(self, call: Call) -> None:
-        if call.answer is None:
-            late = call.number < self._latest.get(call.parties, 0) or self.open.get(call.parties) != call.number
-            self.breaks += bool(call.arrivals) or late
-            self._latest[call.parties] = max(call.number, self._latest.get(call.parties, 0))
-            call.answer, call.arrivals = encode(call.carry_out(decode(call.data))), 0
-            self.under_way.append(call)
-        elif self.open.get(call.parties) == call.number:
-            del self.open[call.parties]
-            call.answered(decode(call.data), decode(call.answer))
+    @staticmethod
+    def _settle(answer: asyncio.Future[Any], outcome: Any) -> None:
+        if answer.done() or isinstance(outcome, Killed):
+            return
+        if isinstance(outcome, BaseException):
+            answer.set_exception(outcome)
+        else:
+            answer.set_result(outcome)
 
-    def exchange(self, caller: str, called: str, batch: Batch, carry_out: Work, answered: Answered) -> None:
-        """A call that nothing happens to."""
-        self.open.pop((caller, called), None)
-        answered(decode(encode(batch)), decode(encode(carry_out(decode(encode(batch))))))
+
+async def _done(work: Callable[[Any], Awaitable[_Result]], server: Any) -> _Result:
+    return await work(server)

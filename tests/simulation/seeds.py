@@ -1,0 +1,93 @@
+"""Many seeds, one after the other in each of some processes, and what they came to.
+
+Owns the counting and the word about progress. Called by `python -m tests.simulation` and by the tests.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import mkdtemp
+
+from tests.simulation.simulation import STEPS, Simulation
+
+CHUNK = 5
+"""Seeds that a process does between two words about them."""
+PROGRESS_S = 10.0
+
+
+@dataclass
+class Record:
+    """What a number of seeds came to."""
+
+    seeds: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: Record) -> Record:
+        self.seeds += other.seeds
+        self.counts += other.counts
+        self.broken += other.broken
+        return self
+
+
+def carried_out(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation, str]:
+    """One seed; which rule was broken, "" for none."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    simulation = Simulation(place, seed)
+    try:
+        simulation.run(steps)
+    except AssertionError as breach:
+        return simulation, f"seed {seed}, step {simulation.step}: {breach}"
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return simulation, ""
+
+
+def some(work: tuple[int, int, int]) -> Record:
+    """(first seed, one behind the last, steps of each)."""
+    record, place = Record(), Path(mkdtemp(prefix="simulation-", dir=in_memory()))
+    for seed in range(*work[:2]):
+        simulation, broken = carried_out(place / "cell", seed, work[2])
+        record += Record(1, _counts(simulation), [broken] if broken else [])
+    shutil.rmtree(place)
+    return record
+
+
+def in_memory() -> str | None:
+    """A file system in memory, where there is one."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+def _counts(simulation: Simulation) -> Counter[str]:
+    promises = simulation.promises
+    found = Counter({"steps": simulation.step, "checks": simulation.rules.checks, "tries": len(simulation.rules.begun)})
+    found += Counter({"requests acknowledged": promises.acknowledged, "requests refused": promises.refused})
+    found += Counter({f"message {what}": count for what, count in simulation.network.broken.items()})
+    return found + Counter({"writes": simulation.master.disk.writes}) + simulation.faults
+
+
+def _chunks(first: int, seeds: int, steps: int) -> Iterator[tuple[int, int, int]]:
+    for begin in range(first, first + seeds, CHUNK):
+        yield begin, min(begin + CHUNK, first + seeds), steps
+
+
+def run(first: int, seeds: int, steps: int, processes: int) -> Record:
+    """All seeds, with a line about them now and then."""
+    record, began = Record(), time.monotonic()
+    said = began
+    with get_context("spawn").Pool(processes) as pool:
+        for part in pool.imap_unordered(some, _chunks(first, seeds, steps)):
+            record += part
+            for line in part.broken:
+                print(line, flush=True)
+            if time.monotonic() > said + PROGRESS_S:
+                said = time.monotonic()
+                print(f"{record.seeds} of {seeds} seeds in {said - began:.0f} s, {len(record.broken)} broken", flush=True)
+    return record

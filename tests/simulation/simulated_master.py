@@ -1,0 +1,158 @@
+"""The master host of the simulation: the real service on its spool, the real scheduler, and who starts them again.
+
+Owns how both die and come back: between any two callbacks, before any write to the disk, with or without what was not synced.
+Called by the simulation.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import apsw
+
+from daemons.qmaster.decision import World
+from daemons.qmaster.master import Master
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.spooling.spool import Spool
+from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.schedd.actor import Schedd
+from gridengine.gdi.requests import Answer, Shutdown
+from tests.simulation.simulated_disk import Disk
+from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
+from tests.simulation.simulated_network import Network
+
+KEEP_JOURNAL = 25
+"""Transactions before a snapshot: so small that one is made now and then."""
+RESTART_S = (0.05, 0.7)
+Died = Callable[[str], None]
+
+
+class SimulatedMaster:
+    """`service`: the one that lives, None while there is none. `clock`: of its host, epoch seconds. `began(master)` is called
+    when one has read its spool, before it does anything; `died(how)` when one has died."""
+
+    def __init__(
+        self, place: Path, hosts: list[str], loop: SimulatedLoop, network: Network, dice: random.Random,
+        clock: Callable[[], float], began: Callable[[Master], None], died: Died,
+    ) -> None:  # fmt: skip
+        self.disk = Disk(dice)
+        self.disk.dies = self._dies_writing
+        self.service: Service | None = None
+        self._place, self._known = place, {"master", *hosts}
+        self._loop, self._network, self._dice, self._clock = loop, network, dice, clock
+        self._began, self._died = began, died
+        self._process = Process("qmaster")
+        self._spool: Spool | None = None
+        self._without_power = False
+        self.restart_schedd()
+
+    @property
+    def master(self) -> Master | None:
+        return self.service.master if self.service is not None else None
+
+    # --- lives ---------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin on what is on the disk; try again soon if that fails, as the supervisor does."""
+        self._bury()
+        process = self._process = Process("qmaster")
+        try:
+            service = process.run(self._made)
+        except (SpoolError, Killed, apsw.Error) as error:
+            if process.alive:
+                process.kill()
+                self._is_dead(f"cannot start: {error}")
+            return
+        except Exception as error:  # noqa: BLE001 - a bug: it would never come up
+            self._loop.faults.append(error)
+            return
+        if process.alive:
+            self.service = service
+            process.run(service.begin)
+            self._network.serve("qmaster", process, service)
+
+    def _made(self) -> Service:
+        self._spool = Spool(self._place / "spool.db", keep_journal=KEEP_JOURNAL)
+        master = Master(self._spool, self._place / "accounting", self._world)
+        if not self._process.alive:
+            raise Killed
+        self._began(master)
+        return Service(
+            master,
+            cycle=self._cycle,
+            deliver=lambda host, data: self._network.call("qmaster", host, lambda execd: execd.deliver(data), 30.0),
+            host_joined=_joined,
+            session=dict,
+            shut_down=_not_shut_down,
+            end=self._ends_itself,
+        )
+
+    def _world(self) -> World:
+        return World(
+            self._clock(), lambda name: name if name in self._known else None, "master", "root", steady=self._loop.time()
+        )
+
+    async def _cycle(self, *arguments: Any) -> bytes:
+        orders: bytes = await self._network.call("qmaster", "schedd", lambda scheduler: scheduler.cycle(*arguments))
+        return orders
+
+    def restart_schedd(self) -> None:
+        if "schedd" in self._network.places:
+            self._network.places["schedd"][0].kill()
+        self.scheduler = Schedd()
+        self._network.serve("schedd", Process("schedd"), self.scheduler)
+
+    # --- deaths --------------------------------------------------------------------------------------------
+
+    def kill(self, how: str = "killed", power: bool = False) -> None:
+        """kill -9, or the host loses its power: the disk, too, then."""
+        self._without_power = self._without_power or power
+        if self._process.alive:
+            self._process.kill()
+            self.disk.abandon()
+            self._is_dead(how)
+
+    def _dies_writing(self) -> None:
+        self._process.kill()
+        self._is_dead("died writing")
+
+    def _ends_itself(self, status: int) -> NoReturn:
+        if self._process.alive:
+            self._process.kill()
+            self.disk.abandon()
+            self._is_dead("ended itself")
+        raise Killed
+
+    def _is_dead(self, how: str) -> None:
+        self._died(how)
+        self.service = None
+        self._loop.call_later(self._dice.uniform(*RESTART_S), self.start, context=self._loop.outside)
+
+    def _bury(self) -> None:
+        """Close what a dead one had open; its files take nothing any more, so this changes nothing."""
+        self.disk.abandon()
+        if self._spool is not None:
+            with suppress(apsw.Error, SpoolError):
+                self._spool.close()
+        self._spool = None
+        if self._without_power:
+            self.disk.lose_power([self._place / "accounting", self._place / "reporting"])
+            (self._place / "spool.db-shm").unlink(missing_ok=True)
+            self._without_power = False
+
+    def end(self) -> None:
+        """The simulation is over."""
+        self._process.kill()
+        self._bury()
+
+
+async def _joined(host: str) -> None:
+    return None
+
+
+async def _not_shut_down(request: Shutdown) -> Answer:
+    return Answer(1)
