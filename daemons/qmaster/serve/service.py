@@ -11,6 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -171,13 +172,16 @@ class Service:
         try:
             wrote = self.master.flush()
         except (SpoolError, OSError) as error:
-            # what is in memory is no longer what is on disk: the only honest thing is to start again from disk
-            _log.critical("%s; the qmaster ends", plain_fault(error))
-            self._end(1)
+            self._give_up(error)
         if wrote:
             self._pulses.turned(WORKER)
             self._measures.commit.note(time.perf_counter() - began)
         self._answer_ready()
+
+    def _give_up(self, error: Exception) -> NoReturn:
+        """What is in memory may not be what is on disk: the only honest thing is to start again from disk."""
+        _log.critical("%s; the qmaster ends", plain_fault(error))
+        self._end(1)
 
     def _announce(self) -> None:
         """Shadows have more than before."""
@@ -262,7 +266,8 @@ class Service:
         """
         _log.critical("host %s obeys a qmaster that was started later than this one: this one ends", host)
         if self._replication is None:  # else its place is not this host's to take
-            self.master.spool.remember("incarnation", str(later))
+            with suppress(SpoolError):  # on a full disk it is heard again by the next one
+                self.master.spool.remember("incarnation", str(later))
         self._end(1)
 
     def with_nodes(self) -> list[str]:
@@ -298,7 +303,10 @@ class Service:
                 _log.exception("what is due could not be done, it is tried again")
                 await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
-            self.master.compact()
+            try:
+                self.master.compact()
+            except SpoolError as error:  # this loop would end, and nothing would ever be due again
+                self._give_up(error)
             self._pulses.turned(TIMER)
             if statistics := self._pulses.statistics(self.master.state.configuration().qmaster_params.monitor_time_s):
                 _log.info("%s", statistics)

@@ -17,6 +17,7 @@ from daemons.qmaster.serve.correspondence import Correspondence
 from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.service import Service
+from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Start, Started, Verdict, decode, encode
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
@@ -259,7 +260,7 @@ def test_verdicts_say_of_which_revision_they_are(one: Cell, serve: Callable[[Bat
     assert refused.refused and refused.verdicts == [] and refused.master[0] == own
 
 
-def test_a_qmaster_that_hears_of_a_later_one_makes_way(one: Cell) -> None:
+def test_a_qmaster_that_hears_of_a_later_one_makes_way(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     class Ended(Exception):
         pass
 
@@ -278,3 +279,31 @@ def test_a_qmaster_that_hears_of_a_later_one_makes_way(one: Cell) -> None:
         asyncio.run(heard(letter(later, 1)))
     one.restart()
     assert one.master.incarnation > later, "the process in its place comes after both"
+    with monkeypatch.context() as full, pytest.raises(Ended):
+        full.setattr(one.master.spool, "remember", full_disk)
+        asyncio.run(heard(letter(one.master.incarnation + 1000, 1)))
+
+
+def full_disk(*_: object) -> None:
+    raise SpoolError("the disk is full")
+
+
+def test_a_qmaster_whose_snapshot_cannot_be_written_ends(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its timers would end with the error, and nothing would ever be due again."""
+
+    class Ended(BaseException):
+        pass
+
+    async def nothing(*_: object) -> object:
+        raise AssertionError("no call is made here")
+
+    def end(status: int) -> NoReturn:
+        raise Ended
+
+    async def timed() -> None:
+        await Service(one.master, nothing, nothing, nothing, dict, nothing, end=end)._timers()  # type: ignore[arg-type]
+
+    monkeypatch.setattr("daemons.qmaster.serve.service.TICK_S", 0.0)
+    monkeypatch.setattr(one.master, "compact", full_disk)
+    with pytest.raises(Ended):
+        asyncio.run(timed())
