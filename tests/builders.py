@@ -23,6 +23,7 @@ from gridengine.state.machines.host import HostHeard
 from gridengine.state.machines.job import JobSubmitted, PendingTasksDeleted, PrioritiesSet
 from gridengine.state.machines.reservation import JobReservationsSet
 from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskStarted
+from gridengine.state.parts import packed_jobs, packed_state
 from gridengine.state.state import State
 from gridengine.state.touched import Touched
 from tests.default_cell import default_objects
@@ -144,6 +145,10 @@ class Cluster:
     def end(self, job_id: int, task_id: int = 1) -> None:
         task = self.state.jobs[job_id].tasks[task_id]
         self.apply(TaskEnded(job_id, task_id, task.attempt, self.now))
+
+    def parts(self) -> list[bytes]:
+        """The state as a scheduler is sent it."""
+        return [packed_state(self.state), *(packed_jobs([job]) for job in self.state.jobs.values())]
 
     # --- looking -----------------------------------------------------------------------------------------
 

@@ -83,7 +83,7 @@ class Cell:
     def _mirror(self) -> Mirror:
         """A scheduler's mirror that follows the master by its events."""
         mirror = Mirror()
-        mirror.load(self.master.state.snapshot())
+        mirror.load(self.master.spool.parts(self.master.state))
         self.master.subscribers.append(lambda each: self._feed(each.revision, each.events))
         return mirror
 

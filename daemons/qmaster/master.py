@@ -355,6 +355,7 @@ class Master:
 
     def write(self, transactions: list[Transaction]) -> bool:
         """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
+        self.spool.note_written(number for transaction in transactions for number in transaction.touched.written)
         durable = [t for t in transactions if t.accounting or t.payloads or t.records or t.answered or t.touched.durable]
         if durable:
             self.spool.commit(durable, self.state.configuration().qmaster_params.keep_story_s)
@@ -397,4 +398,4 @@ class Master:
     def compact(self) -> None:
         """Replace the journal by a snapshot when it has grown; everything queued must be written."""
         if self.spool.wants_snapshot:
-            self.spool.snapshot(self.state.revision, self.state.snapshot())
+            self.spool.snapshot(self.state)

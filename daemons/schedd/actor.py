@@ -30,17 +30,19 @@ class Schedd:
     async def ping(self) -> str:
         return "schedd"
 
-    async def cycle(
-        self, snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool = False
-    ) -> bytes:
-        """Orders (JSON) after applying `events` to the mirror at `revision`; b"" when a snapshot is needed.
+    async def load(self, parts: list[bytes], begins: bool) -> None:
+        """Some parts of a snapshot, in order; `begins`: the first of them is its first. The next cycle is of its revision."""
+        if begins:
+            self.mirror.begin(parts[0])
+        self.mirror.add(parts[1:] if begins else parts)
 
-        snapshot: the state at `revision`, None when the mirror should be there. events: one item a transaction,
-        as `encode_events` makes them. now: epoch seconds of the qmaster's clock. monitored: the orders say why jobs wait.
+    async def cycle(self, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
+        """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.
+
+        events: one item a transaction, as `encode_events` makes them. now: epoch seconds of the qmaster's clock. monitored:
+        the orders say why jobs wait.
         """
         started = time.perf_counter()
-        if snapshot is not None:
-            self.mirror.load(snapshot)
         if not self.mirror.advance(revision, events) or self.mirror.view is None:
             return b""
         view = self.mirror.view

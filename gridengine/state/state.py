@@ -48,7 +48,7 @@ Attributes = dict[str, str]
 
 
 class Snapshot(Struct, omit_defaults=True):
-    """The primary data, as spooled and as sent to a mirror."""
+    """The primary data, as spooled and as sent to a mirror. `jobs`: none where they come in parts (`encode_jobs`)."""
 
     revision: int = 0
     next_job_id: int = 1
@@ -74,6 +74,7 @@ class Unsettled(Struct):
 
 _encoder = msgspec.json.Encoder(enc_hook=encode_hook)
 _decoder = msgspec.json.Decoder(Snapshot, dec_hook=decode_hook)
+_jobs_decoder = msgspec.json.Decoder(list[Job], dec_hook=decode_hook)
 
 
 class State:
@@ -258,7 +259,13 @@ class State:
 
     # --- snapshots -------------------------------------------------------------------------------------
 
-    def snapshot(self) -> bytes:
+    def add_jobs(self, jobs: list[Job]) -> None:
+        """Another part of the jobs of a snapshot; what is derived of them follows with all of it."""
+        share_values(jobs)
+        self.jobs.update((job.id, job) for job in jobs)
+
+    def snapshot(self, jobs: bool = True) -> bytes:
+        """All primary data, or without the jobs."""
         return _encoder.encode(
             Snapshot(
                 self.revision,
@@ -266,7 +273,7 @@ class State:
                 self.objects,
                 self.instances,
                 self.hosts,
-                self.jobs,
+                self.jobs if jobs else {},
                 self.finished,
                 self.rule_members,
                 self.next_ar_id,
@@ -278,3 +285,13 @@ class State:
 
 def decode_snapshot(data: bytes) -> Snapshot:
     return _decoder.decode(data)
+
+
+def encode_jobs(jobs: list[Job]) -> bytes:
+    """A part of the jobs of a snapshot."""
+    return _encoder.encode(jobs)
+
+
+def decode_jobs(data: bytes) -> list[Job]:
+    """Raises msgspec.DecodeError."""
+    return _jobs_decoder.decode(data)

@@ -27,6 +27,8 @@ class Touched(Struct):
     #: jobs that they are about, also those that are gone with them, and their tasks
     jobs: set[int] = field(default_factory=set)
     tasks: set[tuple[int, int]] = field(default_factory=set)
+    #: jobs of whose record (`Job`, with its tasks) something is another now, those that are gone included
+    written: set[int] = field(default_factory=set)
     #: parallel tasks whose master or one of whose slave tasks has ended
     divided: set[tuple[int, int]] = field(default_factory=set)
     #: jobs whose request is another now
@@ -94,19 +96,32 @@ def _nothing(touched: Touched, state: State, event: Any) -> None:
 
 def _job_submitted(touched: Touched, state: State, event: job.JobSubmitted) -> None:
     touched.jobs.add(event.job.id)
+    touched.written.add(event.job.id)
 
 
 def _job(touched: Touched, state: State, event: Any) -> None:
     touched.jobs.add(event.job_id)
+    touched.written.add(event.job_id)
 
 
 def _job_changed(touched: Touched, state: State, event: job.JobChanged) -> None:
-    touched.jobs.add(event.job_id)
+    _job(touched, state, event)
     touched.altered.add(event.job_id)
 
 
+def _tasks_deleted(touched: Touched, state: State, event: job.PendingTasksDeleted) -> None:
+    """With its last task the job goes, and those that wait for it learn that."""
+    _job(touched, state, event)
+    touched.written |= state.dependents.get(event.job_id, set())
+
+
+def _recorded(touched: Touched, state: State, event: Any) -> None:
+    """Something is noted of a task that concerns nobody else."""
+    touched.written.add(event.job_id)
+
+
 def _task(touched: Touched, state: State, event: Any) -> None:
-    touched.jobs.add(event.job_id)
+    _job(touched, state, event)
     touched.tasks.add((event.job_id, event.task_id))
 
 
@@ -138,6 +153,8 @@ def _left(touched: Touched, state: State, event: task.TaskEnded | task.TaskReque
     concerned = state.task(event.job_id, event.task_id)
     if concerned is None:
         return
+    if (dependents := state.dependents.get(event.job_id)) and len(state.jobs[event.job_id].tasks) == 1:
+        touched.written |= dependents  # its job may go with it
     touched.instances.update(grant.instance for grant in concerned.granted)
     touched.told.update(slave.host for slave in concerned.slaves.values() if not slave.over)
     touched.told.update({concerned.host} if event.abandoned and concerned.granted else ())
@@ -146,8 +163,13 @@ def _left(touched: Touched, state: State, event: task.TaskEnded | task.TaskReque
 
 def _reprioritized(touched: Touched, state: State, event: task.TasksReprioritized) -> None:
     for job_id, task_id, _ in event.changes:
+        touched.written.add(job_id)
         concerned = state.task(job_id, task_id)
         touched.told.update({concerned.host} if concerned is not None and concerned.granted else ())
+
+
+def _usage_cleared(touched: Touched, state: State, event: usage.UsageCleared) -> None:
+    touched.written.update(job_id for job_id, _, _ in event.running)
 
 
 def _master_ended(touched: Touched, state: State, event: task.MasterEnded) -> None:
@@ -262,14 +284,14 @@ ROWS: dict[type[Event], Row] = {
     job.JobSubmitted: Row(_job_submitted),
     job.JobChanged: Row(_job_changed),
     job.HoldsChanged: Row(_job),
-    job.PendingTasksDeleted: Row(_job),
+    job.PendingTasksDeleted: Row(_tasks_deleted),
     job.JobErrorChanged: Row(_job),
     job.JobNumbersRaised: Row(_nothing),
     job.PrioritiesSet: Row(_nothing, frees=False),
     task.TaskDispatched: Row(_dispatched, frees=False),
     task.TaskStarted: Row(_task, frees=False),
     task.TaskUsageReported: Row(_task, frees=False),
-    task.TaskUsageRecorded: Row(_nothing, frees=False),
+    task.TaskUsageRecorded: Row(_recorded, frees=False),
     task.TaskEnded: Row(_left),
     task.TaskRequeued: Row(_left),
     task.TaskCheckpointed: Row(_task),
@@ -284,10 +306,10 @@ ROWS: dict[type[Event], Row] = {
     slave.SlaveRequested: Row(_slave_requested),
     slave.SlaveCommandApplied: Row(_slave_command),
     slave.SlaveUsageReported: Row(_task, frees=False),
-    slave.SlaveUsageRecorded: Row(_nothing, frees=False),
+    slave.SlaveUsageRecorded: Row(_recorded, frees=False),
     slave.SlaveEnded: Row(_slave_ended),
     usage.UsageCharged: Row(_nothing),
-    usage.UsageCleared: Row(_nothing),
+    usage.UsageCleared: Row(_usage_cleared),
     instance.InstanceFlagsChanged: Row(_flags),
     instance.InstanceErrorSet: Row(_error_set),
     instance.InstanceErrorsCleared: Row(_errors_cleared),

@@ -268,6 +268,6 @@ def perform(directory: Path) -> Cell:
     cell = Cell(directory, HOSTS, slots=4)
     cell.admin("change_users", verb="add", users=["alice"], lists=["arusers"])
     Play(cell, "a").run()
-    cell.master.spool.snapshot(cell.state.revision, cell.state.snapshot())
+    cell.master.spool.snapshot(cell.state)
     Play(cell, "b").run()
     return cell

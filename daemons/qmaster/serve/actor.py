@@ -27,6 +27,7 @@ from daemons.qmaster.serve.initial_configuration import load_initial_configurati
 from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.qmaster.serve.replication import Replication
+from daemons.qmaster.serve.scheduling import loads
 from daemons.qmaster.serve.seat_link import SeatLink, seat_link
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.serve.unplaced_actors import Waiting, unplaced
@@ -166,11 +167,13 @@ class QmasterActor:
 
     # --- calls to other actors --------------------------------------------------------------------------------
 
-    async def _cycle(self, snapshot: bytes | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+    async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
-            orders: bytes = await self._schedd.cycle.remote(snapshot, base, events, now, monitored)
+            for number, some in enumerate(loads(parts or ())):
+                await self._schedd.load.remote(some, number == 0)
+            orders: bytes = await self._schedd.cycle.remote(base, events, now, monitored)
             return orders
         except Exception:
             self._schedd = None

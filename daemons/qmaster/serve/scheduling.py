@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
@@ -23,11 +23,29 @@ _RETRY_S = 0.3
 MOST_COMPLAINTS = 20
 """Lines about one run in the messages file."""
 MAX_EVENTS = 10_000
-"""Transactions that are kept for the scheduler before it is given a snapshot instead."""
+"""Transactions that are kept for the scheduler before it is given a snapshot instead; with more jobs, as many as these."""
 
-CycleCall = Callable[[bytes | None, int, list[bytes], float, bool], Awaitable[bytes]]
-"""(snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to ask for a
-snapshot."""
+CycleCall = Callable[[list[bytes] | None, int, list[bytes], float, bool], Awaitable[bytes]]
+"""(parts of a snapshot or None, revision that the events lead from, encoded events, now, monitored) -> encoded Orders, b"" to
+ask for a snapshot."""
+
+
+LOAD_BYTES = 2**20
+"""Of the parts that go in one call: the schedd needs a second for so many jobs, and Ray keeps no more in memory."""
+
+
+def loads(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """The parts of a snapshot by calls."""
+    some: list[bytes] = []
+    size = 0
+    for part in parts:
+        if some and size + len(part) > LOAD_BYTES:
+            yield some
+            some, size = [], 0
+        some.append(part)
+        size += len(part)
+    if some:
+        yield some
 
 
 class SchedulerDriver:
@@ -52,7 +70,7 @@ class SchedulerDriver:
     def _committed(self, transaction: Transaction) -> None:
         if transaction.revision <= self._base:
             return  # in the snapshot that the scheduler has got
-        if len(self._events) >= MAX_EVENTS:
+        if len(self._events) >= max(MAX_EVENTS, len(self._master.state.jobs)):
             # nobody asked for long (schedule_interval 0): a snapshot is cheaper than all of that
             self._events.clear()
             self._snapshot_due = True
@@ -104,7 +122,7 @@ class SchedulerDriver:
         if self._snapshot_due:
             # everything applied so far is in the snapshot; only what is announced later, and is not in it, follows as events
             self._flush()
-            base, events, snapshot = master.state.revision, [], master.state.snapshot()
+            base, events, snapshot = master.state.revision, [], master.spool.parts(master.state)
             self._events.clear()
             self._base = base
         else:

@@ -158,7 +158,7 @@ class Service:
             await self._replication.settle()
         if self._writer is not None:
             await self._writer.stop()
-        self.master.spool.snapshot(self.master.state.revision, self.master.state.snapshot())
+        self.master.spool.snapshot(self.master.state)
         if self._replication is not None:
             await self._replication.stop()
         self.master.spool.close()

@@ -8,7 +8,7 @@ Source: statements SP-1 … SP-7; house rules on durability.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,10 @@ from msgspec import Struct, field
 
 from daemons.qmaster import story_table
 from daemons.qmaster.decision import Payload
-from daemons.qmaster.spooling import accounting_table, answer_table, reservation_table, spool_file, spool_versions
+from daemons.qmaster.spooling import accounting_table, answer_table, job_parts, reservation_table, spool_file, spool_versions
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
+from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, recorded
 from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
@@ -29,10 +30,11 @@ from daemons.qmaster.story_table import StoryTable, Untold
 from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
-from gridengine.state.apply import apply, load_state
+from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
-from gridengine.state.state import State, decode_snapshot
+from gridengine.state.parts import Assembly, packed_state
+from gridengine.state.state import State
 from gridengine.state.touched import Touched
 from gridengine.units import INFINITY
 
@@ -100,9 +102,10 @@ class Spool:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
             with self._db:
                 form_before = self._form()
-                tables = (accounting_table, reservation_table, story_table, answer_table)
+                tables = (accounting_table, reservation_table, story_table, answer_table, job_parts)
                 self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._stories = StoryTable(self._db)
+                self._jobs = JobParts(self._db)
                 self.accounted = AccountingTable(self._db)
                 self.held_slots = ReservationTable(self._db)
                 self.answered = AnswerTable(self._db)
@@ -155,6 +158,7 @@ class Spool:
         """The state as of the last committed transaction. No host counts as heard. Raises SpoolError for a record that cannot
         be read, and for an event that cannot follow on those before it."""
         self._journalled = 0
+        self._jobs.begin()
         try:
             with self._transaction():
                 self._stories.begin()
@@ -175,7 +179,12 @@ class Spool:
         if row is None:
             return State()
         try:
-            return load_state(State(decode_snapshot(zlib.decompress(row[1]))))
+            assembly = Assembly(bytes(row[1]))
+            self._jobs.note(assembly.state.jobs)  # up to version 3 they were all in it
+            assembly.add(self._jobs.read())
+            return assembly.whole()
+        except apsw.Error:
+            raise
         except Exception as error:  # noqa: BLE001 - what is wrong with a foreign one may be anything
             reason = f"{type(error).__name__}: {error}"
             raise SpoolError(f"spool {self.path}, the snapshot of revision {row[0]} cannot be read ({reason})") from error
@@ -187,14 +196,17 @@ class Spool:
             events = decode_events(record)
         except (msgspec.DecodeError, ValueError) as error:
             raise SpoolError(f"{place}: {error}") from error
+        touched = Touched()
         for event in events:
             try:
+                touched.note(state, event)
                 apply(state, event)
             except InvalidTransition as error:
                 raise SpoolError(f"{place}: {error}") from error
             except Exception as error:  # noqa: BLE001 - what a foreign event meets may be anything
                 reason = f"{type(error).__name__}: {error}"
                 raise SpoolError(f"{place}: {type(event).__name__} cannot be applied ({reason})") from error
+        self._jobs.note(touched.written)
         state.revision = revision
         return events
 
@@ -238,14 +250,26 @@ class Spool:
     def wants_snapshot(self) -> bool:
         return self._journalled >= self._keep_journal
 
-    def snapshot(self, revision: int, state: bytes) -> None:
-        """Replace the journal up to a revision by a snapshot of the state at it."""
+    def note_written(self, jobs: Iterable[int]) -> None:
+        """The records of these jobs are others now: the next snapshot is to have them."""
+        self._jobs.note(jobs)
+
+    def parts(self, state: State) -> list[bytes]:
+        """The state as it is, for a mirror (`gridengine.state.parts`). Raises SpoolError."""
+        try:
+            return [packed_state(state), *self._jobs.parts(state.jobs)]
+        except apsw.Error as error:
+            raise SpoolError(f"cannot read spool {self.path}: {error}") from error
+
+    def snapshot(self, state: State) -> None:
+        """Replace the journal by a snapshot of the state, of which all is written. Costs what has changed since the last one."""
         try:
             with self._transaction():
                 self._stories.write(0.0, INFINITY)
-                row = (1, revision, zlib.compress(state, 1))
+                row = (1, state.revision, packed_state(state))
                 self._db.execute("insert or replace into snapshot values(?,?,?)", row)
-                self._db.execute("delete from journal where revision <= ?", (revision,))
+                self._jobs.write(state.jobs)
+                self._db.execute("delete from journal where revision <= ?", (state.revision,))
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
         self._journalled = 0

@@ -20,7 +20,7 @@ from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.errors import plain_fault
 
-VERSION = 3
+VERSION = 4
 """The version that this program writes. Goes up when a program of the version before would misread or lose what is written."""
 
 KEY = "version"
@@ -31,8 +31,9 @@ Record = dict[str, Any]
 
 
 class Step(NamedTuple):
-    """From one version to the next. `event`: an event of the journal; `state`: the snapshot (`gridengine.state.state.Snapshot`).
-    Each gives the record as the next version has it; None where nothing changed."""
+    """From one version to the next. `event`: an event of the journal; `state`: the snapshot (`gridengine.state.state.Snapshot`),
+    and from version 4 on also parts of it that have `jobs` alone. Each gives the record as the next version has it; None where
+    nothing changed."""
 
     event: Callable[[Record], Record] | None = None
     state: Callable[[Record], Record] | None = None
@@ -43,6 +44,8 @@ STEPS: dict[int, Step] = {
     1: Step(),
     # hosts may be drained, which a program of version 2 would forget, and would send jobs there
     2: Step(),
+    # the jobs of a snapshot lie in a table of their own, which a program of version 3 would not read; they move with the next one
+    3: Step(),
 }
 """Version -> the step from it to the next."""
 
@@ -82,7 +85,16 @@ def upgrade(db: apsw.Connection, path: Path, version: int) -> None:
         for revision, record in db.execute("select revision, state from snapshot").fetchall():
             place = f"the snapshot of revision {revision}"
             state = _changed(changes, _decoded(record, path, place, packed=True), path, place)
-            db.execute("update snapshot set state=?", (zlib.compress(msgspec.json.encode(state), 1),))
+            db.execute("update snapshot set state=?", (_packed(state),))
+        for part, record in db.execute("select part, records from jobs order by part").fetchall():
+            place = f"part {part} of the jobs of the snapshot"
+            jobs = {str(job["id"]): job for job in _decoded(record, path, place, packed=True)}
+            changed = _changed(changes, {"jobs": jobs}, path, place)["jobs"]
+            db.execute("update jobs set records=? where part=?", (_packed(list(changed.values())), part))
+
+
+def _packed(value: Any) -> bytes:
+    return zlib.compress(msgspec.json.encode(value), 1)
 
 
 def _decoded(record: Any, path: Path, place: str, packed: bool = False) -> Any:

@@ -121,7 +121,7 @@ def test_there_is_one_a_day_though_the_qmaster_dies(reporting: Cell, snapshot: b
     use(reporting, key, 100.0)
     assert records(reporting) == []
     if snapshot:
-        reporting.master.spool.snapshot(reporting.state.revision, reporting.state.snapshot())
+        reporting.master.spool.snapshot(reporting.state)
     for cpu in (110.0, 120.0):
         reporting.restart()
         reporting.inventory("h1")

@@ -178,7 +178,7 @@ def test_what_is_known_of_it_is_found_also_in_a_snapshot_of_today(kept: Path, tm
     facts = told_of(kept)
     cell = resume(kept, tmp_path, facts)
     check(cell, facts)
-    cell.master.spool.snapshot(cell.state.revision, cell.state.snapshot())
+    cell.master.spool.snapshot(cell.state)
     cell.restart()
     check(heard(cell, facts), facts)
 

@@ -20,7 +20,7 @@ from tests.harness import Cell
 def test_lines_and_profile_of_a_run_are_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cell = Cell(tmp_path)
 
-    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+    async def call(parts: list[bytes] | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         return msgspec.json.encode(Orders(revision, schedule=["::::::::", "a"], profile="3 jobs"))
 
     driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
@@ -38,7 +38,7 @@ def test_an_interval_of_0_stops_scheduling_until_there_is_another(
 ) -> None:
     cell, runs, pauses = Cell(tmp_path), [], []
 
-    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+    async def call(parts: list[bytes] | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         runs.append(len(pauses))
         return msgspec.json.encode(Orders(revision))
 
@@ -76,7 +76,7 @@ def test_a_full_disk_does_not_stop_scheduling(tmp_path: Path, caplog: pytest.Log
 def test_one_run_is_monitored_after_it_was_asked_for(tmp_path: Path) -> None:
     cell, asked = Cell(tmp_path), []
 
-    async def call(snapshot: bytes | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+    async def call(parts: list[bytes] | None, revision: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         asked.append(monitored)
         # the scheduler asks for a snapshot first, as after a restart: the request must not be lost by that
         return msgspec.json.encode(Orders(revision, run_log=["a line"] if monitored else [])) if len(asked) > 2 else b""

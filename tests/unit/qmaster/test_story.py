@@ -65,7 +65,7 @@ def test_a_story_has_all_in_order_with_its_causes(cell: Cell) -> None:
 def test_a_snapshot_and_a_restart_leave_it(cell: Cell) -> None:
     number = lived(cell)
     before = told(cell, number)
-    cell.master.spool.snapshot(cell.master.committed, cell.state.snapshot())
+    cell.master.spool.snapshot(cell.state)
     cell.restart()
     assert told(cell, number) == before and number not in cell.state.jobs
 

@@ -81,7 +81,7 @@ def test_a_promise_that_is_over_keeps_nobody_away(cell: ReservingCell, end: str)
 def test_a_restarted_scheduler_takes_back_what_the_one_before_promised(cell: ReservingCell) -> None:
     number = waiting(cell)
     cell.ask("alter_jobs", targets=[str(number)], changes={"reserve": False})
-    cell.mirror.load(cell.state.snapshot())
+    cell.mirror.load(cell.master.spool.parts(cell.state))
     assert cell.state.job_reservations
     cell.cycle()
     assert not cell.state.job_reservations

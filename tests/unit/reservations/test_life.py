@@ -195,7 +195,7 @@ def test_a_snapshot_keeps_reservations(cell: ReservingCell) -> None:
     number = cell.qrsub(pe="mpi", pe_range="5", hard=["hostname=h*"])
     job = cell.submit(ar=number)
     cell.cycle()
-    cell.master.spool.snapshot(cell.master.committed, cell.state.snapshot())
+    cell.master.spool.snapshot(cell.state)
     held = cell.state.reserved.held[number]
     cell.restart()
     assert cell.state.reserved.held[number].at(CLUSTER) == held.at(CLUSTER)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+import pytest
 
 from daemons.schedd.actor import ScheddActor
 from daemons.schedd.cycle import schedule
@@ -22,7 +23,7 @@ def test_a_mirror_follows_and_asks_for_a_snapshot_when_it_cannot() -> None:
     revision = cluster.state.revision
     batch = encode_events([JobSubmitted(cluster.job())])
     assert not mirror.advance(revision, [batch])
-    mirror.load(cluster.state.snapshot())
+    mirror.load(cluster.parts())
     assert not mirror.advance(revision - 1, [batch])
     assert mirror.advance(revision, [batch])
     assert mirror.view is not None and mirror.view.state.revision == revision + 1
@@ -33,7 +34,7 @@ def test_a_mirror_follows_and_asks_for_a_snapshot_when_it_cannot() -> None:
 def test_a_mirror_schedules_as_the_state_it_follows() -> None:
     cluster = Cluster()
     mirror = Mirror()
-    mirror.load(cluster.state.snapshot())
+    mirror.load(cluster.parts())
     events: list[AnyEvent] = []
     for fields in ({}, {"array": "1-5"}, {"pe": "mpi", "pe_range": "3"}, {"hard": {"arch": "nosuch"}}):
         job = cluster.job(**fields)
@@ -50,11 +51,14 @@ def test_the_actor_speaks_bytes() -> None:
     cluster.submit()
     actor = ScheddActor()
     revision = cluster.state.revision
-    assert asyncio.run(actor.cycle(None, revision, [], NOW)) == b""
-    answer = asyncio.run(actor.cycle(cluster.state.snapshot(), revision, [], NOW))
+    assert asyncio.run(actor.cycle(revision, [], NOW)) == b""
+    with pytest.raises(LookupError):
+        asyncio.run(actor.load(cluster.parts()[1:], False))
+    asyncio.run(actor.load(cluster.parts(), True))
+    answer = asyncio.run(actor.cycle(revision, [], NOW))
     orders = msgspec.json.decode(answer, type=Orders)
     assert orders.revision == revision and len(orders.starts) == 1 and orders.seconds > 0
     heard = encode_events([HostHeard("h1", NOW, LOAD)])
-    again = msgspec.json.decode(asyncio.run(actor.cycle(None, revision, [heard], NOW)), type=Orders)
+    again = msgspec.json.decode(asyncio.run(actor.cycle(revision, [heard], NOW)), type=Orders)
     assert again.revision == revision + 1 and again.starts == orders.starts
     assert asyncio.run(actor.ping()) == "schedd"

@@ -154,7 +154,9 @@ def test_a_run_is_described_and_measured_only_where_that_was_asked_for() -> None
     said: list[tuple[bool, str]] = []
     for params, monitored in (("NONE", False), ("PROFILE=1", False), ("NONE", True)):
         cluster.change("scheduler", "", params=params)
-        answer = asyncio.run(ScheddActor().cycle(cluster.state.snapshot(), cluster.state.revision, [], NOW, monitored))
+        actor = ScheddActor()
+        asyncio.run(actor.load(cluster.parts(), True))
+        answer = asyncio.run(actor.cycle(cluster.state.revision, [], NOW, monitored))
         orders = msgspec.json.decode(answer, type=Orders)
         said.append((bool(orders.run_log), orders.profile.rpartition(",")[0]))
     assert said == [(False, ""), (False, "2 jobs, 1 tasks started"), (True, "")]

@@ -272,8 +272,8 @@ def test_the_scheduler_gets_each_thing_once(cell: FollowedCell) -> None:
     calls: list[tuple[bool, int, int]] = []
     waiting = Waiting(cell)
 
-    async def cycle(snapshot: bytes | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
-        calls.append((snapshot is not None, base, len(events)))
+    async def cycle(parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        calls.append((parts is not None, base, len(events)))
         return b'{"revision":0}'
 
     async def runs() -> None:

@@ -19,6 +19,7 @@ from daemons.qmaster.story_table import AT_ONCE
 from gridengine.gdi.requests import Caller, decode_request
 from gridengine.ranges import Ranges
 from gridengine.state.machines.job import HoldsChanged
+from gridengine.state.state import State
 from tests.unit.shadow.followed_cell import FollowedCell, tables
 
 
@@ -58,7 +59,7 @@ def reserve(cell: FollowedCell) -> None:
 def make_snapshots(cell: FollowedCell) -> None:
     for _ in range(2):
         cell.submit()
-        cell.master.spool.snapshot(cell.master.committed, cell.state.snapshot())
+        cell.master.spool.snapshot(cell.state)
     assert not tables(cell.master.spool.path)["journal"]
 
 
@@ -124,7 +125,9 @@ def test_a_full_journal_that_a_snapshot_replaces_is_a_small_patch(tmp_path: Path
     position = copy.take(draft)
     assert position == spool.position
     assert spool.wants_snapshot
-    spool.snapshot(KEEP_JOURNAL, b"state")
+    state = State()
+    state.revision = KEEP_JOURNAL
+    spool.snapshot(state)
     found = patches.after(position, 1)
     assert found is not None and len(found[1]) == 1
     assert len(found[1][0].patchset) < 20 * KEEP_JOURNAL
