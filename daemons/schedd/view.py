@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from daemons.schedd.board import Board, BoardPlace
 from daemons.schedd.categories import Category, PoolKey
+from daemons.schedd.job_lines import JobLines
 from daemons.schedd.pool import Pool
 from daemons.schedd.reserved import AnyCategory, ReservedCategory
 from gridengine.placement.access import user_sets_of
@@ -42,6 +43,7 @@ class View:
         self.board = Board(self.site)
         self.categories: dict[CategoryKey, AnyCategory] = {}
         self.pools: dict[PoolKey, Pool] = {}
+        self.job_lines = JobLines(self.state, self._categorise)
         self._of_job: dict[int, tuple[int, AnyCategory]] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
         self._changed: set[str] = set(self.board.hosts)
@@ -57,6 +59,7 @@ class View:
         self._stale = self._stale or touched.members or bool(touched.reservations) or not touched.kinds <= UNCONCERNED
         self._changed |= touched.hosts | touched.lost | touched.returned - {GLOBAL}
         self._suspended_in |= touched.stopped
+        self.job_lines.note(touched.written)
         self._released = self._released or touched.released
         for host, values in touched.heard.items():
             if host == GLOBAL:
@@ -106,12 +109,20 @@ class View:
         for category in self.categories.values():
             if category.reserves or isinstance(category, ReservedCategory):
                 category.stuck = False
+        self.job_lines.settle()
 
     def category(self, job: Job) -> AnyCategory:
-        """The category of a job. Keeps it by job and version."""
+        """The category of a job. Keeps it by job and version, of those that stand in no line."""
+        if (settled := self.job_lines.category(job.id)) is not None:
+            return settled
         known = self._of_job.get(job.id)
         if known is not None and known[0] == job.version:
             return known[1]
+        category = self._categorise(job)
+        self._of_job[job.id] = (job.version, category)
+        return category
+
+    def _categorise(self, job: Job) -> AnyCategory:
         owner = (job.owner, job.group)
         sets = self._sets.get(owner)
         if sets is None:
@@ -121,7 +132,6 @@ class View:
         if category is None:
             category = self.categories[key] = self._new_category(job)
             self._demanded |= category.request.names
-        self._of_job[job.id] = (job.version, category)
         return category
 
     def _new_category(self, job: Job) -> AnyCategory:
@@ -152,7 +162,9 @@ class View:
 
     def forget_jobs(self) -> None:
         """Drop what is kept for jobs and categories that are gone."""
-        if len(self._of_job) > 2 * len(self.state.jobs) + 1000:
-            self._of_job = {job_id: kept for job_id, kept in self._of_job.items() if job_id in self.state.jobs}
-            used = {id(category) for _, category in self._of_job.values()}
+        if len(self._of_job) > 2 * len(self.job_lines.restless) + 1000:
+            self._of_job = {job_id: kept for job_id, kept in self._of_job.items() if job_id in self.job_lines.restless}
+        used = {id(line.category) for line in self.job_lines.lines}
+        if len(self.categories) > 2 * (len(used) + len(self._of_job)) + 1000:
+            used |= {id(category) for _, category in self._of_job.values()}
             self.categories = {key: category for key, category in self.categories.items() if id(category) in used}

@@ -6,6 +6,7 @@ The planted bugs that these catch: a pool that is not offered a freed place; a c
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -244,6 +245,9 @@ def test_the_cache_changes_nothing(actions: list[tuple[str, Any]]) -> None:
         assert cluster.view is not None
         kept = schedule(cluster.view, cluster.now)
         assert (kept.starts, kept.give_up, kept.priorities) == (fresh.starts, fresh.give_up, fresh.priorities)
+        with patch("daemons.schedd.survey._of_lines", return_value=None):
+            by_all = schedule(View(cluster.state), cluster.now)
+        assert (kept.starts, kept.give_up, kept.priorities) == (by_all.starts, by_all.give_up, by_all.priorities)
         cluster.cycle()
 
 

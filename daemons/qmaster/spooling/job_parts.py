@@ -51,7 +51,7 @@ class JobParts:
 
     def parts(self, jobs: Mapping[int, Job]) -> list[bytes]:
         """All jobs as they are now, as rows: of those that did not change, the rows that are there. Raises apsw.Error."""
-        kept: dict[Any, Any] = {part: row for part, row in self._db.execute("select part, records from jobs order by part")}
+        kept: dict[Any, Any] = dict(self._db.execute("select part, records from jobs order by part"))
         for part in sorted(self._changed):
             if there := _of_part(jobs, part):
                 kept[part] = packed_jobs(there)

@@ -170,9 +170,10 @@ def _job_numbers_raised(state: State, event: JobNumbersRaised) -> None:
 
 
 def _priorities_set(state: State, event: PrioritiesSet) -> None:
+    same: dict[Any, Any] = {}  # jobs of one category have equal ones
     for job_id, values in event.priorities.items():
         if job_id in state.jobs:
-            state.priorities[job_id] = values
+            state.priorities[job_id] = same.setdefault(values, values)
     for job_id, tickets in event.tickets.items():
         if job_id in state.jobs and tickets != NO_TICKETS:
             state.tickets[job_id] = tickets

@@ -118,6 +118,7 @@ def test_corrections_count_the_slots_of_what_started_lately_and_fade() -> None:
     for job, granted, began in zip(jobs, places, (NOW - 25, NOW - 50, NOW - 100), strict=False):
         cluster.apply(TaskDispatched(job, 1, 1, granted, began))
     assert cluster.view is not None
+    cluster.view.begin()
     assert load_corrections(cluster.view, NOW) == {"h1": 0.75 + 3 * 0.5, "h2": 2 * 0.5}
     assert load_corrections(cluster.view, NOW - 500) == {"h1": 4.0, "h2": 3.0}, "a clock that was set back counts none twice"
 

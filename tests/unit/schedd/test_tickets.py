@@ -8,7 +8,7 @@ import pytest
 
 from daemons.qmaster.views.jobs import jobs as job_rows
 from daemons.qmaster.views.selection import Listing
-from daemons.schedd.cycle import NO_PRIORITY
+from daemons.schedd.survey import NO_PRIORITY
 from gridengine.gdi.requests import Caller
 from gridengine.state.jobs import NO_TICKETS
 from gridengine.state.machines.configuration import ObjectSet

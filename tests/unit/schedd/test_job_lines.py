@@ -1,0 +1,104 @@
+"""The lines of jobs over cycles: what a cycle looks at follows from what changed, and the order is that of a look at all jobs."""
+
+from __future__ import annotations
+
+import pytest
+
+from daemons.schedd import survey as surveys
+from daemons.schedd.cycle import schedule
+from gridengine.ranges import Ranges
+from gridengine.state.jobs import JobChanges
+from gridengine.state.machines.job import HoldsChanged, JobChanged, PrioritiesSet
+from tests.builders import NOW, Cluster
+
+
+def looks(cluster: Cluster) -> int:
+    """At how many jobs the next cycle looks."""
+    assert cluster.view is not None
+    cluster.view.begin()
+    return surveys.survey(cluster.view, NOW).looks
+
+
+def waiting(jobs: int) -> Cluster:
+    """Jobs of ten categories that wait for a full host, and are known to."""
+    cluster = Cluster(1, slots=1)
+    for number in range(jobs):
+        cluster.submit(hard={"h_rt": str(3600 + number % 10)})
+    cluster.cycle()
+    cluster.cycle()
+    return cluster
+
+
+@pytest.mark.statement("CX-65")
+@pytest.mark.parametrize("jobs", [50, 500])
+def test_a_cycle_looks_at_what_changed_however_many_jobs_wait(jobs: int) -> None:
+    cluster = waiting(jobs)
+    assert looks(cluster) == 0
+    cluster.submit(hard={"h_rt": "3600"})
+    cluster.apply(HoldsChanged(7, Ranges.of([1]), 1))
+    assert looks(cluster) == 2
+    cluster.end(1)
+    assert len(cluster.cycle().starts) == 1
+    assert looks(cluster) <= 3, "the one that has started, and those whose priorities are under way"
+
+
+@pytest.mark.parametrize("jobs", [50, 500])
+def test_who_waits_for_a_moment_or_another_job_is_looked_at_always(jobs: int) -> None:
+    cluster = waiting(jobs)
+    cluster.submit(start_after=NOW + 100)
+    cluster.submit(predecessors=(3,))
+    cluster.cycle()
+    assert looks(cluster) == 2
+
+
+def test_a_long_line_is_served_from_its_front() -> None:
+    cluster = waiting(500)
+    served = [1]
+    for _ in range(300):
+        cluster.end(served[-1])
+        served += [start.job_id for start in cluster.cycle().starts]
+    assert served == list(range(1, 302))
+
+
+def test_who_is_moved_stands_elsewhere() -> None:
+    cluster = waiting(30)
+    cluster.apply(JobChanged(20, JobChanges(priority=100)))
+    cluster.apply(JobChanged(2, JobChanges(priority=-100)))
+    cluster.apply(HoldsChanged(3, Ranges.of([1]), 1))
+    order = [1]
+    for _ in range(4):
+        cluster.end(order[-1])
+        order += [start.job_id for start in cluster.cycle().starts]
+    assert order == [1, 20, 4, 5, 6]
+
+
+def test_priorities_are_told_in_portions_until_all_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surveys, "MOST_SAID", 40)
+    cluster = Cluster(1, slots=1)
+    for _ in range(100):
+        cluster.submit()
+    assert cluster.view is not None
+    said = []
+    while orders := schedule(cluster.view, NOW):
+        said.append(len(orders.priorities))
+        assert orders.next_time == (NOW + surveys.SAY_MORE_S if said[-1] == 40 else 0.0)
+        if not orders.priorities:
+            break
+        cluster.apply(PrioritiesSet(orders.priorities))
+    assert said == [40, 40, 20, 0]
+    assert len(cluster.state.priorities) == 100
+
+
+def test_what_the_qmaster_did_not_take_is_said_again() -> None:
+    cluster = Cluster(1, slots=1)
+    cluster.submit()
+    assert cluster.view is not None
+    first = schedule(cluster.view, NOW).priorities
+    assert first and schedule(cluster.view, NOW).priorities == first
+
+
+def test_a_held_job_shows_no_priority_from_then_on() -> None:
+    cluster = waiting(3)
+    cluster.apply(HoldsChanged(2, Ranges.of([1]), 1))
+    assert cluster.cycle().priorities == {2: surveys.NO_PRIORITY}
+    assert cluster.cycle().priorities == {}
