@@ -22,6 +22,7 @@
 #   make bench-accounting RECORDS=N  fill that cell with the accounting records of years, and measure qacct
 #   make bench-peers           measure this system beside Grid Engine 8.1.9 and Slurm, as Debian packages them, in one run (root)
 #   make bench-api             measure the Python interface on a cell of its own
+#   make scale HOSTS=10000 JOBS=1000000   a cell of simulated hosts through the code of qmaster and scheduler; build/scale.json
 #   make bench-web    time each page at 1,000 hosts and 10,000 jobs, and that cell with a hundred open pages and pollers
 #   make bench-arco JOBS=1000000     fill the database of what is used, on DuckDB and on PostgreSQL, and time each stored query
 #   make torture MINUTES=10 SEED=1 [SHADOW=1]   break a cell of the test bed under a mixed load, and judge what came of it (root)
@@ -35,7 +36,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters simulate clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters simulate scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -182,6 +183,10 @@ bench-peers: setup install
 
 bench-api: setup
 	@$(BIN)/python -m bench.api
+
+scale: setup
+	@mkdir -p build
+	@$(BIN)/python -m bench.scale --hosts "$(HOSTS)" --jobs "$(or $(JOBS),1000000)" --json build/scale.json
 
 bench-web: setup
 	@$(BIN)/python -m bench.pages

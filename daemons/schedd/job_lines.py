@@ -21,7 +21,7 @@ class Turn:
 
     __slots__ = ("time", "job_id", "line", "waits", "over")
 
-    def __init__(self, job: Job, line: Line, waits: bool) -> None:
+    def __init__(self, job: Job, line: JobLine, waits: bool) -> None:
         self.time, self.job_id, self.line, self.waits, self.over = job.submit_time, job.id, line, waits, False
 
     @property
@@ -29,7 +29,7 @@ class Turn:
         return self.time, self.job_id
 
 
-class Line:
+class JobLine:
     """`sample`: one of its jobs, or one that was: to priorities they are all the same. `unsaid`: those of whom the qmaster may
     not know yet what priority they have, which is `said` of the others. `running`: those who want nothing more."""
 
@@ -87,7 +87,7 @@ class JobLines:
         self._recent: set[int] = set()
         self._corrected_at = 0.0
         self.idle_unsaid: set[int] = set()
-        self._lines: dict[tuple[int, int], Line] = {}
+        self._lines: dict[tuple[int, int], JobLine] = {}
         self._turns: dict[int, Turn] = {}
         self._written: set[int] | None = None  # all
 
@@ -97,7 +97,7 @@ class JobLines:
             self._written.update(jobs)
 
     @property
-    def lines(self) -> Iterable[Line]:
+    def lines(self) -> Iterable[JobLine]:
         """Those in which somebody stands."""
         return self._lines.values()
 
@@ -158,7 +158,7 @@ class JobLines:
         key = (id(category), job.priority)
         line = self._lines.get(key)
         if line is None:
-            line = self._lines[key] = Line(category, job)
+            line = self._lines[key] = JobLine(category, job)
         turn = self._turns[job.id] = Turn(job, line, waits)
         line.add(turn)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import merge
 
-from daemons.schedd.job_lines import Line
+from daemons.schedd.job_lines import JobLine
 from daemons.schedd.priorities import Priority, Weights, prioritise
 from daemons.schedd.reserved import AnyCategory
 from daemons.schedd.tickets import Entrant, in_force, tickets
@@ -86,7 +86,7 @@ def _of_lines(view: View, now: float) -> Survey | None:
     return found
 
 
-def _in_line(state: State, line: Line, key: float) -> Iterator[Pending]:
+def _in_line(state: State, line: JobLine, key: float) -> Iterator[Pending]:
     """The jobs of a line that are to be served, as long as any can be."""
     category = line.category
     for turn in line.waiting():
@@ -95,7 +95,7 @@ def _in_line(state: State, line: Line, key: float) -> Iterator[Pending]:
         yield key, turn.time, turn.job_id, state.jobs[turn.job_id], category
 
 
-def _say(view: View, found: Survey, lines: Iterable[tuple[Line, Priority]], now: float) -> None:
+def _say(view: View, found: Survey, lines: Iterable[tuple[JobLine, Priority]], now: float) -> None:
     """What the qmaster does not know yet of the priorities of those in lines, and of those who do not take part."""
     reported = view.state.scheduler.report_pjob_tickets
     for line, priority in lines:

@@ -41,6 +41,7 @@ def apply(state: State, event: AnyEvent) -> None:
 def load_state(state: State) -> State:
     """Build every derived index of a state that came from a snapshot."""
     reservation.index_reservations(state)
+    host.index_sensed(state)
     for each in state.jobs.values():
         job.index_job(state, each)
         for one in each.tasks.values():

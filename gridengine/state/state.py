@@ -85,7 +85,8 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run). Volatile, never spooled: `priorities`, `tickets`,
+    wait for it), `doomed` (jobs that can never run), `sensing` (host -> hosts of which its load sensors may have said something).
+    Volatile, never spooled: `priorities`, `tickets`,
     `job_reservations` (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration
     alone, by whom; empty again after each change of it.
     """
@@ -135,6 +136,7 @@ class State:
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}
         self.dependents: dict[int, set[int]] = {}
         self.doomed: set[int] = set()
+        self.sensing: dict[str, set[str]] = {}
 
     # --- configuration ---------------------------------------------------------------------------------
 
@@ -239,6 +241,7 @@ class State:
             name: replace(host, load=dict(host.load), sensed_by=dict(host.sensed_by)) if host.sensed_by else host
             for name, host in self.hosts.items()
         }
+        made.sensing = {host: set(others) for host, others in self.sensing.items()}
         made.rule_members, made.tasks_in = dict(self.rule_members), dict(self.tasks_in)
         made.queues, made.configs, made.ambiguous = dict(self.queues), dict(self.configs), dict(self.ambiguous)
         made.superiors = {host: set(names) for host, names in self.superiors.items()}

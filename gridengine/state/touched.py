@@ -14,7 +14,6 @@ from msgspec import Struct, field
 
 from gridengine.instance_name import host_of
 from gridengine.state.events import AnyEvent
-from gridengine.state.hosts import Host
 from gridengine.state.jobs import Task
 from gridengine.state.machines import configuration, host, instance, job, reservation, slave, task, usage
 from gridengine.state.machines.event import Event
@@ -240,13 +239,9 @@ def _values(touched: Touched, name: str, values: Iterable[str]) -> None:
 def _lost(touched: Touched, state: State, event: host.HostLost) -> None:
     """With the host goes what its load sensors said of others."""
     touched.lost.add(event.host)
-    for other in state.hosts.values():
-        if other.sensed_by and (gone := _sensed(other, event.host)):
-            _values(touched, other.name, gone)
-
-
-def _sensed(other: Host, by: str) -> list[str]:
-    return [name for name, giver in other.sensed_by.items() if giver == by]
+    for name in state.sensing.get(event.host, ()):
+        if (other := state.hosts.get(name)) is not None and (gone := host.sensed_values(other, event.host)):
+            _values(touched, name, gone)
 
 
 def _abandoned(touched: Touched, state: State, event: host.StraysAbandoned) -> None:

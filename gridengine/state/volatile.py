@@ -21,6 +21,7 @@ def carry_over(old: State, new: State) -> None:
     for name, host in new.hosts.items():
         if name in old.hosts:
             new.hosts[name] = structs.replace(host, **{field: getattr(old.hosts[name], field) for field in _OF_HOSTS})
+    new.sensing = {host: set(others) for host, others in old.sensing.items()}
     for job_id, job in new.jobs.items():
         for task_id, task in job.tasks.items():
             before = old.task(job_id, task_id, task.attempt)

@@ -28,6 +28,8 @@ def hosts_with_new_values(touched: Touched) -> set[str]:
 def membership_changes(state: State, hosts: Collection[str] | None = None) -> list[AnyEvent]:
     """One event with all groups whose members are others now; `hosts`: only these may have changed."""
     rules = {name: rule for name in state.kind("host_group") if (rule := state.host_rules.get(name)) is not None}
+    if not rules and not state.rule_members:
+        return []
     changed: dict[str, list[str]] = {group: [] for group in state.rule_members if group not in rules}
     exec_hosts = state.kind("exec_host").keys() - _NO_HOSTS
     looked_at = exec_hosts if hosts is None else exec_hosts & set(hosts)

@@ -36,7 +36,7 @@ from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import read_cell
-from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import known_hosts, master_keys
 from daemons.runtime.messages import open_messages
@@ -98,7 +98,8 @@ class QmasterActor:
         if seat := seat_link(self._cell, self._host):
             spool.follow(patches.add)
             spool.epoch = seat.epoch()
-        self._master = Master(spool, self._cell.common / "accounting", world)
+        with looking_for_no_cycles():
+            self._master = Master(spool, self._cell.common / "accounting", world)
         if spool.empty:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
         replication = self._replication(seat, patches) if seat is not None else None

@@ -17,6 +17,8 @@ from gridengine.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+_LONGEST_AWAY_S = 60.0
+"""Between two looks for a host that is not up: thousands that are away must not cost what thousands that work do."""
 
 DeliverCall = Callable[[str, bytes], Awaitable[bytes]]
 """(host, encoded Batch of instructions) -> encoded Batch of acknowledgements."""
@@ -43,6 +45,7 @@ class Dispatcher:
         self._call = call
         self._flush, self._durable = flush, durable
         self._dirty: dict[str, asyncio.Event] = {}
+        self._back: dict[str, asyncio.Event] = {}
         self._batches = Batches(master, inventoried)
         self._complaints: dict[str, str] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -61,7 +64,7 @@ class Dispatcher:
         if self._stopped:
             return
         if host not in self._dirty:
-            self._dirty[host] = asyncio.Event()
+            self._dirty[host], self._back[host] = asyncio.Event(), asyncio.Event()
             task = asyncio.get_running_loop().create_task(self._serve(host))
             self._tasks.add(task)
         self._dirty[host].set()
@@ -70,6 +73,8 @@ class Dispatcher:
         """The host's execd is new: it has to be configured again."""
         self._batches.reconnected(host)
         self.wake(host)
+        if host in self._back:
+            self._back[host].set()
 
     async def stop(self) -> None:
         """Tell nobody anything any more; what was not told is in the state."""
@@ -83,6 +88,7 @@ class Dispatcher:
         while True:
             await self._dirty[host].wait()
             self._dirty[host].clear()
+            self._back[host].clear()
             try:
                 while await self._deliver(host):
                     pass
@@ -90,14 +96,25 @@ class Dispatcher:
                 self._complaints.pop(host, None)
             except Exception as error:  # noqa: BLE001 - whatever it was, the state still says what is to be done
                 self._complain(host, str(error).partition("\n")[0] or type(error).__name__)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE_S)
+                await self._rest(host, pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S if self._is_up(host) else _LONGEST_AWAY_S)
                 self._dirty[host].set()
+
+    async def _rest(self, host: str, seconds: float) -> None:
+        """Leave a host alone for a while; not any longer when it is back."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._back[host].wait()
+        except TimeoutError:
+            pass
+
+    def _is_up(self, host: str) -> bool:
+        known = self._master.state.hosts.get(host)
+        return known is not None and known.up
 
     def _complain(self, host: str, reason: str) -> None:
         """Log why a host cannot be told, once for as long as the reason stays. Of one that is away nothing is expected."""
-        known = self._master.state.hosts.get(host)
-        if known is not None and known.up and self._complaints.get(host) != reason:
+        if self._is_up(host) and self._complaints.get(host) != reason:
             self._complaints[host] = reason
             _log.warning("cannot reach execd on host %s: %s", host, reason)
 

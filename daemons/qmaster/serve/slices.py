@@ -51,9 +51,13 @@ def slices(state: State, request: Divided, caller: Caller, operator: bool) -> It
             words.append((target, False))
             continue
         parts: list[str] = []
+        running: list[str] = []
         for some in looked_up(state, target, users):
-            parts += some
+            for word in some:
+                (running if isinstance(request, DeleteJobs) and state.jobs[int(word)].runs else parts).append(word)
             yield None
+        # else each place that is given back is given to the next job, which is started to be deleted
+        parts += running
         words += [(word, alone) for word in parts or [Unmatched(target)]]
     for of_jobs, of_a_kind in groupby(words, lambda each: each[1]):
         for few_words in batched(list(of_a_kind), size):

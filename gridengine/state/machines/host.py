@@ -110,7 +110,7 @@ HostEvent = (
 def _host_heard(state: State, event: HostHeard) -> None:
     host = state.hosts.setdefault(event.host, Host(event.host))
     if event.by:
-        _sensed(host, event)
+        _sensed(state, host, event)
         return
     host.up = True
     host.last_heard = event.time
@@ -122,12 +122,13 @@ def _host_heard(state: State, event: HostHeard) -> None:
             host.load.pop(name, None)
 
 
-def _sensed(host: Host, event: HostHeard) -> None:
+def _sensed(state: State, host: Host, event: HostHeard) -> None:
     """Values from a load sensor of another host; what the host reports itself counts before them."""
     for name, text in event.load.items():
         if name in host.sensed_by or name not in host.load:
             host.load[name] = text
             host.sensed_by[name] = event.by
+            state.sensing.setdefault(event.by, set()).add(host.name)
     for name in event.removed:
         if host.sensed_by.get(name) == event.by:
             del host.load[name], host.sensed_by[name]
@@ -135,9 +136,22 @@ def _sensed(host: Host, event: HostHeard) -> None:
 
 def forget_sensed(state: State, by: str) -> None:
     """A host is gone: what its load sensors said of others is no longer known (LS-8). Deviation: 8.1.9 keeps it."""
+    for other in state.sensing.pop(by, ()):
+        if (host := state.hosts.get(other)) is not None:
+            for name in sensed_values(host, by):
+                del host.load[name], host.sensed_by[name]
+
+
+def sensed_values(host: Host, by: str) -> list[str]:
+    """Names of the values of a host that a load sensor of another one gave."""
+    return [name for name, giver in host.sensed_by.items() if giver == by]
+
+
+def index_sensed(state: State) -> None:
+    """Build the index of a state that came from a snapshot."""
     for host in state.hosts.values():
-        for name in [name for name, giver in host.sensed_by.items() if giver == by]:
-            del host.load[name], host.sensed_by[name]
+        for giver in host.sensed_by.values():
+            state.sensing.setdefault(giver, set()).add(host.name)
 
 
 def _host_booted(state: State, event: HostBooted) -> None:

@@ -191,6 +191,40 @@ def test_a_host_that_cannot_be_told_is_complained_of_once_while_it_is_there(one:
     ]
 
 
+def test_a_host_that_is_away_is_looked_for_seldom_and_told_at_once_when_it_is_back(
+    one: Cell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    pauses: list[float] = []
+
+    async def call(host: str, data: bytes) -> bytes:
+        tried.append(host)
+        raise LookupError("it has not joined")
+
+    async def scene() -> None:
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        rest = dispatcher._rest
+
+        async def rests(host: str, seconds: float) -> None:
+            pauses.append(seconds)
+            await rest(host, 0.0 if len(pauses) < 12 else 1000.0)
+
+        monkeypatch.setattr(dispatcher, "_rest", rests)
+        one.master.lose_host(HOST)
+        one.master.flush()
+        dispatcher.wake(HOST)
+        while len(pauses) < 12:
+            await asyncio.sleep(0)
+        before = len(tried)
+        dispatcher.reconnected(HOST)
+        while len(tried) == before:
+            await asyncio.sleep(0)
+        await dispatcher.stop()
+
+    asyncio.run(asyncio.wait_for(scene(), 30))
+    assert pauses[0] < 1.0 and pauses[11] == 60.0
+
+
 def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
     reports = [Inventory([], "boot1")] if inventory else [Started((1, 1, 1), 1.0)]
     return Batch(reports=list(reports), master=(master, 0), host=(life, number))

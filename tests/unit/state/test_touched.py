@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from daemons.qmaster.spooling.spool import Transaction
+from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent
 from gridengine.state.machines.configuration import ObjectSet
 from gridengine.state.machines.event import Event
@@ -55,7 +56,7 @@ def test_load_frees_nothing_while_no_job_is_there(cell: Cell) -> None:
 
 
 def test_with_a_host_goes_what_its_sensors_said_of_others(cell: Cell) -> None:
-    cell.master.state.hosts["h2"].sensed_by["lic"] = "h1"
+    apply(cell.master.state, HostHeard("h2", cell.now, {"lic": "3"}, by="h1"))
     lost = Touched.by(cell.state, HostLost("h1", cell.now))
     assert lost.lost == {"h1"} and lost.heard == {"h2": {"lic"}} and not lost.frees
 

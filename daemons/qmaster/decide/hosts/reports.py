@@ -31,7 +31,7 @@ from gridengine.delivery import (
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.hosts import Stray
 from gridengine.state.jobs import Task
-from gridengine.state.machines.host import HostBooted, HostHeard
+from gridengine.state.machines.host import HostBooted, HostHeard, sensed_values
 from gridengine.state.machines.slave import SlaveUsageReported
 from gridengine.state.machines.task import MasterEnded, TaskCheckpointed, TaskRequeued, TaskStarted, TaskUsageReported
 from gridengine.state.slaves import MasterEnd
@@ -82,8 +82,8 @@ class _Batch:
         """What load sensors of a host say of others and of the cluster (LS-3); the hosts that do not exist."""
         removed = dict(report.others_removed)
         if report.full:
-            for name, host in self.state.hosts.items():
-                given = [value for value, giver in host.sensed_by.items() if giver == self.host]
+            for name in sorted(self.state.sensing.get(self.host, ())):
+                given = sensed_values(self.state.hosts[name], self.host) if name in self.state.hosts else []
                 removed[name] = [value for value in given if value not in report.others.get(name, {})]
         unknown = []
         for name in dict.fromkeys((*report.others, *removed)):

@@ -1,0 +1,162 @@
+"""The qmaster of a simulated cell: the service over a spool, with the calls of `bench.scale.calls` where a real one has Ray's.
+
+`python -m bench.scale.qmaster DIRECTORY HOSTS SLOTS`: the spool lies in the directory and is read if it is there; else the cell
+is made, with its hosts. Prints a line of JSON when commands are answered: how long reading the spool took, and all until then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from bench.scale.calls import Handler, Link
+from bench.scale.requests import CATEGORIES, job
+from daemons.qmaster.decision import Decision, Payload, World
+from daemons.qmaster.master import DAEMON, Master
+from daemons.qmaster.serve.scheduling import loads
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.spooling.spool import Spool
+from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
+from gridengine.gdi.requests import Answer, Caller, decode_request
+from gridengine.state.jobs import Job
+from gridengine.state.machines.configuration import ObjectSet
+from gridengine.state.machines.job import JobSubmitted
+from tests.default_cell import default_objects
+
+MASTER = "master"
+_A_COMMIT = 100
+
+
+def host_names(hosts: int) -> list[str]:
+    return [f"n{number}" for number in range(1, hosts + 1)]
+
+
+class SimulatedCell:
+    """The process: who calls it, and whom it calls."""
+
+    def __init__(self, directory: Path, hosts: int, slots: int) -> None:
+        began = time.perf_counter()
+        self._directory = directory
+        self._links: dict[str, Link] = {}
+        known = {MASTER, *host_names(hosts)}
+
+        def world() -> World:
+            resolve = lambda name: name if name in known else None  # noqa: E731
+            return World(time.time(), resolve, MASTER, "root", steady=time.monotonic())
+
+        spool = Spool(directory / "spool.db")
+        with looking_for_no_cycles():
+            self.master = Master(spool, directory / "accounting", world)
+        self.read_s = time.perf_counter() - began
+        if spool.empty:
+            events = [ObjectSet(kind, name, text) for kind, name, text in default_objects(host_names(hosts), slots)]
+            self.master.record(Decision(events=list(events)), DAEMON)
+            self.master.flush()
+            self.master.compact()
+        seldom_look_for_cycles()
+        self.service = Service(self.master, self._cycle, self._deliver, self._joined, dict, self._shut_down)
+
+    async def _linked(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        name = (await reader.readline()).decode().strip()
+        handlers: dict[str, Handler] = {
+            **{"report": self.service.reports, "stop": self._stop, "busy": self._busy},
+            **{"fill": self._fill, "snapshot": self._snapshot},
+        }
+        link = self._links[name] = Link(reader, writer, handlers)
+        await link.run()
+        if self._links.get(name) is link:
+            del self._links[name]
+
+    def _link(self, name: str) -> Link:
+        if name not in self._links:
+            raise LookupError(f"{name} has not joined")
+        return self._links[name]
+
+    async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
+        link = self._link("schedd")
+        for number, some in enumerate(loads(parts or ())):
+            await link.call("load", some, number == 0)
+        orders: bytes = await link.call("cycle", base, events, now, monitored)
+        return orders
+
+    async def _deliver(self, host: str, data: bytes) -> bytes:
+        acknowledgements: bytes = await self._link("hosts").call("deliver", host, data)
+        return acknowledgements
+
+    async def _joined(self, host: str) -> None:
+        """Nobody says hello here."""
+
+    async def _shut_down(self, *_: Any) -> Answer:
+        return Answer()
+
+    async def _stop(self) -> bool:
+        self._ended.set()
+        return True
+
+    async def _busy(self) -> dict[str, Any]:
+        """What the service has measured, and how far it is."""
+        state = self.master.state
+        running = sum(len(tasks) for tasks in state.tasks_on.values())
+        return {
+            **{"jobs": len(state.jobs), "running": running, "revision": state.revision, "prioritised": len(state.priorities)},
+            **{"cycles": sum(self.service._measures.cycle.counts), "cycle_s": self.service._measures.cycle.seconds},
+            "up": sum(host.up for host in state.hosts.values()),
+        }
+
+    async def _fill(self, jobs: int) -> bool:
+        """Submit so many jobs as the real `submit` makes them, a hundred to a transaction; others have their turn between."""
+        caller = Caller("alice", 1001, "users", 100, MASTER)
+        made: list[Job] = []
+        for number in range(CATEGORIES):
+            request = decode_request("submit", msgspec.json.encode(job(number)))
+            event = self.master.decide("submit", request, caller).events[-1]
+            assert isinstance(event, JobSubmitted)
+            made.append(event.job)
+        payload = Payload(None, dict(job(0)["environment"]))
+        for begin in range(0, jobs, _A_COMMIT):
+            first, now = self.master.state.next_job_id, self.master.world().now
+            copies = [
+                structs.replace(made[(begin + place) % CATEGORIES], id=first + place, submit_time=now)
+                for place in range(min(_A_COMMIT, jobs - begin))
+            ]
+            payloads = {copy.id: payload for copy in copies}
+            self.master.record(Decision(events=[JobSubmitted(copy) for copy in copies], payloads=payloads), caller)
+            await self.service.durable()
+        return True
+
+    async def _snapshot(self) -> dict[str, float]:
+        """What the next snapshot takes of the loop, one right after it, and what the scheduler would be sent."""
+        found = {}
+        for name in ("seconds", "again_seconds"):
+            self.service.flush()
+            began = time.perf_counter()
+            self.master.spool.snapshot(self.master.state)
+            found[name] = round(time.perf_counter() - began, 3)
+        began = time.perf_counter()
+        parts = self.master.spool.parts(self.master.state)
+        return {**found, "parts_seconds": round(time.perf_counter() - began, 3), "parts_mb": sum(map(len, parts)) // 2**20}
+
+    async def run(self, began: float) -> None:
+        self._ended = asyncio.Event()
+        await self.service.start(self._directory / "run" / "gdi.sock", MASTER, lambda _: "")
+        socket = self._directory / "run" / "calls.sock"
+        socket.unlink(missing_ok=True)
+        server = await asyncio.start_unix_server(self._linked, socket, limit=2**26)
+        print(json.dumps({"read_s": round(self.read_s, 2), "ready_s": round(time.perf_counter() - began, 2)}), flush=True)
+        await self._ended.wait()
+        server.close()
+        began = time.perf_counter()
+        await self.service.stop()
+        print(json.dumps({"stop_s": round(time.perf_counter() - began, 2)}), flush=True)
+
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    asyncio.run(SimulatedCell(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])).run(started))

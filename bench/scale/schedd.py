@@ -1,0 +1,26 @@
+"""The scheduler of a simulated cell, in a process of its own as in a real one: `python -m bench.scale.schedd SOCKET`."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import Any
+
+from bench.scale.calls import connect
+from daemons.schedd.actor import ScheddActor
+
+
+async def serve(socket: str) -> None:
+    actor = ScheddActor()
+
+    async def looks() -> Any:
+        """How many jobs the mirror has."""
+        view = actor._mirror.view
+        return len(view.state.jobs) if view is not None else -1
+
+    link = await connect(socket, "schedd", {"load": actor.load, "cycle": actor.cycle, "jobs": looks})
+    await link.run()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1]))

@@ -1,0 +1,77 @@
+"""What grows with the work, and not with the size of the cell: counts, of a small cell and of one ten times as large."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gridengine.delivery import Inventory, Load
+from gridengine.state.events import encode_events
+from tests.harness import LOAD, Cell
+
+
+def steps(work: Callable[[], object]) -> int:
+    """Lines of Python that some work takes: no clock, so the same on every machine."""
+    counted = 0
+
+    def trace(frame: object, event: str, _: object) -> object:
+        nonlocal counted
+        counted += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+def ratio(tmp_path: Path, work: Callable[[Cell], Callable[[], object]], slack: int = 0) -> float:
+    """How many times as much some work takes where there are ten times as many hosts."""
+    figures = []
+    for hosts in (20, 200):
+        directory = tmp_path / str(hosts)
+        directory.mkdir()
+        once = work(Cell(directory, hosts))
+        once()
+        figures.append(steps(once))
+    return figures[1] / figures[0]
+
+
+@pytest.mark.parametrize("what", ["load", "inventory", "loss and return", "submission"])
+def test_what_one_host_or_job_takes_does_not_grow_with_the_cell(tmp_path: Path, what: str) -> None:
+    def work(cell: Cell) -> Callable[[], object]:
+        master = cell.master
+        said = {
+            "load": lambda: master.reports("h1", [Load(cell.now, {"np_load_avg": "0.3"})]),
+            "inventory": lambda: master.reports("h1", [Inventory([], "boot1"), Load(cell.now, dict(LOAD), full=True)]),
+            "loss and return": lambda: (master.lose_host("h1"), master.reports("h1", [Load(cell.now, dict(LOAD), full=True)])),
+            "submission": lambda: cell.undecided("submit", {"binary": True, "script_file": "/bin/true"}),
+        }
+        return said[what]
+
+    assert ratio(tmp_path, work) < 1.3
+
+
+def test_a_job_from_end_to_end_is_few_events_and_bytes(cell: Cell) -> None:
+    """Its record is in the journal once; the other events are about what changed."""
+    written: list[int] = []
+    cell.master.subscribers.append(lambda each: written.append(len(encode_events(each.events)) if each.touched.durable else 0))
+    number = cell.submit()
+    cell.cycle()
+    cell.end(number)
+    durable = [size for size in written if size]
+    assert len(durable) <= 5, "submitted, dispatched, started, ended, and what is removed of it"
+    assert sum(durable) < 1500
+
+
+def test_a_pending_job_is_some_bytes_of_a_snapshot(cell: Cell) -> None:
+    for _ in range(256):
+        cell.submit(hard=["h_rt=3600"], cwd="/home/alice/work", home="/home/alice")
+    cell.master.spool.snapshot(cell.state)
+    assert sum(map(len, cell.master.spool._jobs.read())) / 256 < 60
