@@ -29,7 +29,7 @@ def test_a_command_imports_nothing_heavy(name: str) -> None:
 ANSWERS = {
     "qsub -b y /bin/true": b'{"status":0,"answers":[],"data":{"job_id":1,"tasks":"","name":"true"}}',
     "qdel 1": b'{"status":0,"answers":[["info","alice has deleted job 1"]],"data":null}',
-    "qstat -u nobody": b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":[],"finished":[],"inconsistent":[]}}}',
+    "qstat -u nobody": b'{"status":0,"answers":[],"data":{"jobs":{"running":[],"pending":[],"finished":[],"inconsistent":[]}}}\n',
 }
 """Commands of the common path, with what the qmaster answers."""
 _COUNT = """
