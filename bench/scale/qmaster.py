@@ -81,8 +81,9 @@ class SimulatedCell:
 
     async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         link = self._link("schedd")
-        for number, some in enumerate(loads(parts or ())):
-            await link.call("load", some, number == 0)
+        calls = list(loads(parts or ()))
+        for number, some in enumerate(calls):
+            await link.call("load", some, base, number, len(calls))
         orders: bytes = await link.call("cycle", base, events, now, monitored)
         return orders
 

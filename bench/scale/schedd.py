@@ -15,7 +15,7 @@ async def serve(socket: str) -> None:
 
     async def looks() -> Any:
         """How many jobs the mirror has."""
-        view = actor._mirror.view
+        view = actor.mirror.view
         return len(view.state.jobs) if view is not None else -1
 
     link = await connect(socket, "schedd", {"load": actor.load, "cycle": actor.cycle, "jobs": looks})

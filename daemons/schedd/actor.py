@@ -30,11 +30,9 @@ class Schedd:
     async def ping(self) -> str:
         return "schedd"
 
-    async def load(self, parts: list[bytes], begins: bool) -> None:
-        """Some parts of a snapshot, in order; `begins`: the first of them is its first. The next cycle is of its revision."""
-        if begins:
-            self.mirror.begin(parts[0])
-        self.mirror.add(parts[1:] if begins else parts)
+    async def load(self, parts: list[bytes], revision: int, number: int, calls: int) -> None:
+        """Some parts of the snapshot at a revision, of which the next cycle is: call `number` of so many, from 0 on."""
+        self.mirror.take(parts, revision, number, calls)
 
     async def cycle(self, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
         """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.

@@ -18,27 +18,34 @@ class Mirror:
     def __init__(self) -> None:
         self.view: View | None = None
         self._assembly: Assembly | None = None
+        self._loading = -1
+        self._missing: set[int] = set()
 
-    def begin(self, first: bytes) -> None:
-        """Start anew from a snapshot whose first part this is (`gridengine.state.parts`)."""
-        self.view, self._assembly = None, Assembly(first)
+    def take(self, parts: list[bytes], revision: int, number: int, calls: int) -> None:
+        """Parts of a snapshot at a revision (`gridengine.state.parts`): those of call `number` of so many, beginning with 0.
 
-    def add(self, parts: list[bytes]) -> None:
-        """Take further parts of a snapshot that has begun. Raises LookupError when none has."""
-        if self._assembly is None:
-            raise LookupError("there is no snapshot to which these parts belong")
-        self._assembly.add(parts)
+        A call that comes twice changes nothing. Raises LookupError for one of a snapshot that has not begun.
+        """
+        if number == 0 and not (self._assembly is not None and self._loading == revision):
+            self.view, self._assembly = None, Assembly(parts[0])
+            self._loading, self._missing = revision, set(range(calls))
+        if self._assembly is None or self._loading != revision:
+            raise LookupError(f"there is no snapshot of revision {revision} to which these parts belong")
+        if number in self._missing:
+            self._missing.discard(number)
+            self._assembly.add(parts[1:] if number == 0 else parts)
 
     def load(self, parts: list[bytes]) -> None:
         """Start anew from a whole snapshot."""
-        self.begin(parts[0])
-        self.add(parts[1:])
+        self._assembly = None
+        self.take(parts, 0, 0, 1)
         self._settle()
 
     def _settle(self) -> None:
-        """With the first events behind a snapshot, that is whole."""
+        """With the first events behind a snapshot, that is whole; one of which parts are missing is none."""
         if self._assembly is not None:
-            self.view, self._assembly = View(self._assembly.whole()), None
+            self.view = None if self._missing else View(self._assembly.whole())
+            self._assembly = None
 
     def advance(self, revision: int, batches: list[bytes]) -> bool:
         """Apply batches of events that begin at `revision`, each of them one revision further.

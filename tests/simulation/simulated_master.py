@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -16,6 +17,7 @@ import apsw
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
+from daemons.qmaster.serve.scheduling import loads
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -96,8 +98,12 @@ class SimulatedMaster:
             self._clock(), lambda name: name if name in self._known else None, "master", "root", steady=self._loop.time()
         )
 
-    async def _cycle(self, *arguments: Any) -> bytes:
-        orders: bytes = await self._network.call("qmaster", "schedd", lambda scheduler: scheduler.cycle(*arguments))
+    async def _cycle(self, parts: list[bytes] | None, base: int, *arguments: Any) -> bytes:
+        calls = list(loads(parts or ()))
+        for number, some in enumerate(calls):
+            load = partial(Schedd.load, parts=some, revision=base, number=number, calls=len(calls))
+            await self._network.call("qmaster", "schedd", load)
+        orders: bytes = await self._network.call("qmaster", "schedd", lambda schedd: schedd.cycle(base, *arguments))
         return orders
 
     def restart_schedd(self) -> None:

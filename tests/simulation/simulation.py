@@ -267,7 +267,7 @@ def first_spool() -> bytes:
         cell.configure("parallel_environment", "mpi", control_slaves="TRUE")
         cell.configure("configuration", "global", reschedule_unknown="0:0:3")
         assert cell.admin("change_users", verb="add", users=["alice"], lists=["arusers"]).status == 0
-        cell.master.spool.snapshot(cell.state.revision, cell.state.snapshot())
+        cell.master.spool.snapshot(cell.state)
         cell.master.spool.close()
         return (Path(name) / "spool.db").read_bytes()
 

@@ -26,7 +26,7 @@ from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.followed_file import FollowedFile
-from daemons.schedd import cycle, dispatch
+from daemons.schedd import dispatch, job_lines, survey
 from gridengine.delivery import Forget
 from gridengine.state import apply as apply_module
 from gridengine.state.jobs import Hold, Job, Task
@@ -36,7 +36,7 @@ from tests.simulation.seeds import carried_out
 from tests.simulation.simulation import first_spool
 
 Plant = Callable[[pytest.MonkeyPatch], None]
-SEEDS = 3
+SEEDS = 25
 """In how many seeds a bug is looked for, from the one on that is known to show it."""
 
 
@@ -110,13 +110,14 @@ def _ignores_holds(patch: pytest.MonkeyPatch) -> None:
         yield from [(number, None) for number in of.pending]
 
     patch.setattr(Job, "held", lambda *_: Hold(0))
-    for module in (cycle, dispatch):
+    patch.setattr(job_lines, "_wholly_held", lambda _: False)
+    for module in (survey, dispatch):
         patch.setattr(module, "ready_tasks", ready)
 
 
 def _ignores_dependencies(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(State, "waits_for", lambda *_: ())
-    patch.setattr(cycle, "job_waits", lambda *_: None)
+    patch.setattr(survey, "job_waits", lambda *_: None)
 
 
 def _differs_in_a_mirror(patch: pytest.MonkeyPatch) -> None:

@@ -172,8 +172,9 @@ class QmasterActor:
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
-            for number, some in enumerate(loads(parts or ())):
-                await self._schedd.load.remote(some, number == 0)
+            calls = list(loads(parts or ()))
+            for number, some in enumerate(calls):
+                await self._schedd.load.remote(some, base, number, len(calls))
             orders: bytes = await self._schedd.cycle.remote(base, events, now, monitored)
             return orders
         except Exception:
