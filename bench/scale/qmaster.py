@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import msgspec
@@ -81,9 +82,9 @@ class SimulatedCell:
 
     async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         link = self._link("schedd")
-        calls = list(loads(parts or ()))
+        calls, snapshot = list(loads(parts or ())), token_hex(8)
         for number, some in enumerate(calls):
-            await link.call("load", some, base, number, len(calls))
+            await link.call("load", some, snapshot, number, len(calls))
         orders: bytes = await link.call("cycle", base, events, now, monitored)
         return orders
 

@@ -30,9 +30,9 @@ class Schedd:
     async def ping(self) -> str:
         return "schedd"
 
-    async def load(self, parts: list[bytes], revision: int, number: int, calls: int) -> None:
-        """Some parts of the snapshot at a revision, of which the next cycle is: call `number` of so many, from 0 on."""
-        self.mirror.take(parts, revision, number, calls)
+    async def load(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
+        """Some parts of a snapshot, with which the next cycle begins: call `number` of so many, from 0 on."""
+        self.mirror.take(parts, snapshot, number, calls)
 
     async def cycle(self, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
         """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.

@@ -18,19 +18,21 @@ class Mirror:
     def __init__(self) -> None:
         self.view: View | None = None
         self._assembly: Assembly | None = None
-        self._loading = -1
+        self._loading = ""
         self._missing: set[int] = set()
 
-    def take(self, parts: list[bytes], revision: int, number: int, calls: int) -> None:
-        """Parts of a snapshot at a revision (`gridengine.state.parts`): those of call `number` of so many, beginning with 0.
+    def take(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
+        """Parts of a snapshot (`gridengine.state.parts`): those of call `number` of so many, beginning with 0.
 
-        A call that comes twice changes nothing. Raises LookupError for one of a snapshot that has not begun.
+        `snapshot`: which one; no two have the same name, whatever their revisions are: a qmaster that was killed may come to a
+        revision again by another way. A call that comes twice changes nothing. Raises LookupError for one of a snapshot that
+        has not begun.
         """
-        if number == 0 and not (self._assembly is not None and self._loading == revision):
+        if number == 0 and not (self._assembly is not None and self._loading == snapshot):
             self.view, self._assembly = None, Assembly(parts[0])
-            self._loading, self._missing = revision, set(range(calls))
-        if self._assembly is None or self._loading != revision:
-            raise LookupError(f"there is no snapshot of revision {revision} to which these parts belong")
+            self._loading, self._missing = snapshot, set(range(calls))
+        if self._assembly is None or self._loading != snapshot:
+            raise LookupError("there is no snapshot to which these parts belong")
         if number in self._missing:
             self._missing.discard(number)
             self._assembly.add(parts[1:] if number == 0 else parts)
@@ -38,7 +40,7 @@ class Mirror:
     def load(self, parts: list[bytes]) -> None:
         """Start anew from a whole snapshot."""
         self._assembly = None
-        self.take(parts, 0, 0, 1)
+        self.take(parts, "whole", 0, 1)
         self._settle()
 
     def _settle(self) -> None:

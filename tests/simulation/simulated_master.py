@@ -49,6 +49,7 @@ class SimulatedMaster:
         self._began, self._died = began, died
         self._process = Process("qmaster")
         self._spool: Spool | None = None
+        self._snapshots = 0
         self._without_power = False
         self.restart_schedd()
 
@@ -100,8 +101,9 @@ class SimulatedMaster:
 
     async def _cycle(self, parts: list[bytes] | None, base: int, *arguments: Any) -> bytes:
         calls = list(loads(parts or ()))
+        self._snapshots += 1
         for number, some in enumerate(calls):
-            load = partial(Schedd.load, parts=some, revision=base, number=number, calls=len(calls))
+            load = partial(Schedd.load, parts=some, snapshot=str(self._snapshots), number=number, calls=len(calls))
             await self._network.call("qmaster", "schedd", load)
         orders: bytes = await self._network.call("qmaster", "schedd", lambda schedd: schedd.cycle(base, *arguments))
         return orders

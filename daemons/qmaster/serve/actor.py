@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import ray
@@ -172,9 +173,9 @@ class QmasterActor:
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
-            calls = list(loads(parts or ()))
+            calls, snapshot = list(loads(parts or ())), token_hex(8)
             for number, some in enumerate(calls):
-                await self._schedd.load.remote(some, base, number, len(calls))
+                await self._schedd.load.remote(some, snapshot, number, len(calls))
             orders: bytes = await self._schedd.cycle.remote(base, events, now, monitored)
             return orders
         except Exception:

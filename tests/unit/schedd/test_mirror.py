@@ -53,15 +53,15 @@ def test_the_actor_speaks_bytes() -> None:
     revision = cluster.state.revision
     assert asyncio.run(actor.cycle(revision, [], NOW)) == b""
     with pytest.raises(LookupError):
-        asyncio.run(actor.load(cluster.parts()[1:], revision, 1, 2))
-    asyncio.run(actor.load(cluster.parts()[:1], revision, 0, 2))
+        asyncio.run(actor.load(cluster.parts()[1:], "a", 1, 2))
+    asyncio.run(actor.load(cluster.parts()[:1], "a", 0, 2))
     assert asyncio.run(actor.cycle(revision, [], NOW)) == b"", "a part of it is missing"
     with pytest.raises(LookupError):
-        asyncio.run(actor.load(cluster.parts()[1:], revision, 1, 2))
+        asyncio.run(actor.load(cluster.parts()[1:], "a", 1, 2))
     for parts, number in ((cluster.parts()[:1], 0), (cluster.parts()[:1], 0), (cluster.parts()[1:], 1), (cluster.parts()[1:], 1)):
-        asyncio.run(actor.load(parts, revision, number, 2))
+        asyncio.run(actor.load(parts, "a", number, 2))
     with pytest.raises(LookupError):
-        asyncio.run(actor.load(cluster.parts()[1:], revision - 1, 1, 2))
+        asyncio.run(actor.load(cluster.parts()[1:], "b", 1, 2))
     answer = asyncio.run(actor.cycle(revision, [], NOW))
     orders = msgspec.json.decode(answer, type=Orders)
     assert orders.revision == revision and len(orders.starts) == 1 and orders.seconds > 0
