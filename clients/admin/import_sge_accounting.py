@@ -55,7 +55,7 @@ def import_accounting(file: Path, last_job: int) -> Imported:
             found.rejected += len(answer["rejected"])
             found.first_rejected += [page[at][0] for at in answer["rejected"]][: _SHOWN - len(found.first_rejected)]
     except (OSError, EOFError, zlib.error) as error:
-        raise Refusal(f"cannot read {file}: {error}") from None
+        raise Refusal(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     raise_job_numbers(last_job)
     return found
 

@@ -150,6 +150,11 @@ def init(
     )
     installation = find_installation()
     create_cell(plan, installation, utc_now())
+    _tell_of_cell(plan, installation)
+
+
+def _tell_of_cell(plan: CellPlan, installation: Installation) -> None:
+    """What was made, and what comes next."""
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
     if is_master_here(here := read_cell(plan.files)):
         also = [EXECD] if this_host(here) in plan.exec_hosts else []

@@ -348,11 +348,6 @@ class Master:
             self.committed = written.revision
             self.published(written.transactions)
 
-    def take_queued(self) -> list[Transaction]:
-        """The transactions to write now, for a caller that commits in another thread."""
-        queued, self._queued = self._queued, []
-        return queued
-
     def write(self, transactions: list[Transaction]) -> bool:
         """Write transactions to disk; volatile ones cost nothing. Whether there was something to write. Raises SpoolError."""
         self.spool.note_written(number for transaction in transactions for number in transaction.touched.written)
@@ -384,8 +379,8 @@ class Master:
         self.accounting.carry_out = self.reporting.carry_out = carry_out
 
     def flush(self) -> bool:
-        """Write everything queued to the spool, in this thread, and tell what may be told. Whether it wrote something."""
-        transactions = self.take_queued()
+        """Write everything queued to the spool, and tell what may be told. Whether it wrote something."""
+        transactions, self._queued = self._queued, []
         wrote = self.write(transactions)
         if self._unannounced is None:
             self.published(transactions)

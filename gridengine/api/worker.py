@@ -180,7 +180,7 @@ def main() -> None:
     try:
         run(sys.argv[1], int(os.environ.get("SGE_TASK_ID", "")))
     except (Unsafe, OSError, ValueError) as error:
-        sys.exit(f"worker: {error}")
+        sys.exit(f"worker: {getattr(error, 'strerror', None) or error}")
 
 
 if __name__ == "__main__":

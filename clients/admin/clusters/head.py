@@ -161,7 +161,7 @@ def main() -> int:
     try:
         return run(kind, python, script)
     except (ClusterFault, OSError) as error:
-        print(f"gridengine {kind}: {error}", file=sys.stderr)
+        print(f"gridengine {kind}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         return 1
 
 

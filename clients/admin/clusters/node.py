@@ -74,7 +74,7 @@ def main() -> int:
             pass
         return 0
     except (OSError, ChildProcessError) as error:
-        print(f"{os.uname().nodename}: {error}", file=sys.stderr)
+        print(f"{os.uname().nodename}: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
         return 1
     finally:
         end(child, [directory, *part["remove"]])

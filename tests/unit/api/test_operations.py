@@ -144,7 +144,7 @@ def test_a_field_of_no_reservation_is_refused() -> None:
     [
         # what the call itself says, and where it is said
         (JobFields, Submit, "kind script script_encoding script_file binary args pty path_aliases submit_cwd home login_shell "
-                            "submit_path environment_names hard_queues"),
+                            "submit_path environment_names hard_queues session error_ends"),
         (ReservationFields, Reserve, "hard_queues verify find"),
     ],
 )

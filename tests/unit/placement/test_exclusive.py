@@ -21,7 +21,7 @@ def test_an_exclusive_attribute_is_asked_of_places_that_have_it() -> None:
     cluster.end(asked["0"][0])
     cluster.cycle()
     assert [cluster.runs(job) for job in asked["1"]] == [True, False, False]
-    assert "offers only hc:ex=0" in why(cluster, asked["1"][1]) and "unknown resource (ex)" in why(cluster, asked["1"][2])
+    assert "offers only hc:ex=false" in why(cluster, asked["1"][1]) and "unknown resource (ex)" in why(cluster, asked["1"][2])
 
 
 @pytest.mark.statement("CX-49", "CX-50", "CX-52", "X-7")

@@ -155,7 +155,7 @@ def test_a_run_is_described_and_measured_only_where_that_was_asked_for() -> None
     for params, monitored in (("NONE", False), ("PROFILE=1", False), ("NONE", True)):
         cluster.change("scheduler", "", params=params)
         actor = ScheddActor()
-        asyncio.run(actor.load(cluster.parts(), True))
+        asyncio.run(actor.load(cluster.parts(), "a", 0, 1))
         answer = asyncio.run(actor.cycle(cluster.state.revision, [], NOW, monitored))
         orders = msgspec.json.decode(answer, type=Orders)
         said.append((bool(orders.run_log), orders.profile.rpartition(",")[0]))
