@@ -24,8 +24,10 @@ from gridengine.state.machines.host import TriesForgotten
 from gridengine.state.machines.slave import SlaveCommandApplied
 from gridengine.state.machines.task import CommandApplied, NicenessApplied, TaskStarted
 from gridengine.state.state import State
-from gridengine.state.wanted import wanted
+from gridengine.state.wanted import UNSURE, wanted
 from gridengine.task_key import SlaveKey, TaskKey
+
+_TAKEN_BACK = frozenset(("run", "suspend"))
 
 
 def pending_effects(
@@ -53,6 +55,26 @@ def pending_effects(
             yield Renice(TaskKey(job_id, task_id, task.attempt), task.nice)
     known = state.hosts.get(host)
     yield from (Forget(key) for key in (known.abandoned if known is not None else ()))
+
+
+def in_doubt(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent]:
+    """What is to be on record before these are sent: that it is not sure any more what these tasks do.
+
+    A host may suspend a task without the qmaster's ever hearing of it: the answer is lost, or the qmaster dies. If somebody lets
+    the task go on before the host is told again, the qmaster would take it for running, and would tell the host nothing.
+    """
+    events: list[AnyEvent] = []
+    for instruction in instructions:
+        if not isinstance(instruction, Signal) or instruction.command not in _TAKEN_BACK:
+            continue
+        key = instruction.key
+        if isinstance(key, SlaveKey):
+            slave = state.live_slave(key)
+            if slave is not None and slave.applied != UNSURE:
+                events.append(SlaveCommandApplied(*key.master, key.number, UNSURE))
+        elif (task := state.task(*key.master)) is not None and task.applied != UNSURE:
+            events.append(CommandApplied(*key.master, UNSURE))
+    return events
 
 
 def slave_effects(

@@ -85,7 +85,7 @@ class Task(Struct, omit_defaults=True):
     pe: str = ""
     start_time: float = 0.0
     #: the last command that the host confirmed; what is wanted follows from the state (`gridengine.state.wanted`)
-    applied: Literal["", "run", "suspend", "migrate", "kill", "end"] = ""
+    applied: Literal["", "run", "suspend", "unsure", "migrate", "kill", "end"] = ""
     suspended: bool = False
     threshold_suspended: bool = False
     subordinated: bool = False

@@ -33,7 +33,7 @@ class SlaveTask(Struct, omit_defaults=True):
     environment: dict[str, str] = field(default_factory=dict)
     no_shell: bool = False
     start_time: float = 0.0
-    applied: Literal["", "run", "suspend", "migrate", "kill"] = ""
+    applied: Literal["", "run", "suspend", "unsure", "migrate", "kill"] = ""
     over: bool = False
     exit_status: int = 0
     failed: int = 0

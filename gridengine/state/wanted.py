@@ -12,6 +12,9 @@ from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
 
+UNSURE = "unsure"
+"""Among the commands that a host has carried out: `run` or `suspend`, nobody knows which."""
+
 
 def wanted(state: State, job: Job, task: Task) -> Literal["run", "suspend", "migrate", "kill", "end"]:
     """`end`, an operator's deletion, wins over `kill` wins over `suspend` wins over `run`. A task is suspended as long as

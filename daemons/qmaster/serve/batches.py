@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from daemons.qmaster.effects import pending_effects
-from daemons.qmaster.master import Master
+from daemons.qmaster.decision import Decision
+from daemons.qmaster.effects import in_doubt, pending_effects
+from daemons.qmaster.master import DAEMON, Master
 from daemons.qmaster.serve.payloads import Payloads, weight
 from gridengine.delivery import Acknowledgement, Batch, Configure, Start
 
@@ -44,6 +45,12 @@ class Batches:
             if script is not None:
                 batch.scripts[instruction.key.job] = script
         return batch
+
+    def note(self, batch: Batch) -> bool:
+        """Have on record what sending a batch makes unsure; whether there was anything: then it is to be composed anew."""
+        events = in_doubt(self._master.state, batch.instructions)
+        self._master.record(Decision(events=events), DAEMON)
+        return bool(events)
 
     def answered(self, host: str, batch: Batch, answers: list[Acknowledgement]) -> None:
         """Take what a host has done of a batch."""

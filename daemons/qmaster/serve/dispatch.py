@@ -125,6 +125,9 @@ class Dispatcher:
         batch = self._batches.compose(host)
         if not batch.instructions:
             return False
+        if self._batches.note(batch):
+            self._flush()
+            batch = self._batches.compose(host)
         await self._durable()  # a host is told nothing that a crash of this process, or of this host, could undo
         answer = decode(await self._call(host, encode(batch)))
         if answer.refused:

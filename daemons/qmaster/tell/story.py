@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from gridengine.state.events import AnyEvent
 from gridengine.state.jobs import Hold
 from gridengine.state.machines import job, slave, task
+from gridengine.state.wanted import UNSURE
 
 DAEMON = "qmaster"
 """Who acts where nobody asked for it."""
@@ -98,7 +99,7 @@ def _suspension(event: task.TaskSuspensionChanged) -> Iterable[str]:
 
 
 def _command(event: task.CommandApplied) -> Iterable[str]:
-    return (event.command,)
+    return ("the host is told" if event.command == UNSURE else event.command,)
 
 
 def _slave_requested(event: slave.SlaveRequested) -> Iterable[str]:

@@ -18,7 +18,7 @@ from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
-from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Start, Started, Verdict, decode, encode
+from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Signal, Start, Started, Verdict, decode, encode
 from gridengine.task_key import TaskKey
 from tests.harness import Cell
 
@@ -341,3 +341,29 @@ def test_a_qmaster_whose_snapshot_cannot_be_written_ends(one: Cell, monkeypatch:
     monkeypatch.setattr(one.master, "compact", full_disk)
     with pytest.raises(Ended):
         asyncio.run(timed())
+
+
+@pytest.mark.statement("QM-7", "EX-9")
+def test_a_task_whose_suspension_was_never_answered_is_told_to_go_on(one: Cell, batches: Batches) -> None:
+    """The host may have carried it out: the qmaster that knows only of the task's running must not leave it at that."""
+    job = placed(one, "")
+    batches.answered(HOST, batches.compose(HOST), [Acknowledgement()])
+    assert batches.compose(HOST).instructions == [], "it runs"
+
+    def signals(made: Batches) -> list[str]:
+        return [each.command for each in made.compose(HOST).instructions if isinstance(each, Signal)]
+
+    def asked(action: str) -> None:
+        assert one.ask("change_states", targets=[str(job)], action=action, what="job").status == 0
+
+    asked("suspend")
+    assert batches.note(batches.compose(HOST)) and signals(batches) == ["suspend"]
+    assert not batches.note(batches.compose(HOST)), "once"
+    one.master.flush()
+    one.restart()  # and nobody knows what became of it
+    asked("unsuspend")
+    again = Batches(one.master, {HOST})
+    assert signals(again) == ["run"]
+    batch = again.compose(HOST)
+    again.answered(HOST, batch, [Acknowledgement() for _ in batch.instructions])
+    assert again.compose(HOST).instructions == []
