@@ -20,12 +20,10 @@ from clients.admin.cell import CellFiles
 from clients.admin.cell_plan import CellPlan
 from clients.admin.initial_config import write_initial_config
 from clients.admin.installation import Installation
+from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
-from gridengine.architecture import architecture
+from clients.admin.sge_root import library_of, provide
 from gridengine.arco import SETTINGS_FILE
-
-#: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
-_VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
 
 
 def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> None:
@@ -43,8 +41,7 @@ def create_cell(plan: CellPlan, installation: Installation, now: datetime) -> No
         _write_cell(plan, installation)
         _make_spool_directories(plan)
         _make_keys(plan, now)
-        _provide_verifier_libraries(plan.files.root, installation.cluster_config / "jsv")
-        provide_library(plan.files.root, installation.bin)
+        provide(plan.files.root, installation)
     except OSError as error:
         raise Refusal(f"cannot make the cell: {error.filename}: {error.strerror}") from error
     finally:
@@ -96,38 +93,8 @@ def _make_keys(plan: CellPlan, now: datetime) -> None:
         authority.add(host, host_addresses(host, plan.aliases.get(host, [])), now)
 
 
-def _provide_verifier_libraries(root: Path, source: Path) -> None:
-    """Put the helper libraries where job submission verifiers look for them; what is there already is left as it is."""
-    directory = root / "util" / "resources" / "jsv"
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, known_as in _VERIFIER_LIBRARIES.items():
-        if not (directory / known_as).exists():
-            write_new(directory / known_as, (source / name).read_text())
-
-
-def provide_library(root: Path, programs: Path) -> None:
-    """Let the DRMAA library be found below the cell's root, where programs of 8.1.9 look for it; what is there already stays."""
-    link, library = library_of(root), library_of(programs.parent)
-    if library.exists() and not link.parent.exists():
-        link.parent.parent.mkdir(exist_ok=True)
-        link.parent.symlink_to(library.parent)
-
-
-def library_of(prefix: Path) -> Path:
-    """Where the DRMAA library for this machine lies below an installation."""
-    return prefix / "lib" / architecture(os.uname().machine) / "libdrmaa.so"
-
-
 def _settings(values: Mapping[str, str]) -> str:
     return "".join(f"{key:<20} {value}\n" for key, value in values.items())
-
-
-def write_new(path: Path, text: str, mode: int = 0o644) -> None:
-    """Write a new file that never has more rights than `mode`, whatever the umask is."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-        os.fchmod(descriptor, mode)
 
 
 def write_settings(common: Path, files: CellFiles, qmaster_port: int, installation: Installation) -> None:

@@ -25,9 +25,11 @@ from clients.admin.authority import give
 from clients.admin.cell import CellFiles, InstalledCell, read_cell
 from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
-from clients.admin.creation import write_new, write_settings
+from clients.admin.creation import write_settings
 from clients.admin.installation import Installation
+from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
+from clients.admin.sge_root import provide
 from gridengine.errors import SyntaxFault
 from gridengine.joining import ANSWER_S, REQUEST, JoinToken, parse_token
 
@@ -101,6 +103,7 @@ def _written(files: CellFiles, given: dict[str, Any], key: bytes, installation: 
             raise Refusal(f"{files.common} is of another cell: say --root for another place")
     else:
         _write_common(files, given, installation)
+        provide(files.root, installation)
     cell = read_cell(files)
     owner = cell.settings["admin_user"]
     place = cell.execd_spool_dir / given["host"]

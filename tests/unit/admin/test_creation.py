@@ -14,9 +14,10 @@ import pytest
 from clients.admin.cell import CellFiles, read_cell
 from clients.admin.cell_plan import CellWishes, plan_cell
 from clients.admin.certificate import belongs_together, is_signed_by, utc_now
-from clients.admin.creation import create_cell, library_of, provide_library, settings_csh, settings_sh
+from clients.admin.creation import create_cell, settings_csh, settings_sh
 from clients.admin.installation import Installation
 from clients.admin.refusal import Refusal
+from clients.admin.sge_root import library_of, provide
 from gridengine.config.cluster_queue import ClusterQueue
 from gridengine.config.configuration import Configuration
 from gridengine.config.hosts import ExecHost
@@ -210,11 +211,15 @@ def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
 def test_the_library_is_found_below_the_root_of_the_cell_and_by_settings(plan, installation):
     library = library_of(installation.bin.parent)
     plan.files.root.mkdir(exist_ok=True)
-    provide_library(plan.files.root, installation.bin)
+    installation.bin.mkdir(exist_ok=True)
+    provide(plan.files.root, installation)
     assert not library_of(plan.files.root).parent.exists()
+    commands, arch = plan.files.root / "bin" / library.parent.name, plan.files.root / "util" / "arch"
+    assert commands.resolve() == installation.bin.resolve()
+    assert f"{os.uname().machine}) echo {library.parent.name} ;;" in arch.read_text() and os.access(arch, os.X_OK)
     library.parent.mkdir(parents=True)
     library.touch()
-    provide_library(plan.files.root, installation.bin)
+    provide(plan.files.root, installation)
     assert library_of(plan.files.root).resolve() == library.resolve()
     said = "DRMAA_LIBRARY_PATH={0}; export DRMAA_LIBRARY_PATH; fi\n"
     assert f"if [ -e {library} ]; then {said.format(library)}" in settings_sh(plan.files, plan.qmaster_port, installation)

@@ -1,0 +1,57 @@
+"""What programs look for below SGE_ROOT, beside the cells: libraries, commands by architecture, `util/arch`.
+
+Owns these names, which are those of 8.1.9. What is there already stays: a root may be shared, and a site's own files are its own.
+Called by `creation` and `join`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from clients.admin.installation import Installation
+from clients.admin.new_file import write_new
+from gridengine.architecture import ARCHITECTURES, architecture
+
+#: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
+_VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
+_ARCH = """\
+#!/bin/sh
+# The architecture of this host, as the load value `arch` says it; -lib: the variable that names directories of libraries.
+case $1 in
+  -lib) echo LD_LIBRARY_PATH; exit ;;
+  -m) manpath 2>/dev/null || echo /usr/share/man; exit ;;
+  -mt) echo man; exit ;;
+esac
+case $(uname -m) in
+{cases}
+  *) echo "lx-$(uname -m)" ;;
+esac
+"""
+
+
+def provide(root: Path, installation: Installation) -> None:
+    """Make what is missing. Raises OSError."""
+    for name, known_as in _VERIFIER_LIBRARIES.items():
+        _new(root / "util" / "resources" / "jsv" / known_as, (installation.cluster_config / "jsv" / name).read_text())
+    cases = "\n".join(f"  {machine}) echo {name} ;;" for machine, name in ARCHITECTURES.items())
+    _new(root / "util" / "arch", _ARCH.format(cases=cases), 0o755)
+    _link(root / "bin" / architecture(os.uname().machine), installation.bin)
+    _link(library_of(root).parent, library_of(installation.bin.parent).parent)
+
+
+def library_of(prefix: Path) -> Path:
+    """Where the DRMAA library for this machine lies below an installation, or below SGE_ROOT."""
+    return prefix / "lib" / architecture(os.uname().machine) / "libdrmaa.so"
+
+
+def _new(path: Path, text: str, mode: int = 0o644) -> None:
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_new(path, text, mode)
+
+
+def _link(link: Path, target: Path) -> None:
+    if target.is_dir() and not (link.exists() or link.is_symlink()):
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(target)
