@@ -159,7 +159,7 @@ deb:
 	@tools/deb "$(PYTHON)" build/deb
 
 packages: setup
-	@$(BIN)/pytest -p no:cacheprovider tests/packages
+	@$(BIN)/pytest -p no:cacheprovider -m apart tests/integration/packages
 
 cell: install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
@@ -203,7 +203,7 @@ kills: setup
 
 # what these tests need is installed for them alone
 clusters: setup
-	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1" $(BIN)/pytest -p no:cacheprovider --durations=5 \
+	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1" $(BIN)/pytest -p no:cacheprovider -m apart --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
 
 siege: setup

@@ -25,7 +25,6 @@ TOTAL = 8_999_550_005_000
 
 #: what a user's own Python has, which `make clusters` says
 LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
-needs_more = pytest.mark.skipif(not LIBRARIES, reason="make clusters runs this, and installs what it needs")
 
 
 def python_with(libraries: str) -> Path:
@@ -71,7 +70,7 @@ def test_ray_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> N
     assert [host for host in testbed_cell.hosts if testbed_cell.on(host, "sh", "-c", "ls -d /tmp/r*").returncode == 0] == []
 
 
-@needs_more
+@pytest.mark.apart
 @pytest.mark.statement("TI-1", "TI-2", "PE-13")
 def test_dask_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
     python = python_with(LIBRARIES)
@@ -81,7 +80,7 @@ def test_dask_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> 
     assert said == ["hosts t1 t1 t2 t2 t3 t3", f"sum {TOTAL} a b c"]
 
 
-@needs_more
+@pytest.mark.apart
 @pytest.mark.statement("TI-1", "PE-13")
 def test_mpich_runs_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
     need("mpicc.mpich", "mpich", "libmpich-dev")
@@ -97,7 +96,7 @@ def test_mpich_runs_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> Non
     eventually("nothing of it is left", lambda: left(testbed_cell) == [])
 
 
-@needs_more
+@pytest.mark.apart
 def test_a_notebook_is_for_who_has_its_token(testbed_cell: TestbedCell, work: Path) -> None:
     (work / "notebook.sh").write_text(RECIPE)
     path = f"PATH={python_with(LIBRARIES).parent}:/usr/bin:/bin"

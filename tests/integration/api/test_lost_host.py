@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,7 +41,7 @@ def work(testbed_cell: TestbedCell) -> Iterator[Path]:
         yield directory
 
 
-@pytest.mark.skipif("GRIDENGINE_TEST_LIBRARIES" not in os.environ, reason="make clusters runs this")
+@pytest.mark.apart
 @pytest.mark.statement("DM-5", "QI-3")
 def test_calls_on_a_lost_host_are_named(testbed_cell: TestbedCell, work: Path) -> None:
     program = work / "program.py"

@@ -47,6 +47,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.mark.apart
 def test_a_wheel_brings_the_programs(source: Path, tmp_path: Path) -> None:
     must(["make", "-C", str(source), "wheel", f"PYTHON={PYTHON}"])
     (wheel,) = (source / "build" / "wheel").glob("*.whl")
@@ -101,6 +102,7 @@ def bare() -> Iterator[BareHost]:
         host.remove()
 
 
+@pytest.mark.apart
 @pytest.mark.statement("UT-2")
 def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost) -> None:
     must(["make", "-C", str(source), "deb", f"PYTHON={PYTHON}"])
