@@ -36,6 +36,13 @@ def test_nothing_is_lost_and_nothing_runs_twice(tmp_path: Path) -> None:
     assert messages.keys() >= MESSAGES
 
 
+@pytest.mark.parametrize("seed", [32, 200, 933, 1030, 1147, 1239])
+def test_what_was_found_and_mended_stays_so(tmp_path: Path, seed: int) -> None:
+    """docs/reliability.md says what each of them showed."""
+    _, broken = carried_out(tmp_path / "cell", seed)
+    assert not broken
+
+
 def test_a_seed_is_the_same_run_to_the_very_step(tmp_path: Path) -> None:
     traces = []
     for _ in range(2):

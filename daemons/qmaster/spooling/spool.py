@@ -100,6 +100,7 @@ class Spool:
         try:
             if cell and self.recall(spool_file.CELL) != cell:
                 raise SpoolError(f"spool {path} is not of the cell {cell}")
+            spool_file.settle(self._db)
             with self._db:
                 form_before = self._form()
                 tables = (accounting_table, reservation_table, story_table, answer_table, job_parts)

@@ -64,6 +64,16 @@ def connect(path: Path) -> apsw.Connection:
     return db
 
 
+def settle(db: apsw.Connection) -> None:
+    """Have all that can be read reach the disk. Raises apsw.Error.
+
+    A process that was killed between a write and its sync leaves commits that are seen, and that a loss of power would take back:
+    whoever reads them would count on them. SQLite brings its log to the disk before it takes pages out of it.
+    """
+    with suppress(apsw.FullError):  # there was no room for the pages; the log is there by then
+        db.execute("pragma wal_checkpoint(passive)")
+
+
 def make_closed(directory: Path) -> None:
     """Make the spool's directory, or close it to others. Raises OSError."""
     directory.mkdir(mode=_CLOSED_DIRECTORY, parents=True, exist_ok=True)
