@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import pwd
 import re
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,6 +22,8 @@ from tests.torture.plan import CELL, EXEC_HOSTS, MASTER
 _CGROUPS = Path("/sys/fs/cgroup")
 _SPOOL = f"/var/spool/gridengine/{CELL}"
 _USERS = ("alice", "bob")
+#: after which a shepherd that waits for another task has ended (adr/0155), and some more
+_IDLE_S = 60.0
 
 
 def left_over(cell: TestbedCell) -> Iterator[str]:
@@ -44,6 +47,9 @@ def _processes(host: str) -> Iterator[str]:
         with suppress(OSError):
             if os.stat(f"/proc/{pid}").st_uid in uids:
                 yield f"{host}: process {pid}: {command_line(pid)}"
+    end = time.monotonic() + _IDLE_S
+    while victims(host, "shepherd") and time.monotonic() < end:
+        time.sleep(0.5)
     for pid in victims(host, "shepherd"):
         yield f"{host}: shepherd {pid}"
 

@@ -50,7 +50,7 @@ def told(status):
     end(status)
 os._exit = told
 """
-MOST_IMPORTS, MOST_FILES = 26, 22
+MOST_IMPORTS, MOST_FILES = 30, 27
 """Of a whole command: each module costs 0.1 to 0.3 ms, of the 10 that it may take beyond the interpreter itself."""
 
 
@@ -61,7 +61,8 @@ def test_a_whole_command_imports_and_opens_few_files(serve, line: str) -> None: 
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()
     start = f"{_COUNT}\nsys.path.append({str(ROOT)!r})\nfrom clients.{name} import main\nmain()"
-    outcome = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, check=True)
+    for _ in range(2):  # the first may find modules that are not compiled yet
+        outcome = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, check=True)
     imports, files, listed = map(int, outcome.stderr.split())
     assert imports <= MOST_IMPORTS and files <= MOST_FILES, (imports, files, listed)
 
