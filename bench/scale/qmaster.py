@@ -46,6 +46,7 @@ class SimulatedCell:
         began = time.perf_counter()
         self._directory = directory
         self._links: dict[str, Link] = {}
+        self._given = ""
         known = {MASTER, *host_names(hosts)}
 
         def world() -> World:
@@ -82,10 +83,12 @@ class SimulatedCell:
 
     async def _cycle(self, parts: list[bytes] | None, base: int, events: list[bytes], now: float, monitored: bool) -> bytes:
         link = self._link("schedd")
-        calls, snapshot = list(loads(parts or ())), token_hex(8)
-        for number, some in enumerate(calls):
-            await link.call("load", some, snapshot, number, len(calls))
-        orders: bytes = await link.call("cycle", base, events, now, monitored)
+        if parts is not None:
+            self._given = token_hex(8)
+            calls = list(loads(parts))
+            for number, some in enumerate(calls):
+                await link.call("load", some, self._given, number, len(calls))
+        orders: bytes = await link.call("cycle", self._given, base, events, now, monitored)
         return orders
 
     async def _deliver(self, host: str, data: bytes) -> bytes:

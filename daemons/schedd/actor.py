@@ -34,16 +34,19 @@ class Schedd:
         """Some parts of a snapshot, with which the next cycle begins: call `number` of so many, from 0 on."""
         self.mirror.take(parts, snapshot, number, calls)
 
-    async def cycle(self, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
+    async def cycle(self, snapshot: str, revision: int, events: list[bytes], now: float, monitored: bool = False) -> bytes:
         """Orders (JSON) after applying `events` to the mirror, which should be at `revision`; b"" when a snapshot is needed.
 
+        snapshot: that from which all that was said since leads here; what another qmaster had said, or this one before it, and
+        comes late, is of another.
         events: one item a transaction, as `encode_events` makes them. now: epoch seconds of the qmaster's clock. monitored:
         the orders say why jobs wait.
         """
         started = time.perf_counter()
-        if not self.mirror.advance(revision, events) or self.mirror.view is None:
+        mirror = self.mirror
+        if mirror.snapshot != snapshot or not mirror.advance(revision, events) or mirror.view is None:
             return b""
-        view = self.mirror.view
+        view = mirror.view
         orders = schedule(view, now, self._zone)
         orders.seconds = time.perf_counter() - started
         if view.state.scheduler.profile:

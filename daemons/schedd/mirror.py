@@ -18,7 +18,8 @@ class Mirror:
     def __init__(self) -> None:
         self.view: View | None = None
         self._assembly: Assembly | None = None
-        self._loading = ""
+        #: the name of the one that it was begun from last
+        self.snapshot = ""
         self._missing: set[int] = set()
 
     def take(self, parts: list[bytes], snapshot: str, number: int, calls: int) -> None:
@@ -28,10 +29,10 @@ class Mirror:
         revision again by another way. A call that comes twice changes nothing. Raises LookupError for one of a snapshot that
         has not begun.
         """
-        if number == 0 and not (self._assembly is not None and self._loading == snapshot):
+        if number == 0 and not (self._assembly is not None and self.snapshot == snapshot):
             self.view, self._assembly = None, Assembly(parts[0])
-            self._loading, self._missing = snapshot, set(range(calls))
-        if self._assembly is None or self._loading != snapshot:
+            self.snapshot, self._missing = snapshot, set(range(calls))
+        if self._assembly is None or self.snapshot != snapshot:
             raise LookupError("there is no snapshot to which these parts belong")
         if number in self._missing:
             self._missing.discard(number)

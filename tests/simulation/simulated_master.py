@@ -100,12 +100,14 @@ class SimulatedMaster:
         )
 
     async def _cycle(self, parts: list[bytes] | None, base: int, *arguments: Any) -> bytes:
-        calls = list(loads(parts or ()))
-        self._snapshots += 1
-        for number, some in enumerate(calls):
-            load = partial(Schedd.load, parts=some, snapshot=str(self._snapshots), number=number, calls=len(calls))
-            await self._network.call("qmaster", "schedd", load)
-        orders: bytes = await self._network.call("qmaster", "schedd", lambda schedd: schedd.cycle(base, *arguments))
+        if parts is not None:
+            self._snapshots += 1
+            calls = list(loads(parts))
+            for number, some in enumerate(calls):
+                load = partial(Schedd.load, parts=some, snapshot=str(self._snapshots), number=number, calls=len(calls))
+                await self._network.call("qmaster", "schedd", load)
+        name = str(self._snapshots)
+        orders: bytes = await self._network.call("qmaster", "schedd", lambda schedd: schedd.cycle(name, base, *arguments))
         return orders
 
     def restart_schedd(self) -> None:

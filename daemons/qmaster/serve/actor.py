@@ -66,6 +66,7 @@ class QmasterActor:
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
+        self._snapshot = ""  # that the scheduler was given last
         self._refused: SpoolError | None = None
         try:
             self._serve()
@@ -173,10 +174,12 @@ class QmasterActor:
         try:
             if self._schedd is None:
                 self._schedd = ray.get_actor("schedd", namespace=NAMESPACE)
-            calls, snapshot = list(loads(parts or ())), token_hex(8)
-            for number, some in enumerate(calls):
-                await self._schedd.load.remote(some, snapshot, number, len(calls))
-            orders: bytes = await self._schedd.cycle.remote(base, events, now, monitored)
+            if parts is not None:
+                self._snapshot = token_hex(8)
+                calls = list(loads(parts))
+                for number, some in enumerate(calls):
+                    await self._schedd.load.remote(some, self._snapshot, number, len(calls))
+            orders: bytes = await self._schedd.cycle.remote(self._snapshot, base, events, now, monitored)
             return orders
         except Exception:
             self._schedd = None

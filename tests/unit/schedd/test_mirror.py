@@ -51,21 +51,22 @@ def test_the_actor_speaks_bytes() -> None:
     cluster.submit()
     actor = ScheddActor()
     revision = cluster.state.revision
-    assert asyncio.run(actor.cycle(revision, [], NOW)) == b""
+    assert asyncio.run(actor.cycle("a", revision, [], NOW)) == b""
     with pytest.raises(LookupError):
         asyncio.run(actor.load(cluster.parts()[1:], "a", 1, 2))
     asyncio.run(actor.load(cluster.parts()[:1], "a", 0, 2))
-    assert asyncio.run(actor.cycle(revision, [], NOW)) == b"", "a part of it is missing"
+    assert asyncio.run(actor.cycle("a", revision, [], NOW)) == b"", "a part of it is missing"
     with pytest.raises(LookupError):
         asyncio.run(actor.load(cluster.parts()[1:], "a", 1, 2))
     for parts, number in ((cluster.parts()[:1], 0), (cluster.parts()[:1], 0), (cluster.parts()[1:], 1), (cluster.parts()[1:], 1)):
         asyncio.run(actor.load(parts, "a", number, 2))
     with pytest.raises(LookupError):
         asyncio.run(actor.load(cluster.parts()[1:], "b", 1, 2))
-    answer = asyncio.run(actor.cycle(revision, [], NOW))
+    assert asyncio.run(actor.cycle("b", revision, [], NOW)) == b"", "whoever asks means another one"
+    answer = asyncio.run(actor.cycle("a", revision, [], NOW))
     orders = msgspec.json.decode(answer, type=Orders)
     assert orders.revision == revision and len(orders.starts) == 1 and orders.seconds > 0
     heard = encode_events([HostHeard("h1", NOW, LOAD)])
-    again = msgspec.json.decode(asyncio.run(actor.cycle(revision, [heard], NOW)), type=Orders)
+    again = msgspec.json.decode(asyncio.run(actor.cycle("a", revision, [heard], NOW)), type=Orders)
     assert again.revision == revision + 1 and again.starts == orders.starts
     assert asyncio.run(actor.ping()) == "schedd"

@@ -156,7 +156,7 @@ def test_a_run_is_described_and_measured_only_where_that_was_asked_for() -> None
         cluster.change("scheduler", "", params=params)
         actor = ScheddActor()
         asyncio.run(actor.load(cluster.parts(), "a", 0, 1))
-        answer = asyncio.run(actor.cycle(cluster.state.revision, [], NOW, monitored))
+        answer = asyncio.run(actor.cycle("a", cluster.state.revision, [], NOW, monitored))
         orders = msgspec.json.decode(answer, type=Orders)
         said.append((bool(orders.run_log), orders.profile.rpartition(",")[0]))
     assert said == [(False, ""), (False, "2 jobs, 1 tasks started"), (True, "")]
