@@ -164,7 +164,8 @@ def test_a_revoked_host_is_cut_off_and_cannot_come_back(testbed_cell: TestbedCel
     assert "Authentication token is missing or incorrect" in join(lost, stolen)
     assert join("t1", f"{RUN}/ray/h-t1.token").startswith("joined")
     cell.on(lost, "gridengine", "stop")
-    cell.start(lost)
+    refused = cell.on(lost, "gridengine", "start")
+    assert refused.returncode == 1 and f"the master refuses {lost}" in refused.stderr, refused.stderr
     assert "denied" in cell.as_user("alice", lost, "qstat").stderr
     known = cell.on(cell.master, "gridengine", "host", "list").stdout.splitlines()
     assert [line.split()[0] for line in known] == ["t1", "t2"]
