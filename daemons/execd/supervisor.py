@@ -13,6 +13,7 @@ import logging
 import os
 import pwd
 import random
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -22,11 +23,11 @@ from daemons.execd.load import incarnation
 from daemons.execd.pauses import pause_s
 from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
-from daemons.execd.site import belong, read_cell_id
+from daemons.execd.site import PID_FILE, belong, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
-from daemons.runtime.daemon import die_with_parent, module_command, module_environment
+from daemons.runtime.daemon import die_with_parent, is_to_end, module_command, module_environment
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
@@ -183,6 +184,8 @@ class ExecdSupervisor:
                 task.cancel()
             await asyncio.gather(life, gone, return_exceptions=True)
             await node.stop(at_once=headless)
+            if is_to_end(self._spool / PID_FILE):
+                os.kill(os.getpid(), signal.SIGTERM)  # the actor that was told so has died with the node before it could
 
     async def _live(self, node: RayNode, cluster: Cluster) -> None:
         """Start the node and return when it has ended, or the qmaster has named another cluster."""

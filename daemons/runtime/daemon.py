@@ -93,6 +93,14 @@ def announce_end(path: Path) -> int:
     return int(pid)
 
 
+def is_to_end(path: Path) -> bool:
+    """Whether somebody has said that the daemon of a pid file is about to end."""
+    try:
+        return _ENDING in path.read_text(errors="replace").split()[2:]
+    except OSError:
+        return False
+
+
 def _read_pid_file(path: Path) -> tuple[int, bool]:
     """Process number, 0 for none, and whether the daemon is ending; a daemon that just starts has none for a moment."""
     words = path.read_text(errors="replace").split()
