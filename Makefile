@@ -73,7 +73,7 @@ types: setup
 	@$(BIN)/mypy $(CODE)
 
 # Tests that start daemons mostly wait, so three parts run side by side. The first is seen as it goes, the others afterwards.
-ASIDE := clients dbwriter execd shepherd web
+ASIDE := api clients dbwriter drmaa execd shepherd web
 # three minutes beside the others, on hosts of its own; where there can be no test bed (2) it says why
 TORTURE := ($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ])
 
