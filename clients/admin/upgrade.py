@@ -97,11 +97,11 @@ class Upgrade:
 
     def problems(self) -> list[str]:
         """What is in the way, a sentence each. Hosts that have just got the release have said so within seconds."""
-        end = time.monotonic() + _TOLD_S
-        while (found := [*self._local_problems(), *self._far_problems()]) and time.monotonic() < end:
+        end, local = time.monotonic() + _TOLD_S, list(self._local_problems())
+        while (far := list(self._far_problems())) and not local and time.monotonic() < end:
             time.sleep(_LOOK_S)
             self._known, self._seats = _known(), self._seat_words()
-        return found
+        return [*local, *far]
 
     def _local_problems(self) -> Iterator[str]:
         wanted, master = self._wanted, self._known["master"]
