@@ -3,6 +3,8 @@
 Owns the way from `make` to a host. Make itself is the one of the system, which reads one makefile more, behind all others: it
 puts this program before the shell of each command (`qmake -rule SHELL … COMMAND`), so that `SHELL` and `.SHELLFLAGS` of the
 makefile stay as they are, and names it as `$(MAKE)`, so that a make below goes the same way. Such a command runs where make runs.
+
+Deviation: 8.1.9 brings a make of its own, and warns where SGE_ARCH is not set.
 """
 
 import fcntl
