@@ -14,7 +14,6 @@ import sys
 import time
 from collections import Counter
 
-from clients.admin.free_ports import free_ports
 from tests.fuzz.__main__ import tracebacks
 from tests.integration.cells import BIN, DemoCell
 from tools.launchers import write_launchers
@@ -33,16 +32,14 @@ def main() -> int:
     options = parser.parse_args()
     seed = options.seed or int(time.time())
     write_launchers(BIN, sys.executable)
-    cell, port = DemoCell(), free_ports(1)[0]
+    cell = DemoCell()
     try:
         cell.start()
-        (cell.common / "web").write_text(f"port {port}\n")
-        cell.must("gridengine", "web")
         users: list[dict[str, object]] = [NOBODY, {}] if os.geteuid() == 0 else [{}]
-        found = sum(_played(cell, options.program, port, options.examples, seed, user) for user in users)
+        with cell.web_server() as port:
+            found = sum(_played(cell, options.program, port, options.examples, seed, user) for user in users)
         return 1 if found + tracebacks(cell.place / "spool") else 0
     finally:
-        cell.command("gridengine", "web", "--stop")
         cell.remove()
 
 

@@ -14,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from clients.admin.free_ports import free_cell_ports
@@ -135,6 +136,22 @@ class DemoCell:
         # tests load the machine: no threshold may close the queue for it
         self.must("qconf", "-rattr", "queue", "load_thresholds", "NONE", "all.q")
         eventually("the exec host reports", lambda: hosts_ready(self.must("qstat", "-f")) == {self.host})
+
+    @contextmanager
+    def web_server(self, *settings: str) -> Iterator[int]:
+        """The cell's web server with these lines in `common/web`, at a free port, which is returned.
+
+        A cell has one: the fixture that starts it may not outlive its module.
+        """
+        port, _, _ = free_cell_ports(1)
+        written = self.common / "web"
+        written.write_text("".join(f"{line}\n" for line in (f"port {port}", *settings)))
+        self.must("gridengine", "web")
+        try:
+            yield port
+        finally:
+            self.must("gridengine", "web", "--stop")
+            written.unlink()
 
     def remove(self) -> None:
         """Stop the daemons, kill whatever still belongs to the cell, and remove its files."""

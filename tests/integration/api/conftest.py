@@ -6,17 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import DemoCell
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def server(demo_cell: DemoCell) -> Iterator[tuple[str, str]]:
     """Address and token of the web server of the demo cell."""
-    port, _, _ = free_cell_ports(1)
-    settings = demo_cell.common / "web"
-    settings.write_text(f"port {port}\n")
-    demo_cell.must("gridengine", "web")
-    yield f"http://127.0.0.1:{port}", demo_cell.must("gridengine", "web", "--token").strip()
-    demo_cell.must("gridengine", "web", "--stop")
-    settings.unlink()
+    with demo_cell.web_server() as port:
+        yield f"http://127.0.0.1:{port}", demo_cell.must("gridengine", "web", "--token").strip()

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import DemoCell, need
 from tests.integration.web.browser import PATIENCE_MS, Visits
 from tests.integration.web.gallery import Gallery
@@ -54,10 +53,5 @@ def gallery(visits: Visits) -> Iterator[Gallery]:
 @pytest.fixture(scope="module")
 def web_cell(demo_cell: DemoCell) -> Iterator[DemoCell]:
     """The demo cell with its web server."""
-    port, _, _ = free_cell_ports(1)
-    settings = demo_cell.common / "web"
-    settings.write_text(f"port {port}\n")
-    demo_cell.must("gridengine", "web")
-    yield demo_cell
-    demo_cell.must("gridengine", "web", "--stop")
-    settings.unlink()
+    with demo_cell.web_server():
+        yield demo_cell

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import pytest
 
-from clients.admin.free_ports import free_cell_ports
 from tests.integration.cells import DemoCell, Done
 
 USER = "nobody"
@@ -31,9 +30,9 @@ class Answer(NamedTuple):
 class Server:
     """The web server of a cell at all addresses of this machine."""
 
-    def __init__(self, cell: DemoCell) -> None:
+    def __init__(self, cell: DemoCell, port: int) -> None:
         self.cell = cell
-        self.port, _, _ = free_cell_ports(1)
+        self.port = port
         self.tls = ssl.create_default_context(cafile=str(cell.common / "tls.crt"))
         self.tls.check_hostname = False  # the test calls it by an address
 
@@ -61,13 +60,8 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(demo_cell: DemoCell) -> Iterator[Server]:
-    made = Server(demo_cell)
-    settings = demo_cell.common / "web"
-    settings.write_text(f"address 0.0.0.0\nport {made.port}\nnames grid.example\n")
-    demo_cell.must("gridengine", "web")
-    yield made
-    demo_cell.must("gridengine", "web", "--stop")
-    settings.unlink()
+    with demo_cell.web_server("address 0.0.0.0", "names grid.example") as port:
+        yield Server(demo_cell, port)
 
 
 def test_nothing_is_said_in_clear(server: Server) -> None:
@@ -151,14 +145,12 @@ def test_a_plain_user_sees_that_it_runs_and_cannot_end_it(server: Server) -> Non
 def test_root_starts_it_and_it_runs_as_the_owner_of_the_cell(launchers: Path) -> None:
     cell = DemoCell(admin_user=USER)
     try:
-        port, _, _ = free_cell_ports(1)
-        (cell.common / "web").write_text(f"port {port}\n")
         key = cell.place / "spool" / "qmaster" / "keys" / "gdi_key"
         key.write_text("0" * 64)
         key.chmod(0o600)  # as a qmaster of root makes it
-        cell.must("gridengine", "web")
-        process = (cell.place / "spool" / "web" / "web.pid").read_text().split()[0]
-        uid = pwd.getpwnam(USER).pw_uid
-        assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in Path(f"/proc/{process}/status").read_text()
+        with cell.web_server():
+            process = (cell.place / "spool" / "web" / "web.pid").read_text().split()[0]
+            uid = pwd.getpwnam(USER).pw_uid
+            assert f"Uid:\t{uid}\t{uid}\t{uid}\t{uid}\n" in Path(f"/proc/{process}/status").read_text()
     finally:
         cell.remove()
