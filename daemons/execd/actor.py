@@ -160,7 +160,7 @@ class ExecdActor:
             raise NotNow("the host's daemon is shutting down")
         match instruction:
             case Start():
-                await self._tasks.make_way(instruction.key)
+                await self._tasks.make_way(instruction)
                 async with asyncio.timeout(_CALL_S):
                     await self._reporter.settled()
                 return await self._start(instruction, batch)

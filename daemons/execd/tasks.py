@@ -115,7 +115,7 @@ class Tasks:
             # nothing may wait between these looks and the directory
             if not self._tries.is_current(stamp):
                 raise NotNow("a later instruction of the qmaster has arrived")
-            if self._tries.had(key, start.submit_time):
+            if self._tries.had(key, start.submit_time) or self._is_outdated(start):
                 return Acknowledgement(False, over=True)
             try:
                 account = active_jobs.find_account(start.job.owner)
@@ -172,10 +172,19 @@ class Tasks:
         if restraint.cores:
             self._cores_changed()
 
-    async def make_way(self, key: TaskKey) -> None:
-        """Before a start: remove what attempts with other numbers left; one that still runs is killed. Raises NotNow."""
-        until = time.monotonic() + _PATIENCE_S
-        for other in [other for other in self.directories if other[:2] == key[:2] and other[2] != key[2]]:
+    def _is_outdated(self, start: Start) -> bool:
+        """Whether a later attempt of the task is here: this start was long on its way."""
+        return any(
+            other[:2] == start.key[:2] and other.attempt > start.key.attempt and self._submitted.get(other) == start.submit_time
+            for other in self.directories
+        )
+
+    async def make_way(self, start: Start) -> None:
+        """Before a start: remove what other attempts left; one that still runs is killed. Raises NotNow."""
+        key, until = start.key, time.monotonic() + _PATIENCE_S
+        if self._is_outdated(start):
+            return
+        for other in [other for other in self.directories if other[:2] == key[:2] and other.attempt != key.attempt]:
             await self._forget(other)
             while other in self.directories:
                 if time.monotonic() > until:

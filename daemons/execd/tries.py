@@ -95,9 +95,11 @@ class Tries:
     # --- tries ----------------------------------------------------------------------------------------------------
 
     def had(self, key: TaskKey, submitted: float) -> bool:
-        """Whether this try has been here, and is over."""
-        gone = self._gone.get(key)
-        return gone is not None and gone.submitted == submitted
+        """Whether this try has been here, or a later one of its task, and is over."""
+        return any(
+            gone.submitted == submitted and (other == key or other[:2] == key[:2] and other.attempt > key.attempt)
+            for other, gone in self._gone.items()
+        )
 
     def add(self, submitted: Mapping[TaskKey, float]) -> None:
         """Note tries that are over, each with the submit time of its job; to be called before their directories go."""

@@ -138,7 +138,10 @@ class SimulatedHost:
 
     async def _start(self, start: Start, batch: Batch) -> Acknowledgement:
         key = start.key
-        self._remove([other for other in self._here() if other[:2] == key[:2] and other[2] != key[2]])
+        others = [other for other in self._here() if other[:2] == key[:2] and other.attempt != key.attempt]
+        if any(other.attempt > key.attempt and self._start_of(other).submit_time == start.submit_time for other in others):
+            return Acknowledgement(False, over=True)
+        self._remove(others)
         try:
             async with asyncio.timeout(CALL_S):
                 await self._reporter.settled()

@@ -101,11 +101,11 @@ class Simulation:
         """Let everybody work for so long, and see whether the rules hold."""
         calls = self.network.calls
         self.loop.run_until(self.loop.time() + seconds)
-        self.rules.check()
-        hold("calm", self.network.calls - calls <= CALLS + CALLS * seconds, "daemons call each other without end")
         for fault in (*self.rules.broken, *self.loop.faults):
             raise fault if isinstance(fault, Breach) else Breach(f"no bugs: {fault!r}")
         hold("no bugs", not self._complaints, self._complaints)
+        self.rules.check()
+        hold("calm", self.network.calls - calls <= CALLS + CALLS * seconds, "daemons call each other without end")
 
     def _end(self) -> None:
         """Mend everything, and see that everything comes to its end."""

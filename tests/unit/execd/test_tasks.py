@@ -8,6 +8,7 @@ import pwd
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from daemons.execd import tasks as module
@@ -106,6 +107,26 @@ def test_a_try_that_was_here_does_not_begin_again(host: Host, restarted: bool) -
     play(scene)
     assert host.started == ["12.1", "12.1"], "the second of these found it there"
     assert not any(host.site.active_jobs.iterdir())
+
+
+@pytest.mark.statement("EX-9")
+@pytest.mark.parametrize("over", [False, True])
+def test_a_start_that_was_long_on_its_way_does_not_disturb_the_try_after_it(host: Host, over: bool) -> None:
+    later = mine()
+    earlier = msgspec.structs.replace(later, key=TaskKey(later.key.job, later.key.task, later.key.attempt - 1))
+
+    async def scene() -> None:
+        assert (await host.start(later)).ok
+        if over:
+            host.tasks.acknowledged([later.key])
+        host.restart()
+        host.told.clear()
+        await host.tasks.make_way(earlier)
+        assert await host.start(earlier) == Acknowledgement(False, over=True)
+
+    play(scene)
+    assert host.told == []
+    assert list(host.tasks.directories) == ([] if over else [later.key])
 
 
 @pytest.mark.statement("EX-9")
