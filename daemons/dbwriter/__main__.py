@@ -55,7 +55,7 @@ def serve(
         listener = None if once else listen(cell.run_dir / arco.SOCKET)  # while there is the right to, and no other writer
         become_user(cell.admin_user, directory, pid_file.path)
         _step_back()
-        open_messages(directory / "messages", "main", cell.own_name(), "log_info")
+        open_messages(directory / "messages", "main", cell.own_name(), "log_info", "dbwriter", cell.json_log)
         writer = Writer(settings, lambda: open_database(settings.database, settings.reader))
         if once:
             writer.run(once=True)

@@ -58,7 +58,7 @@ def serve(
         pid_file = PidFile(spool / PID_FILE, f"{PROGRAM} of host {host}")
         take_keys(cell, host)
         exec_host_keys(cell, host).require()
-        open_messages(spool / "messages", "main", host, "log_info")
+        open_messages(spool / "messages", "main", host, "log_info", "execd", cell.json_log)
         save_inherited(spool, os.environ, _binary_path())
         offer_programs(cell.root, _binary_path())
         renewal = Renewal(lambda: PROGRAM)

@@ -71,7 +71,7 @@ class ExecdActor:
         die_with_parent()  # a raylet that was killed must not leave a second actor behind
         cell = read_cell({"SGE_ROOT": sge_root, "SGE_CELL": sge_cell})
         site = read_site(host, sge_root, sge_cell, cell.execd_spool(host))
-        open_messages(site.messages, "execd", host)
+        open_messages(site.messages, "execd", host, component="execd", as_json=cell.json_log)
         self._lock = _alone(site.spool / _LOCK)
         self._host, self._site = host, site
         self._qmaster: Any = None

@@ -131,6 +131,7 @@ class LoadSensor:
                     pause_s = self._first_pause_s
                 await self._rest(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            _log.info("load sensor %s is started again", self.path)
 
     async def _rest(self, pause_s: float) -> None:
         """Wait, but no longer than until the program is replaced."""

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from daemons.execd.tries import Tries
+from daemons.runtime.call_faults import call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
 from gridengine.task_key import TaskKey
 
@@ -94,7 +95,7 @@ class Reporter:
             if not self._tries.hear(answer, settling=bool(first)):
                 raise _Unheard("another qmaster is there, or these reports came late")
         except Exception as error:  # whatever Ray raises: the qmaster is away, its node is, the network is
-            _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), _first_line(error))
+            _log.info("qmaster cannot be reached, %d reports wait: %s", len(batch), call_fault(error))
             # what came meanwhile is newer; usage and load will be measured again
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
             self._full_wanted = True
@@ -127,7 +128,3 @@ class Reporter:
             self._on_unknown(unknown)
         self._pending = refused + self._pending
         return not refused
-
-
-def _first_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}".partition("\n")[0][:200]

@@ -26,9 +26,11 @@ from daemons.execd.session_server import SessionServer
 from daemons.execd.site import PID_FILE, belong, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.child_output import ChildOutput
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, is_to_end, module_command, module_environment
 from daemons.runtime.gateway import Gateway
+from daemons.runtime.messages import about
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink, read_proof
 from daemons.runtime.ray_node import RayNode, RayNodeFault, worker_spec
 from daemons.runtime.release import own_release, ray_version
@@ -36,6 +38,7 @@ from daemons.runtime.renewal import Renewal
 from daemons.runtime.watchdog import watched
 from gridengine.errors import plain_fault
 from gridengine.protocol import PROTOCOL, WORD_FILE, disagreement
+from gridengine.units import spoken_time
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +87,7 @@ class ExecdSupervisor:
         self._news = asyncio.Event()  # the cluster is another one
         self._node_id = ""
         self._hello_wanted = asyncio.Event()
-        self._complaint = ""
+        self._complaint, self._silent_since = "", 0.0
         self._word: str | None = None
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
@@ -148,8 +151,10 @@ class ExecdSupervisor:
         )
         try:
             assert child.stderr is not None
+            said = ChildOutput(self._spool)
             async for line in child.stderr:
-                _log.error("%s", line.decode(errors="replace").rstrip())
+                if text := said.said(line):
+                    _log.error("%s", text)
             _log.warning("the launcher ended with status %d", await child.wait())
         finally:
             if child.returncode is None:
@@ -174,7 +179,8 @@ class ExecdSupervisor:
             if life.done():
                 life.result()
             else:
-                _log.warning("the Ray head at %s is gone: its node here ends, jobs go on", cluster.head)
+                gone_text = "the master at %s is gone: this host waits for it, jobs go on"
+                _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
         finally:
             self._node_id = ""
             headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
@@ -194,7 +200,8 @@ class ExecdSupervisor:
             raise RayNodeFault(f"the Ray head at {cluster.head} is not the one that the qmaster named")
         self._node_id = info.node_id
         self._hello_wanted.set()
-        _log.info("Ray node %s has joined %s", info.node_id[:8], cluster.head)
+        master = cluster.head.rpartition(":")[0]
+        _log.info("host %s has joined the cell, master at %s", self._host, master, extra=about("host_joined"))
         while node.alive and self._cluster == cluster:
             self._news.clear()
             ended, changed = asyncio.create_task(node.wait()), asyncio.create_task(self._news.wait())
@@ -203,7 +210,9 @@ class ExecdSupervisor:
             finally:
                 ended.cancel()
                 changed.cancel()
-        _log.warning("Ray node %s: %s", info.node_id[:8], "new head" if node.alive else "ended")
+        begun_anew = "the master has begun anew: this host joins it again"
+        what = begun_anew if node.alive else "the node of this host has ended: it begins anew"
+        _log.warning("%s", what, extra=about("host_rejoins"))
 
     # --- the qmaster ----------------------------------------------------------------------------------------------
 
@@ -275,10 +284,14 @@ class ExecdSupervisor:
 
     def _complain(self, complaint: str) -> None:
         """Log once that the qmaster is away, and once that it is back."""
+        now = asyncio.get_running_loop().time()
         if complaint and complaint != self._complaint:
-            _log.error("%s", complaint)
+            self._silent_since = self._silent_since or now
+            _log.error("%s", complaint, extra=about("master_silent"))
         elif self._complaint and not complaint:
-            _log.warning("the qmaster answers again")
+            after_s, self._silent_since = now - (self._silent_since or now), 0.0
+            again = about("master_answers", after_s=round(after_s, 1))
+            _log.warning("the qmaster answers again after %s", spoken_time(after_s), extra=again)
         self._complaint = complaint
 
 

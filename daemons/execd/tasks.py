@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import msgspec
 
-from daemons.execd import active_jobs
+from daemons.execd import active_jobs, task_log
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
@@ -122,6 +122,7 @@ class Tasks:
                 if not self._has_script(start, script, Reader(account.uid, gid_of(start, configuration, account))):
                     return Acknowledgement(False, needs_script=True)
                 self._prepare(start, configuration, account)
+                task_log.begins(start)
             except active_jobs.StartFault as fault:
                 self._let_script_go(start.job.id)
                 _log.error("cannot start task %d.%d: %s", *key[:2], fault)
@@ -198,6 +199,7 @@ class Tasks:
         """
         if instruction.key not in self.directories:
             return Acknowledgement(False, reason="the task is not on this host")
+        task_log.told(instruction.key, self._owner(instruction.key), instruction.command)
         await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
         return Acknowledgement()
 
@@ -241,6 +243,11 @@ class Tasks:
         if active_jobs.read_end(key, directory) is not None or not await self._command(key, "kill"):
             if key in self.directories:
                 self._remove([key])
+        else:
+            task_log.unwanted(key, self._owner(key))
+
+    def _owner(self, key: TaskKey) -> str:
+        return self._origins.get(key, Origin()).owner
 
     async def _command(self, key: TaskKey, command: str) -> bool:
         """Tell the task's shepherd; False when none runs. Raises NotNow."""
@@ -307,6 +314,7 @@ class Tasks:
         self._ended.add(key)
         if self._reports_allocation and end.start_time:
             end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), end.usage.get("ru_wallclock", 0.0))
+        task_log.ended(end, self._owner(key))
         self._report(end)
 
     def _release(self, key: TaskKey) -> None:

@@ -61,7 +61,7 @@ def start(
     except (DaemonFault, CellFault, SpoolError, BackupFault) as fault:
         startup.failed(f"sge_qmaster: {fault}")
         raise SystemExit(1) from None
-    open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
+    open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "qmaster", cell.json_log)
     renewal = Renewal(lambda: master_program(cell, host))
     status = run_until_stopped(lambda stop: serve_cell(cell, host, startup, stop, renewal), pid_file, renewal)
     pid_file.release()

@@ -59,6 +59,7 @@ class Decision(Struct):
     """Answer and events of one request; without events nothing changes. `world`: as it was when this was decided.
 
     `records`: those of the reporting file that no event brings about. `receipt`: under which the answer is remembered.
+    `why`: job and task -> why this try of it is, or will be, over, in words for the log; nothing is kept of it.
     """
 
     answer: Answer = field(default_factory=Answer)
@@ -69,6 +70,7 @@ class Decision(Struct):
     world: World | None = None
     refused: bool = False
     receipt: Receipt | None = None
+    why: dict[tuple[int, int], str] = field(default_factory=dict)
 
     @property
     def changes_nothing(self) -> bool:
@@ -83,6 +85,7 @@ class Decision(Struct):
         self.payloads |= other.payloads
         self.accounting += other.accounting
         self.records += other.records
+        self.why |= other.why
         return self
 
     def refuse(self, text: str, status: int = 1, hint: str = "") -> Decision:

@@ -30,6 +30,7 @@ from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, Fol
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
 from daemons.qmaster.tell.held_slots import Held, held, held_slots
+from daemons.qmaster.tell.interventions import interventions
 from daemons.qmaster.tell.job_log import Occasion
 from daemons.qmaster.tell.mail import Mail, mails
 from daemons.qmaster.tell.reporting import Records
@@ -264,6 +265,7 @@ class Master:
         user = "" if caller is DAEMON else caller.user
         records = self._records.before(Occasion(self.state, world, user, caller.host), decision)
         holding = held_slots(self.state, decision.events)
+        said = interventions(self.state, decision, user, caller.host)
         touched = Touched()
         for event in decision.events:
             touched.note(self.state, event)
@@ -285,6 +287,7 @@ class Master:
                 self._history(touched),
                 (decision.receipt, msgspec.json.encode(decision.answer)) if decision.receipt is not None else None,
                 touched,
+                said,
             )
         )
         for rule in FOLLOWERS:

@@ -51,6 +51,7 @@ class Cell:
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
     backups that are kept, 0 for none. `shadow_port`: where hosts that may become the master, and those that grant it, hear of
     each other; `answers_wait_for`: how many shadow hosts must have what is acknowledged (`none`, `one`, `majority`).
+    `json_log`: daemons write `messages.json` beside `messages` (docs/logs.md).
     """
 
     root: Path
@@ -70,6 +71,7 @@ class Cell:
     answers_wait_for: WaitFor = "one"
     spooling_method: str = "sqlite"
     security_mode: str = "tls"
+    json_log: bool = False
     ignore_fqdn: bool = False
     default_domain: str = ""
     aliases: Mapping[str, str] = field(default_factory=dict)
@@ -202,6 +204,7 @@ def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:
         answers_wait_for=_wait_for(settings, path),
         spooling_method=settings.get("spooling_method", "sqlite"),
         security_mode=settings.get("security_mode", "tls"),
+        json_log=_switch(settings, "json_log", path),
         ignore_fqdn=settings.get("ignore_fqdn", "false").lower() == "true",
         default_domain="" if domain.lower() == "none" else domain,
         aliases=_read_aliases(common / "host_aliases"),
@@ -243,6 +246,14 @@ def _number(settings: Mapping[str, str], key: str, usual: int, most: int, path: 
 def _usual_shadow_port(settings: Mapping[str, str]) -> int:
     """The one behind the port of the qmaster, which was the port of sge_execd in Grid Engine."""
     return int(settings["qmaster_port"]) + 1
+
+
+def _switch(settings: Mapping[str, str], key: str, path: Path) -> bool:
+    """Whether something is wanted; not, where nothing is said."""
+    text = settings.get(key, "false")
+    if text.lower() not in ("true", "false"):
+        raise CellFault(f'{path}: {key} "{text}" is not true or false')
+    return text.lower() == "true"
 
 
 def _wait_for(settings: Mapping[str, str], path: Path) -> WaitFor:

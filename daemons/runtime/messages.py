@@ -1,20 +1,55 @@
-"""The `messages` file of a daemon: `MM/DD/YYYY HH:MM:SS|thread|host|level|text`, a line each.
+"""The `messages` file of a daemon: `MM/DD/YYYY HH:MM:SS|thread|host|level|text`, a line each; and `messages.json`, if wanted.
 
-Owns the format and the handler; the daemons log through the standard `logging`. Never raises: a daemon must not end
-because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it.
+Owns both forms and the handlers; the daemons log through the standard `logging`, with `about` for the fields of the second one.
+Where a fault of the program left a traceback, that is in `tracebacks` beside it: people read `messages`. Never raises: a daemon
+must not end because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it; adr/0167.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import re
 import sys
 import time
+import traceback
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 #: sge_conf(5) loglevel -> lowest level that is written
 LOG_LEVELS = {"log_err": logging.ERROR, "log_warning": logging.WARNING, "log_info": logging.INFO}
-_LETTERS = ((logging.CRITICAL, "C"), (logging.ERROR, "E"), (logging.WARNING, "W"))
+#: level of a record -> its letter in `messages`, its name in `messages.json`
+_LEVELS = ((logging.CRITICAL, "C", "critical"), (logging.ERROR, "E", "error"), (logging.WARNING, "W", "warning"))
+_INFO = (logging.INFO, "I", "info")
+
+#: Beside `messages`. A file of tracebacks that is larger than this, in bytes, is put aside as `tracebacks.old`.
+TRACEBACKS = "tracebacks"
+_MOST_TRACEBACKS = 1_000_000
+
+#: libraries that write a log of their own, for those who look after them
+_FOREIGN = ("ray",)
+_COLOURS = re.compile("\x1b\\[[0-9;]*m")
+
+
+def about(event: str, **fields: object) -> dict[str, Any]:
+    """What a record is about, for `messages.json`: `_log.info(text, extra=about("task_ended", job=5, user="ann"))`.
+
+    `event`: what happened, the same word each time. Fields that are None, "" or [] are left out.
+    """
+    return {"fields": {"event": event, **{name: value for name, value in fields.items() if value not in (None, "", [])}}}
+
+
+def _text(record: logging.LogRecord) -> str:
+    """What a record says, on one line; of an exception its name and its words."""
+    text = record.getMessage()
+    if record.exc_info and record.exc_info[1] is not None:
+        error = record.exc_info[1]
+        words = str(error).partition("\n")[0]
+        text += f": {type(error).__name__}{f': {words}' if words else ''} (see {TRACEBACKS} beside this file)"
+    # one record, one line: what reads the file splits at line ends
+    return printable(_COLOURS.sub("", text).replace("\n", " | "))
 
 
 class MessageFormatter(logging.Formatter):
@@ -29,14 +64,35 @@ class MessageFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         thread = str(getattr(record, "ge_thread", self._thread))
-        letter = next((letter for level, letter in _LETTERS if record.levelno >= level), "I")
-        text = record.getMessage()
-        if record.exc_info:
-            text += ": " + self.formatException(record.exc_info)
+        letter = next((level for level in _LEVELS if record.levelno >= level[0]), _INFO)[1]
         when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(record.created))
-        # one record, one line: what reads the file splits at line ends
-        text = printable(text.replace("\n", " | "))
-        return f"{when}|{thread[:6]:>6}|{self._host}|{letter}|{text}"
+        return f"{when}|{thread[:6]:>6}|{self._host}|{letter}|{_text(record)}"
+
+
+class JsonFormatter(logging.Formatter):
+    """A record as a JSON object on one line: time, level, component, thread, host, event, the fields of `about`, text.
+
+    `time`: ISO 8601 with milliseconds and the offset from UTC; `event`: the module that speaks, where `about` names none.
+    """
+
+    def __init__(self, component: str, thread: str, host: str) -> None:
+        super().__init__()
+        self._component, self._thread, self._host = component, thread, host
+
+    def format(self, record: logging.LogRecord) -> str:
+        level = next((level for level in _LEVELS if record.levelno >= level[0]), _INFO)[2]
+        thread = str(getattr(record, "ge_thread", self._thread))
+        line = {
+            "time": datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds"),
+            "level": level,
+            "component": self._component,
+            "thread": thread,
+            "host": self._host,
+            "event": record.name.rpartition(".")[2],
+            **getattr(record, "fields", {}),
+            "text": _text(record),
+        }
+        return json.dumps(line, default=str)
 
 
 def printable(text: str) -> str:
@@ -56,6 +112,10 @@ class MessagesHandler(logging.Handler):
         super().__init__()
         self._path = path
         self._descriptor = -1
+
+    def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:
+        """Not what libraries say to those who look after them."""
+        return record.name.partition(".")[0] not in _FOREIGN and super().filter(record)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -99,15 +159,54 @@ class MessagesHandler(logging.Handler):
             pass  # a detached daemon has no stderr: there is nowhere left to complain
 
 
-def open_messages(path: Path, thread: str, host: str, loglevel: str = "log_warning") -> MessagesHandler:
-    """Send this process's log to `path`. Replaces what an earlier call set up; never raises."""
+class TracebacksHandler(logging.Handler):
+    """Keeps the tracebacks of records that have one, for whoever mends the program; readable for the daemon's user alone."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not record.exc_info or record.exc_info[0] is None:
+            return
+        try:
+            when = time.strftime("%m/%d/%Y %H:%M:%S", time.localtime(record.created))
+            lines = traceback.format_exception(*record.exc_info)
+            keep_traceback(self._path, f"{when} {record.name}: {record.getMessage()}\n{''.join(lines)}")
+        except Exception:  # noqa: BLE001 - what it was about is in `messages`
+            return
+
+
+def keep_traceback(path: Path, text: str) -> None:
+    """Add a traceback to a file of them. Raises OSError."""
+    if path.exists() and path.stat().st_size > _MOST_TRACEBACKS:
+        path.replace(path.with_suffix(".old"))
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, f"{text.rstrip()}\n\n".encode(errors="backslashreplace"))
+    finally:
+        os.close(descriptor)
+
+
+def open_messages(
+    path: Path, thread: str, host: str, loglevel: str = "log_warning", component: str = "", as_json: bool = False
+) -> MessagesHandler:
+    """Send this process's log to `path`, and to `path`.json if `as_json`. Replaces what an earlier call set up; never raises.
+
+    `component`: which daemon it is of, as `messages.json` calls it.
+    """
     handler = MessagesHandler(path)
     handler.setFormatter(MessageFormatter(thread, host))
+    handlers: list[logging.Handler] = [handler, TracebacksHandler(path.with_name(TRACEBACKS))]
+    if as_json:
+        handlers.append(MessagesHandler(path.with_name(f"{path.name}.json")))
+        handlers[-1].setFormatter(JsonFormatter(component, thread, host))
     root = logging.getLogger()
-    for old in [handler for handler in root.handlers if isinstance(handler, MessagesHandler)]:
+    for old in [each for each in root.handlers if isinstance(each, MessagesHandler | TracebacksHandler)]:
         root.removeHandler(old)
         old.close()
-    root.addHandler(handler)
+    for each in handlers:
+        root.addHandler(each)
     set_loglevel(loglevel)
     return handler
 

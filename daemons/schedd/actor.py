@@ -12,8 +12,10 @@ import time
 import msgspec
 from dateutil.tz import tzlocal
 
+from daemons.runtime.cell import read_cell
 from daemons.runtime.cycles import seldom_look_for_cycles
 from daemons.runtime.daemon import die_with_parent
+from daemons.runtime.messages import open_messages
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from daemons.schedd.run_log import run_log
@@ -62,4 +64,7 @@ class ScheddActor(Schedd):
     def __init__(self) -> None:
         die_with_parent()  # a raylet that was killed must not leave a second scheduler behind
         seldom_look_for_cycles()
+        cell = read_cell()
+        messages = cell.qmaster_spool_dir / "messages"
+        open_messages(messages, "schedu", cell.own_name(), component="schedd", as_json=cell.json_log)
         super().__init__()

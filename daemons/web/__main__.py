@@ -52,7 +52,7 @@ def serve(
         # while there is the right to, and no other server
         pages, links = tcp_listener(settings.address, settings.port), unix_listener(cell.run_dir / web.SOCKET)
         become_user(cell.admin_user, directory, pid_file.path)
-        open_messages(directory / "messages", "main", host, "log_info")
+        open_messages(directory / "messages", "main", host, "log_info", "web", cell.json_log)
 
         async def serving(stop: asyncio.Event) -> None:
             seldom_look_for_cycles()

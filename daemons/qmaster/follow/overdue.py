@@ -11,7 +11,7 @@ from daemons.qmaster.follow.ends import ended_without_host
 from gridengine.failed import ENFORCED
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
-from gridengine.units import INFINITY, parse_time
+from gridengine.units import INFINITY, parse_time, spoken_time
 
 _RUN_TIMES = ("h_rt", "s_rt")
 
@@ -27,8 +27,12 @@ def end_overdue(state: State, now: float) -> Decision:
             job = state.jobs[job_id]
             task = job.tasks[task_id]
             if task.host == host and task.start_time + _run_time(state, job, task) + offset < now:
-                decision += ended_without_host(state, job, task, now, ENFORCED)
+                decision += ended_without_host(state, job, task, now, ENFORCED, _why(state, job, task))
     return decision
+
+
+def _why(state: State, job: Job, task: Task) -> str:
+    return f"its run time of {spoken_time(_run_time(state, job, task))} is over, and host {task.host} is lost"
 
 
 def _run_time(state: State, job: Job, task: Task) -> float:

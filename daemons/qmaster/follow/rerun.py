@@ -13,6 +13,7 @@ from gridengine.failed import LOST, RESCHEDULED
 from gridengine.state import checkpointing
 from gridengine.state.jobs import Job, Task
 from gridengine.state.state import State
+from gridengine.units import spoken_time
 
 
 def why_not(state: State, job: Job, task: Task) -> str:
@@ -59,6 +60,7 @@ def tasks_of_lost_hosts(state: State, now: float, started: float) -> Decision:
 
 def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
     parameters = state.configuration().qmaster_params
+    lost = f"host {host} is lost for {spoken_time(now - state.hosts[host].lost_at)} (reschedule_unknown)"
     if parameters.disable_auto_rescheduling:
         return
     # each decision has the record of the try that it ends
@@ -69,6 +71,6 @@ def _give_up(state: State, host: str, now: float, decision: Decision) -> None:
         if task.deleted_by or task.host != host and not parameters.enable_reschedule_slave:
             continue
         if not why_not(state, job, task):
-            decision += requeued_without_host(state, job, task, now, RESCHEDULED)
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED, lost)
         elif parameters.enable_reschedule_kill and job.kind == "batch":
-            decision += ended_without_host(state, job, task, now, LOST)
+            decision += ended_without_host(state, job, task, now, LOST, lost)

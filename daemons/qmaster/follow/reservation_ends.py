@@ -36,6 +36,7 @@ def end_reservation(
     if not reservation.ending:
         decision.events.append(ReservationEnding(number, how, by, now, why))
     waiting = False
+    over = f"the end of advance reservation {number}"
     for job_id in sorted(state.reserved.jobs[number]):
         job = state.jobs[job_id]
         pending = job.waiting
@@ -45,11 +46,12 @@ def end_reservation(
             if task.waits:
                 continue
             if force:
-                decision += ended_without_host(state, job, task, now, ENFORCED)
+                decision += ended_without_host(state, job, task, now, ENFORCED, over)
                 continue
             waiting = True
             if not task.deleted_by:
                 decision.events.append(TaskDeletionRequested(job_id, task.id, by))
+                decision.why[job_id, task.id] = over
     if not waiting:
         decision.events.append(ReservationRemoved(number, now))
     return decision

@@ -64,7 +64,8 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
         events = [TaskRequeued(*key, now)]
     else:
         events = [over]
-    return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))])
+    why = {(job.id, task.id): report.reason} if report.failed else {}
+    return Decision(events=events, accounting=[(job.id, task.id, record(state, job, task, report, failed))], why=why)
 
 
 def holding(state: State, task: Task) -> list[SlaveTask]:
@@ -84,9 +85,10 @@ def ended_masters(state: State, touched: Touched) -> list[tuple[Job, Task]]:
 
 def lost_task(state: State, job: Job, task: Task, now: float) -> Decision:
     """A task that was running and is no longer known to its host: run again if it may, else ended as failed."""
+    why = f"host {task.host} does not know it any more"
     if may_rerun(state, job, task) and not task.deleted_by:
-        return requeued_without_host(state, job, task, now, LOST, abandoned=False)
-    return ended_without_host(state, job, task, now, LOST, abandoned=False)
+        return requeued_without_host(state, job, task, now, LOST, why, abandoned=False)
+    return ended_without_host(state, job, task, now, LOST, why, abandoned=False)
 
 
 def goes_behind(state: State, job: Job) -> bool:

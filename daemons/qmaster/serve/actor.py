@@ -25,6 +25,7 @@ from daemons.qmaster.decision import World
 from daemons.qmaster.master import Master
 from daemons.qmaster.serve.host_names import HostNames
 from daemons.qmaster.serve.initial_configuration import load_initial_configuration
+from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
 from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.qmaster.serve.replication import Replication
@@ -36,6 +37,7 @@ from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.runtime.call_faults import call_fault
 from daemons.runtime.cell import read_cell
 from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
 from daemons.runtime.daemon import announce_end, die_with_parent
@@ -59,7 +61,9 @@ class QmasterActor:
         die_with_parent()  # a raylet that was killed must not leave a second master behind
         self._cell = read_cell({"SGE_ROOT": root, "SGE_CELL": cell_name})
         self._host = self._cell.own_name()
-        open_messages(self._cell.qmaster_spool_dir / "messages", "worker", self._host)
+        open_messages(
+            *(self._cell.qmaster_spool_dir / "messages", "worker", self._host), component="qmaster", as_json=self._cell.json_log
+        )
         self._ray_address = ray_address
         self._session_id = session
         self._cell_id = read_identity(self._cell).id
@@ -106,6 +110,8 @@ class QmasterActor:
             load_initial_configuration(self._master, self._cell.common / "initial-config")
         replication = self._replication(seat, patches) if seat is not None else None
         seldom_look_for_cycles()
+        follow_loglevel(self._master)
+        log_interventions(self._master)
         self._service = Service(
             self._master,
             cycle=self._cycle,
@@ -239,7 +245,7 @@ class QmasterActor:
             try:
                 nodes = await asyncio.to_thread(ray.nodes)
             except Exception as error:  # noqa: BLE001 - the head is restarting; the supervisor deals with it
-                _log.warning("cannot list nodes: %s", error)
+                _log.warning("cannot ask the master's node which hosts have joined: %s", call_fault(error))
                 continue
             alive = {
                 name.removeprefix("host-")
@@ -259,7 +265,7 @@ class QmasterActor:
         try:
             known = list(actors().values())
         except Exception as error:  # noqa: BLE001 - the head is ending
-            _log.warning("cannot list actors: %s", error)
+            _log.warning("cannot ask the master's node what it has placed: %s", call_fault(error))
             return
         if hosts := unplaced(hosts, known):
             _log.error("Ray places nothing on host %s, whose node has joined: the master's node ends", ", ".join(hosts))

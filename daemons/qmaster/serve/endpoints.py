@@ -40,6 +40,7 @@ from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.qmaster.views.jobs import in_lines
 from daemons.qmaster.views.reading import READERS
+from daemons.runtime.messages import about
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import BODIES, decode_body
 from gridengine.gdi.requests import (
@@ -390,4 +391,5 @@ def _log_answer(answer: Answer, caller: Caller) -> None:
     """
     for level, text in answer.answers:
         if level in ("error", "warning"):
-            _log.info("%s@%s was told: %s", caller.user, caller.host, text)
+            fields = about("refused" if level == "error" else "warned", user=caller.user, by=f"{caller.user}@{caller.host}")
+            _log.info("%s@%s was told: %s", caller.user, caller.host, text, extra=fields)

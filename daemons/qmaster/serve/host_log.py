@@ -10,6 +10,7 @@ import logging
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.messages import about
 from gridengine.state.machines.host import HostDrained, HostDrainEnded, HostHeard, HostLost
 from gridengine.state.state import State
 from gridengine.units import spoken_time
@@ -43,22 +44,25 @@ class HostLog:
             elif type(event) is HostHeard and not event.by and event.host in self._lost:
                 self._is_back(event.host)
             elif type(event) is HostDrained:
-                _log.warning("host %s is drained by %s: %s", event.host, event.user, event.reason)
+                fields = about("host_drained", hosts=[event.host], by=event.user, reason=event.reason)
+                _log.warning("host %s is drained by %s: %s", event.host, event.user, event.reason, extra=fields)
             elif type(event) is HostDrainEnded:
-                _log.warning("host %s takes jobs again", event.host)
+                _log.warning("host %s takes jobs again", event.host, extra=about("host_resumed", hosts=[event.host]))
 
     def _is_lost(self, host: str) -> None:
         now = self._lost[host] = self._master.world().steady
         if host in self._ended:
             self._ended.discard(host)
-            _log.warning("host %s is shut down", host)
+            _log.warning("host %s is shut down", host, extra=about("host_shut_down", hosts=[host]))
             return
         silence = spoken_time(now - self._heard[host]) if host in self._heard else "a while"
-        _log.warning("host %s is lost: nothing heard for %s", host, silence)
+        _log.warning("host %s is lost: nothing heard for %s", host, silence, extra=about("host_lost", hosts=[host]))
 
     def _is_back(self, host: str) -> None:
         away_s = self._master.world().steady - self._lost.pop(host)
-        _log.warning("host %s is back after %s; %s ran on", host, spoken_time(away_s), _tasks(self._master.state, host))
+        ran_on = _tasks(self._master.state, host)
+        fields = about("host_back", hosts=[host], after_s=round(away_s, 1))
+        _log.warning("host %s answers again after %s; %s ran on", host, spoken_time(away_s), ran_on, extra=fields)
 
 
 def _tasks(state: State, host: str) -> str:

@@ -74,7 +74,8 @@ class Joins:
                 said, failed = await child.communicate(fields)
             return msgspec.json.decode(said, type=Answer)
         except (TimeoutError, msgspec.DecodeError):
-            _log.error("a host was not admitted: %s", failed.decode(errors="replace")[-2000:])
+            lines = failed.decode(errors="replace").strip().splitlines() or ["nothing was said"]
+            _log.error("a host was not admitted: %s", lines[-1][:500])
             return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
         finally:
             if child.returncode is None:

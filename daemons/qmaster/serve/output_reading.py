@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
+from daemons.runtime.call_faults import call_fault
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.jobs import Job, Task
@@ -83,7 +84,7 @@ class OutputReading:
         """Silent, ending or unknown: that is all the same to whoever asks."""
         self._open[host].discard(call)
         if not call.cancelled() and (error := call.exception()) is not None:
-            _log.info("host %s did not read what a task writes: %r", host, error)
+            _log.info("host %s did not read what a task writes: %s", host, call_fault(error))
 
 
 def _running_task(job: Job, number: int) -> Task | None:

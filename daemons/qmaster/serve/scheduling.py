@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from daemons.qmaster.master import Master
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
+from daemons.runtime.call_faults import call_fault
 from gridengine.mirroring import Measures
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
@@ -108,7 +109,7 @@ class SchedulerDriver:
                 if await self._cycle() and woken_at:
                     self._measures.dispatch.note(time.perf_counter() - woken_at)
             except Exception as error:  # noqa: BLE001 - a lost schedd is restarted by Ray; the next cycle finds it
-                _log.warning("no orders from the scheduler: %s", error)
+                _log.warning("no orders from the scheduler: %s", call_fault(error))
                 self._snapshot_due = True
                 self.wake()
                 await asyncio.sleep(_RETRY_S)

@@ -51,7 +51,7 @@ def serve(
     try:
         pid_file = PidFile(cell.qmaster_spool_dir / "qmaster.pid", PROGRAM)
         take_keys(cell, host)
-        open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info")
+        open_messages(cell.qmaster_spool_dir / "messages", "main", host, "log_info", "shadowd", cell.json_log)
         renewal = Renewal(lambda: master_program(cell, host))
         status = run_until_stopped(
             lambda stop: take_a_seat(cell, host, startup, stop, renewal, stands=False), pid_file, renewal

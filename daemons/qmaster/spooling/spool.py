@@ -28,6 +28,7 @@ from daemons.qmaster.spooling.reservation_table import ReservationTable
 from daemons.qmaster.spooling.spool_file import SpoolError, SpoolPosition
 from daemons.qmaster.story_table import StoryTable, Untold
 from daemons.qmaster.tell.held_slots import Held
+from daemons.qmaster.tell.interventions import Intervention
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
 from gridengine.state.apply import apply
@@ -77,6 +78,8 @@ class Transaction(Struct):
     answered: tuple[Receipt, bytes] | None = None
     #: for those who are told
     touched: Touched = field(default_factory=Touched)
+    #: for the log
+    interventions: list[Intervention] = field(default_factory=list)
 
 
 class Spool:

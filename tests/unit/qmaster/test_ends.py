@@ -22,7 +22,7 @@ def running(cell: Cell) -> tuple[Job, Task]:
 @pytest.mark.statement("EX-4", "AC-5")
 def test_an_end_without_a_host_has_its_event_and_a_record_of_a_kill(cell: Cell) -> None:
     job, task = running(cell)
-    decision = ended_without_host(cell.state, job, task, cell.now, ENFORCED)
+    decision = ended_without_host(cell.state, job, task, cell.now, ENFORCED, "qdel -f")
     assert decision.events == [TaskEnded(job.id, 1, 1, cell.now, 137, 37, abandoned=True)]
     [(number, task_id, record)] = decision.accounting
     assert (number, task_id) == (job.id, 1)
@@ -32,7 +32,7 @@ def test_an_end_without_a_host_has_its_event_and_a_record_of_a_kill(cell: Cell) 
 @pytest.mark.statement("EX-11", "QM-9")
 def test_a_task_that_is_taken_back_without_its_host_waits_again(cell: Cell) -> None:
     job, task = running(cell)
-    decision = requeued_without_host(cell.state, job, task, cell.now, RESCHEDULED, abandoned=False, behind=True)
+    decision = requeued_without_host(cell.state, job, task, cell.now, RESCHEDULED, "qmod -r", abandoned=False, behind=True)
     assert decision.events == [TaskRequeued(job.id, 1, 1, cell.now, behind=True)]
     assert [record.failed for _, _, record in decision.accounting] == ["25"]
 
@@ -41,10 +41,10 @@ def test_parts_of_a_decision_add_up_in_order(cell: Cell) -> None:
     job, task = running(cell)
     whole = Decision()
     whole.answer.info("first")
-    part = ended_without_host(cell.state, job, task, cell.now, LOST)
+    part = ended_without_host(cell.state, job, task, cell.now, LOST, "lost")
     part.answer.error("second", 7)
     whole += part
-    whole += requeued_without_host(cell.state, job, task, cell.now, LOST)
+    whole += requeued_without_host(cell.state, job, task, cell.now, LOST, "lost")
     assert [type(event) for event in whole.events] == [TaskEnded, TaskRequeued]
     assert len(whole.accounting) == 2
     assert (whole.answer.status, whole.answer.answers) == (7, [("info", "first"), ("error", "second")])

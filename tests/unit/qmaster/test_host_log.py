@@ -46,7 +46,7 @@ def test_loss_and_return_are_a_line_each_with_how_long_it_took(cell: Cell, told:
     assert told() == [f"host {host} is lost: nothing heard for 4.5 s"]
     cell.pass_time(72)
     cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
-    assert told() == [f"host {host} is back after 1 min 12 s; 1 task ran on"]
+    assert told() == [f"host {host} answers again after 1 min 12 s; 1 task ran on"]
     cell.report(host, Load(cell.now, dict(LOAD), full=True, incarnation="boot1"))
     assert told() == []
 

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from daemons.schedd.actor import ScheddActor
+from daemons.schedd.actor import Schedd
 from daemons.schedd.cycle import schedule
 from daemons.schedd.mirror import Mirror
 from gridengine.orders import Orders
@@ -49,7 +49,7 @@ def test_a_mirror_schedules_as_the_state_it_follows() -> None:
 def test_the_actor_speaks_bytes() -> None:
     cluster = Cluster()
     cluster.submit()
-    actor = ScheddActor()
+    actor = Schedd()
     revision = cluster.state.revision
     assert asyncio.run(actor.cycle("a", revision, [], NOW)) == b""
     with pytest.raises(LookupError):

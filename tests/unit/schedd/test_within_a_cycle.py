@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from daemons.schedd.actor import ScheddActor
+from daemons.schedd.actor import Schedd
 from daemons.schedd.dispatch import Dispatch
 from daemons.schedd.priorities import normalised, part_of_most
 from gridengine.orders import Orders
@@ -154,7 +154,7 @@ def test_a_run_is_described_and_measured_only_where_that_was_asked_for() -> None
     said: list[tuple[bool, str]] = []
     for params, monitored in (("NONE", False), ("PROFILE=1", False), ("NONE", True)):
         cluster.change("scheduler", "", params=params)
-        actor = ScheddActor()
+        actor = Schedd()
         asyncio.run(actor.load(cluster.parts(), "a", 0, 1))
         answer = asyncio.run(actor.cycle("a", cluster.state.revision, [], NOW, monitored))
         orders = msgspec.json.decode(answer, type=Orders)

@@ -42,4 +42,4 @@ def _clean(
             continue
         ended.add((job_id, task_id))
         job = state.jobs[job_id]
-        decision += ended_without_host(state, job, job.tasks[task_id], world.now, ENFORCED)
+        decision += ended_without_host(state, job, job.tasks[task_id], world.now, ENFORCED, f"qconf -cq {instance}")

@@ -51,7 +51,7 @@ def host_reports(state: State, host: str, reports: list[Report], world: World, w
     batch = _Batch(state, host, world, was_here)
     verdicts = [batch.take(report) for report in reports]
     decided = batch.decided
-    return ReportsDecision(events=decided.events, accounting=decided.accounting, verdicts=verdicts)
+    return ReportsDecision(events=decided.events, accounting=decided.accounting, why=decided.why, verdicts=verdicts)
 
 
 class _Batch:

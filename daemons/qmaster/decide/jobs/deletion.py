@@ -132,7 +132,7 @@ def _delete_at_host(
 ) -> None:
     what = f"job-array task {job.id}.{task.id}" if job.is_array else f"job {job.id}"
     if force:
-        decision += ended_without_host(state, job, task, world.now, ENFORCED)
+        decision += ended_without_host(state, job, task, world.now, ENFORCED, "qdel -f")
         decision.answer.info(f"{caller.user} forced the deletion of {what}")
         return
     operator = is_operator(state, caller, world.admin_user)

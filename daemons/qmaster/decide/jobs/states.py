@@ -73,7 +73,7 @@ def _take_back(state: State, now: float, pushed: Iterable[TaskId], decision: Dec
         task = job.tasks[task_id]
         if not state.hosts[task.host].up:
             behind = goes_behind(state, job)
-            decision += requeued_without_host(state, job, task, now, RESCHEDULED, behind=behind)
+            decision += requeued_without_host(state, job, task, now, RESCHEDULED, "qmod -f -r", behind=behind)
 
 
 def _change_instance(

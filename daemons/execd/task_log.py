@@ -1,0 +1,65 @@
+"""What `messages` of an exec host says of its tasks: begun, told something, ended with what they used and why.
+
+Owns the lines and how loud they are. A start and an ordinary end are info, since there may be hundreds of them in a second; that
+something ended a task is a warning. Called by `tasks`. Source: docs/logs.md; sge_conf(5) loglevel, GC-4.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from daemons.runtime.messages import about
+from gridengine.delivery import Ended, Start
+from gridengine.failed import RESCHEDULED
+from gridengine.task_key import TaskKey
+from gridengine.units import format_memory
+
+_log = logging.getLogger(__name__)
+_USED = (("wallclock", "ru_wallclock", "{:.1f} s"), ("cpu", "cpu", "{:.1f} s"), ("maxvmem", "maxvmem", ""))
+
+
+def begins(start: Start) -> None:
+    """A task was given its directory, and its shepherd is asked for."""
+    if not _log.isEnabledFor(logging.INFO):
+        return
+    job, instance = start.job, start.granted[0].instance if start.granted else ""
+    text = f"task {name(start.key)} of {job.owner} begins in {instance}, try {start.key.attempt}"
+    _log.info("%s", text, extra=about("task_begins", **_fields(start.key, job.owner), queue=instance))
+
+
+def told(key: TaskKey, owner: str, command: str) -> None:
+    """The qmaster wants something of a running task."""
+    if _log.isEnabledFor(logging.INFO):
+        text = f"task {name(key)} of {owner or '?'}: the qmaster says {command}"
+        _log.info("%s", text, extra=about("task_told", **_fields(key, owner), command=command))
+
+
+def unwanted(key: TaskKey, owner: str) -> None:
+    """A task runs whose try is over for the qmaster."""
+    text = f"task {name(key)} of {owner or '?'} is killed: its try is over for the qmaster"
+    _log.warning("%s", text, extra=about("task_unwanted", **_fields(key, owner)))
+
+
+def ended(end: Ended, owner: str) -> None:
+    """A task is over."""
+    level = logging.WARNING if end.failed and end.failed != RESCHEDULED else logging.INFO
+    if not _log.isEnabledFor(level):
+        return
+    used = [f"{label} {_amount(end.usage[key], form)}" for label, key, form in _USED if key in end.usage]
+    why = f" ({end.reason})" if end.failed and end.reason else ""
+    text = f"task {name(end.key)} of {owner or '?'} has ended{why}: " + ", ".join([f"exit status {end.exit_status}", *used])
+    fields = {"exit_status": end.exit_status, "failed": end.failed, "reason": end.reason, "usage": end.usage}
+    _log.log(level, "%s", text, extra=about("task_ended", **_fields(end.key, owner), **fields))
+
+
+def name(key: TaskKey) -> str:
+    """As people call a task: `5.1`, of slave tasks with their number: `5.1, slave task 2`."""
+    return f"{key[0]}.{key[1]}" + (f", slave task {key[3]}" if len(key) > 3 else "")
+
+
+def _amount(value: float, form: str) -> str:
+    return form.format(value) if form else format_memory(value)
+
+
+def _fields(key: TaskKey, owner: str) -> dict[str, object]:
+    return {"job": key[0], "task": key[1], "user": owner}

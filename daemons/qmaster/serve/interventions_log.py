@@ -1,0 +1,37 @@
+"""Writes into `messages` what was done to jobs from outside, once it is on disk; and follows `loglevel`.
+
+Owns that alone: what is said is `tell.interventions`'. Called by the actor. Source: docs/logs.md; sge_conf(5) loglevel, GC-4.
+"""
+
+from __future__ import annotations
+
+import logging
+
+from daemons.qmaster.master import Master
+from daemons.qmaster.spooling.spool import Transaction
+from daemons.runtime.messages import about, set_loglevel
+
+_log = logging.getLogger(__name__)
+_LEVELS = {"E": logging.ERROR, "W": logging.WARNING, "I": logging.INFO}
+
+
+def _write(transaction: Transaction) -> None:
+    """A transaction is on disk."""
+    for each in transaction.interventions:
+        _log.log(_LEVELS[each.level], "%s", each.text, extra=about(each.event, **each.fields))
+
+
+def log_interventions(master: Master) -> None:
+    """Have this process write them from now on."""
+    master.subscribers.append(_write)
+
+
+def follow_loglevel(master: Master) -> None:
+    """Have this process's log obey the cell's loglevel, now and after each change of it."""
+
+    def committed(transaction: Transaction) -> None:
+        if "configuration" in transaction.touched.kinds:
+            set_loglevel(master.state.configuration().loglevel)
+
+    set_loglevel(master.state.configuration().loglevel)
+    master.subscribers.append(committed)

@@ -1,0 +1,57 @@
+"""What the log of an exec host says of tasks, and how loud."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from daemons.execd import task_log
+from gridengine.delivery import Ended
+from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
+from gridengine.task_key import SlaveKey, TaskKey
+from tests.unit.execd.instructions import start
+
+pytestmark = pytest.mark.statement("GC-4")
+KEY = TaskKey(5, 2, 1)
+USED = {"ru_wallclock": 3.25, "cpu": 1.04, "maxvmem": 2097152.0, "mem": 1.0}
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [f"{record.levelname} {record.getMessage()}" for record in caplog.records if record.name == task_log.__name__]
+
+
+def test_an_ordinary_life_is_info(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    begun = start()
+    task_log.begins(begun)
+    task_log.told(KEY, "ann", "suspend")
+    task_log.ended(Ended(KEY, exit_status=3, usage=USED), "ann")
+    first, second, third = lines(caplog)
+    where = f"{begun.granted[0].instance}, try {begun.key.attempt}"
+    assert first == f"INFO task {begun.key.job}.{begun.key.task} of {begun.job.owner} begins in {where}"
+    assert second == "INFO task 5.2 of ann: the qmaster says suspend"
+    assert third == "INFO task 5.2 of ann has ended: exit status 3, wallclock 3.2 s, cpu 1.0 s, maxvmem 2.000M"
+
+
+@pytest.mark.parametrize(
+    ("failed", "level"), [(ENFORCED, "WARNING"), (AFTER_JOB, "WARNING"), (RESCHEDULED, "INFO")]
+)
+def test_what_ended_a_task_is_said_and_a_warning_unless_it_was_itself(
+    caplog: pytest.LogCaptureFixture, failed: int, level: str
+) -> None:
+    caplog.set_level(logging.INFO)
+    task_log.ended(Ended(KEY, failed, 137, reason="limit h_rt of 2.0 s exceeded"), "")
+    assert lines(caplog) == [f"{level} task 5.2 of ? has ended (limit h_rt of 2.0 s exceeded): exit status 137"]
+    record = caplog.records[-1]
+    why = {"exit_status": 137, "failed": failed, "reason": "limit h_rt of 2.0 s exceeded", "usage": {}}
+    assert record.__dict__["fields"] == {"event": "task_ended", "job": 5, "task": 2, **why}
+
+
+def test_nothing_is_made_of_what_the_level_leaves_out(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    task_log.begins(start())
+    task_log.told(KEY, "ann", "kill")
+    task_log.ended(Ended(KEY, usage=USED), "ann")
+    task_log.unwanted(SlaveKey(5, 2, 1, 7), "ann")
+    assert lines(caplog) == ["WARNING task 5.2, slave task 7 of ann is killed: its try is over for the qmaster"]
