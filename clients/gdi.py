@@ -25,8 +25,11 @@ PATIENCE_S = 4.0
 PATIENCE_TAKE_OVER_S = 30.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
-#: after which it is said on a terminal that the command waits
-SAID_AFTER_S = 1.5
+#: after which it is said that the command waits
+SAID_AFTER_S = 1.4
+#: in which a gateway says whether it reaches the master
+_GATEWAY_SAYS_S = 0.5
+_PEEK = 2  # MSG_PEEK
 _said_that_it_waits = False
 #: an answer that does not begin within this time will not come
 ANSWER_S = 60.0
@@ -45,16 +48,33 @@ def _connect(answer_s: float) -> "Socket":
         patience = _patience_s() if there else PATIENCE_ABSENT_S
         if time.monotonic() - begin > patience:
             raise Unreachable(wire.no_qmaster(common_directory()))
-        _say_that_it_waits(begin)
+        _say_that_it_waits(time.monotonic() - begin)
         time.sleep(_PAUSE_S)
 
 
-def _say_that_it_waits(begin: float) -> None:
-    """A line on a terminal, once, when nobody has answered for a while: it is not the command that hangs."""
+def _say_that_it_waits(waited_s: float) -> None:
+    """A line on stderr, once, when nobody has answered for a while: it is not the command that hangs (adr/0167)."""
     global _said_that_it_waits
-    if not _said_that_it_waits and time.monotonic() - begin > SAID_AFTER_S and os.isatty(2):
+    if not _said_that_it_waits and waited_s > SAID_AFTER_S:
         _said_that_it_waits = True
-        os.write(2, b"waiting for the qmaster, which does not answer; running jobs go on\n")
+        text = f'waiting for the qmaster on host "{wire.master_host(common_directory())}", which does not answer'
+        try:
+            os.write(2, f"{text}; running jobs go on\n".encode())
+        except OSError:
+            pass  # a stderr that is closed is no reason to fail
+
+
+def _await_answer(connection: "Socket", answer_s: float) -> None:
+    """Wait for the begin of an answer; if it takes a while because the gateway of this host does not reach the master, say so."""
+    connection.settimeout(SAID_AFTER_S)
+    try:
+        connection.recv(1, _PEEK)
+    except TimeoutError:
+        if not wire.master_reached(connection, _GATEWAY_SAYS_S):
+            _say_that_it_waits(SAID_AFTER_S + _GATEWAY_SAYS_S)
+    except OSError:
+        pass  # whoever reads says what that means
+    connection.settimeout(answer_s)
 
 
 def _patience_s() -> float:
@@ -71,6 +91,7 @@ def _exchange(name: str, body: bytes, key: str, answer_s: float) -> "tuple[Socke
         if not isinstance(error, ConnectionError):
             raise Unreachable(f"the connection to the qmaster broke: {error.strerror}") from None
         # who does not want all of it may have said why
+    _await_answer(connection, answer_s)
     reader = wire.AnswerReader(connection)
     status, reason, headers = wire.read_head(reader)
     pieces = wire.pieces(reader, headers)
@@ -90,7 +111,7 @@ def _patiently(
         except wire.TurnedAway as refused:
             if time.monotonic() - begin > _patience_s():
                 raise Unreachable(str(refused) or wire.no_qmaster(common_directory())) from None
-            _say_that_it_waits(begin)
+            _say_that_it_waits(time.monotonic() - begin)
             time.sleep(_PAUSE_S)
 
 

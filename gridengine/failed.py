@@ -75,3 +75,9 @@ TEXTS = {
     ADDING_GROUP: "adding supplementary group",
     AFTER_JOB: "assumedly after job",
 }
+
+
+def plain_reason(reason: str) -> str:
+    """The reason of a failure without the shepherd's stamp of time, user and process, for where a time stands already."""
+    stamp, bracket, text = reason.partition("]: ")
+    return text if bracket and " [" in stamp and stamp[:2].isdigit() and stamp[2:3] == "/" else reason

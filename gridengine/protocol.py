@@ -1,10 +1,9 @@
 """The number of the language that the daemons of a cell speak with each other, and how far two may differ.
 
-Owns that rule. Exchanged at `execd_hello`, whose own shape is for all versions: fields that one side does not know are left
-alone, and one that is missing is 0 or "". Source: docs/adr/0149.
+Owns that rule, and the names that both sides of a socket must spell alike. Light: commands load it. The number is exchanged at
+`execd_hello`, whose own shape is for all versions: fields that one side does not know are left alone, and one that is missing is
+0 or "". Source: docs/adr/0149.
 """
-
-from __future__ import annotations
 
 #: Goes up when a daemon of the release before would misread what is sent to it, or not be understood.
 PROTOCOL = 1
@@ -26,3 +25,7 @@ def disagreement(host: str, theirs: int, master: int, rays: tuple[str, str] = ("
     if all(rays) and rays[0] != rays[1]:
         return f"host {host} has {rays[0]}, the master {rays[1]}: it joins again when both are of one release"
     return ""
+
+
+MASTER_REACHED = "master_reached"
+"""The one request that a gateway answers itself: whether it reaches the master."""

@@ -79,11 +79,16 @@ class Control:
         self._notify_kill = self._parse_notify("notify_kill", config.notify_kill)
         self._notify_susp = self._parse_notify("notify_susp", config.notify_susp)
         self._warned: set[str] = set()
+        self._sent: dict[int, str] = {}  # signal -> the soft limit for which the job was sent it
         self._nice: int | None = None  # as it was commanded before the job exists
         self.suspended = False
         self.migrating = False
         self.why = ""  # what the job was ended for; "" as long as it may run
         self.limit_enforced = False  # that is a hard limit of the queue or the job
+
+    def why_died(self, number: int) -> str:
+        """What the job was ended for, or the soft limit for which it was sent the signal that it died through; "" for neither."""
+        return self.why or self._sent.get(number, "")
 
     @property
     def measures(self) -> bool:
@@ -165,6 +170,7 @@ class Control:
                     self._blame_limit()
                     actions += self._terminate(now, self._exceeded("h_rt", "s"))
                 case "s_rt":
+                    self._sent[signal.SIGUSR1] = self._exceeded("s_rt", "s")
                     actions += [*self._awaken(), Signal(signal.SIGUSR1)]
                     self._deadlines["s_rt kill"] = now + self._config.queue_notify_s
                 case "s_rt kill":
@@ -197,6 +203,7 @@ class Control:
                 return self._enforce(f"h_{name}", unit)
             if soft is not None and value > soft and name not in self._warned:
                 self._warned.add(name)
+                self._sent[signal.SIGXCPU] = self._exceeded(f"s_{name}", unit)
                 actions += [Note(self._exceeded(f"s_{name}", unit)), Signal(signal.SIGXCPU)]
         return actions
 

@@ -223,14 +223,15 @@ class TaskRun:
             if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
                 self._control.killed_by_unknown(self._usage.cpu_s)
             enforced = self._control.limit_enforced
-            self._outcome.job_ended(ended, self._stamped_why(), self._control.migrating, enforced)
+            self._outcome.job_ended(ended, self._stamped_why(ended.signal), self._control.migrating, enforced)
         elif self._control.why and ended.signal == signal.SIGKILL:
-            self._outcome.killed(step.name, self._stamped_why())
+            self._outcome.killed(step.name, self._stamped_why(ended.signal))
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
 
-    def _stamped_why(self) -> str:
-        return task_files.stamped(self._control.why) if self._control.why else ""
+    def _stamped_why(self, number: int) -> str:
+        why = self._control.why_died(number)
+        return task_files.stamped(why) if why else ""
 
     # --- waiting --------------------------------------------------------------------------------------------------
 

@@ -31,6 +31,7 @@ from clients.admin.live_checks import (
     check_users,
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
+from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
 from gridengine.errors import plain_fault
 
@@ -68,6 +69,7 @@ def examine(files: CellFiles, installation: Installation, now: datetime) -> list
         *check_daemons(cell),
         *check_standing(cell),
         *check_ports(cell),
+        *check_firewall(cell),
         *check_qmaster(cell, installation),
         *check_strays(cell),
     ]

@@ -10,7 +10,7 @@ import logging
 
 from daemons.runtime.messages import about
 from gridengine.delivery import Ended, Start
-from gridengine.failed import RESCHEDULED
+from gridengine.failed import RESCHEDULED, plain_reason
 from gridengine.task_key import TaskKey
 from gridengine.units import format_memory
 
@@ -45,10 +45,11 @@ def ended(end: Ended, owner: str) -> None:
     level = logging.WARNING if end.failed and end.failed != RESCHEDULED else logging.INFO
     if not _log.isEnabledFor(level):
         return
-    used = [f"{label} {_amount(end.usage[key], form)}" for label, key, form in _USED if key in end.usage]
-    why = f" ({end.reason})" if end.failed and end.reason else ""
+    used = [f"{label} {_amount(end.usage[key], form)}" for label, key, form in _USED if end.usage.get(key)]
+    reason = plain_reason(end.reason)
+    why = f" ({reason})" if end.failed and reason else ""
     text = f"task {name(end.key)} of {owner or '?'} has ended{why}: " + ", ".join([f"exit status {end.exit_status}", *used])
-    fields = {"exit_status": end.exit_status, "failed": end.failed, "reason": end.reason, "usage": end.usage}
+    fields = {"exit_status": end.exit_status, "failed": end.failed, "reason": reason, "usage": end.usage}
     _log.log(level, "%s", text, extra=about("task_ended", **_fields(end.key, owner), **fields))
 
 

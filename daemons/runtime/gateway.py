@@ -1,7 +1,8 @@
 """The gateway: commands on an exec host talk to the qmaster through it, with an identity that the kernel vouches for.
 
 Owns `run_dir/gateway.sock` and who the caller is (SO_PEERCRED). Passes requests and answers on as they are; knows no
-request. Runs in the supervisor's event loop. Source: docs/architecture.md section 4.
+request but one that is for itself: whether it reaches the master. Runs in the supervisor's event loop.
+Source: docs/architecture.md section 4.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from daemons.runtime.door import credentials, unix_listener
 from daemons.runtime.http_door import TAKEN_S, HttpDoors, drop, hand_over, refusal
 from daemons.runtime.locks import try_lock
 from daemons.runtime.qmaster_link import LocalCaller, NoQmaster, QmasterLink
+from gridengine.protocol import MASTER_REACHED
 
 #: seconds after which a second execd of the same machine looks whether it has to serve now
 _TURN_S = 2.0
@@ -60,6 +62,8 @@ class Gateway:
             path.unlink(missing_ok=True)
 
     async def _pass_on(self, name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
+        if name == MASTER_REACHED:
+            return web.json_response({"status": 0, "answers": [], "data": await self._link.reaches_master()})
         key = ""
         try:
             key = idempotency.key_of(request.headers)

@@ -21,6 +21,8 @@ from daemons.runtime.keys import own_keys
 
 #: seconds for which a resolved address is used, and that a connection may take to be made
 _ADDRESS_S, _CONNECT_S = 10.0, 4.0
+#: in which a host that is there takes a connection
+_AT_ONCE_S = 0.4
 #: seconds for which an unused connection is kept: less than the qmaster does, who must not close one that is being used
 _KEPT_S = 30.0
 _NEVER_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, CellFault)
@@ -115,6 +117,23 @@ class QmasterLink:
                 f'unable to contact qmaster on host "{master or "?"}" port {self._cell.qmaster_port}: {reason_of(error)}',
                 sent=not isinstance(error, _NEVER_SENT),
             ) from error
+
+    async def reaches_master(self) -> bool:
+        """Whether the host of the master, or one that may be it, takes a connection at once. Asked by who waits for an answer."""
+        try:
+            masters = self._masters()
+        except NoQmaster:
+            return False
+        return any(await asyncio.gather(*map(self._takes_connection, masters)))
+
+    async def _takes_connection(self, master: str) -> bool:
+        try:
+            async with asyncio.timeout(_AT_ONCE_S):
+                _, writer = await asyncio.open_connection(await self._address(master), self._cell.qmaster_port)
+        except (OSError, TimeoutError, CellFault):
+            return False
+        writer.close()
+        return True
 
     def _masters(self) -> list[str]:
         """Who may be the master, the likeliest first: the host that act_qmaster names when that has changed, else the one that

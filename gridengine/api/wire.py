@@ -14,6 +14,7 @@ from _socket import socket as Socket
 from gridengine import json_text
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
+from gridengine.protocol import MASTER_REACHED
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _KEY_BYTES = 16
+_GATEWAY = "/gateway.sock"
 
 
 class GridError(Exception):
@@ -79,21 +81,24 @@ def has_shadows(common: str) -> bool:
     return True
 
 
-def no_qmaster(common: str) -> str:
-    """The sentence for a host on which no socket answers."""
-    host = "unknown"
+def master_host(common: str) -> str:
+    """Who is the master, as the cell's files say; "unknown" where they do not."""
     try:
         with open(f"{common}/act_qmaster") as file:
-            host = file.readline().strip() or host
+            return file.readline().strip() or "unknown"
     except OSError:
-        pass
-    away = f'unable to contact the qmaster on host "{host}": neither it nor a gateway answers on this host'
+        return "unknown"
+
+
+def no_qmaster(common: str) -> str:
+    """The sentence for a host on which no socket answers."""
+    away = f'unable to contact the qmaster on host "{master_host(common)}": neither it nor a gateway answers on this host'
     return f"{away}. Running jobs go on; pending ones wait until it is back"
 
 
 def sockets(directory: str) -> tuple[str, ...]:
     """Those at which the qmaster of this host, and its gateway, may answer."""
-    return f"{directory}/gdi.sock", f"{directory}/gateway.sock"
+    return f"{directory}/gdi.sock", f"{directory}{_GATEWAY}"
 
 
 def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool]:
@@ -109,6 +114,28 @@ def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool
             connection.close()
             there = there or not isinstance(error, FileNotFoundError)
     return None, there
+
+
+def master_reached(connection: Socket, patience_s: float) -> bool:
+    """Whether the gateway to which a connection leads reaches the master; True for a connection to the qmaster itself.
+
+    patience_s: in which the gateway says so; one that is of an earlier release passes the question on, and waits itself.
+    """
+    path = connection.getpeername()
+    if not str(path).endswith(_GATEWAY):
+        return True
+    asking = Socket(AF_UNIX, SOCK_STREAM)
+    try:
+        asking.settimeout(patience_s)
+        asking.connect(path)
+        asking.sendall(request_head(f"/v1/{MASTER_REACHED}", 0))
+        reader = AnswerReader(asking)
+        _, _, headers = read_head(reader)
+        return answer_of(MASTER_REACHED, b"".join(pieces(reader, headers))).data is not False
+    except (OSError, Unreachable):
+        return False
+    finally:
+        asking.close()
 
 
 class AnswerReader:

@@ -28,6 +28,7 @@ from daemons.qmaster.serve.initial_configuration import load_initial_configurati
 from daemons.qmaster.serve.interventions_log import follow_loglevel, log_interventions
 from daemons.qmaster.serve.joining import Joins
 from daemons.qmaster.serve.known_hosts import KnownHosts
+from daemons.qmaster.serve.port_tries import PortTries
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import loads
 from daemons.qmaster.serve.seat_link import SeatLink, seat_link
@@ -121,6 +122,7 @@ class QmasterActor:
             shut_down=self._shut_down,
             settled=names.settled,
             read_output=self._read_output,
+            try_ports=PortTries(self._cell),
             replication=replication,
         )
         self._loop = asyncio.new_event_loop()

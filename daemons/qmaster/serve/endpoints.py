@@ -28,6 +28,7 @@ from daemons.qmaster.serve.jsv import ServerVerifier
 from daemons.qmaster.serve.keyed import Keyed
 from daemons.qmaster.serve.output_reading import OutputReading
 from daemons.qmaster.serve.outside import Outside
+from daemons.qmaster.serve.port_tries import try_ports
 from daemons.qmaster.serve.pulses import Pulses, pinged
 from daemons.qmaster.serve.reading_slices import parts_of, whole
 from daemons.qmaster.serve.rounds import Rounds
@@ -57,6 +58,7 @@ from gridengine.gdi.requests import (
     ResubmitJobs,
     Shutdown,
     Submit,
+    TryPorts,
     decode_request,
     malformed,
 )
@@ -315,6 +317,10 @@ class Requests:
         host = await self._outside.settled(lambda: world.resolve_host(body["host"]), who)
         return Answer(data=pinged(self.master.state, self.pulses, body, host, world))
 
+    async def try_ports(self, name: str, request: TryPorts, caller: Caller) -> Answer:
+        """Which ports of an exec host the master host reaches."""
+        return await try_ports(self.master.state, self.master.world(), self._outside.try_ports, request, caller)
+
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
         """Where an interactive job's streams are, and a ticket for them."""
         return self.sessions.open(self.master.state, request, caller)
@@ -378,6 +384,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)
     yield Endpoint("monitor_scheduling", "serves", MonitorScheduling, answered=Requests.monitor, administrator=True)
     yield Endpoint("shutdown", "serves", Shutdown, answered=Requests.shut_down, administrator=True)
+    yield Endpoint("try_ports", "serves", TryPorts, answered=Requests.try_ports)
     yield Endpoint("restart_hosts", "serves", RestartHosts, answered=Requests.restart_hosts, administrator=True)
 
 
@@ -386,10 +393,8 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
     """What somebody was refused or warned of is his affair, and no fault of the daemon: at level info, with who it was.
-
-    Deviation: 8.1.9 logs it as its own error.
-    """
+    Deviation: 8.1.9 logs it as its own error."""
     for level, text in answer.answers:
         if level in ("error", "warning"):
-            fields = about("refused" if level == "error" else "warned", user=caller.user, by=f"{caller.user}@{caller.host}")
-            _log.info("%s@%s was told: %s", caller.user, caller.host, text, extra=fields)
+            who = f"{caller.user}@{caller.host}"
+            _log.info("%s was told: %s", who, text, extra=about("refused", by=who))

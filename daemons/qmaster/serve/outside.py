@@ -5,12 +5,20 @@ Made by `service`, used by `endpoints`: so that the answers know neither loops n
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from daemons.qmaster.serve.host_names import Settled
 from daemons.qmaster.serve.output_reading import ReadOutputCall
 from gridengine.gdi.requests import Answer, Shutdown
+
+TryPortsCall = Callable[[str, Sequence[int]], Awaitable[dict[str, list[int]]]]
+"""(host, ports) -> what each of them does when the master host connects to it: `answers`, is `refused` or `silent`."""
+
+
+async def nobody_connects(host: str, ports: Sequence[int]) -> dict[str, list[int]]:
+    """Where there is no network."""
+    return {"answers": [], "refused": [], "silent": list(ports)}
 
 
 class Outside(NamedTuple):
@@ -18,7 +26,7 @@ class Outside(NamedTuple):
 
     `durable()` returns when all that was decided is on disk; `settled(ask, who)` calls what asks for names of hosts once they are
     known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join; `monitor()` has the next
-    scheduling run say why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host.
+    scheduling run say why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host; `try_ports` connects to one.
     """
 
     durable: Callable[[], Awaitable[None]]
@@ -28,3 +36,4 @@ class Outside(NamedTuple):
     monitor: Callable[[], None]
     shut_down: Callable[[Shutdown], Awaitable[Answer]]
     read_output: ReadOutputCall
+    try_ports: TryPortsCall

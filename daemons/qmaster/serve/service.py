@@ -31,7 +31,7 @@ from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
-from daemons.qmaster.serve.outside import Outside
+from daemons.qmaster.serve.outside import Outside, TryPortsCall, nobody_connects
 from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
@@ -68,6 +68,7 @@ class Service:
         shut_down: Callable[[Shutdown], Awaitable[Answer]],
         settled: Settled = at_once,
         read_output: ReadOutputCall = nobody_answers,
+        try_ports: TryPortsCall = nobody_connects,
         replication: Replication | None = None,
         end: Callable[[int], NoReturn] = os._exit,
     ) -> None:
@@ -101,7 +102,7 @@ class Service:
             await host_joined(host)
 
         outside = Outside(
-            *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output
+            *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
         streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
         self.requests = Requests(master, outside, streams)

@@ -120,7 +120,7 @@ class QmasterSupervisor:
         if not self._served:
             self._served = True
             self._startup.ready()
-        _log.info("the master serves, Ray session %s", info.session)
+        _log.info("the master serves")
         await node.wait()
 
     async def _find_ports_free(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from daemons.qmaster.decision import Decision
-from gridengine.failed import RESCHEDULED
+from gridengine.failed import RESCHEDULED, plain_reason
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.instance import InstanceErrorSet, InstanceFlagsChanged
@@ -100,6 +100,10 @@ def _listed(names: list[str]) -> str:
     return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _part(scene: _Scene, event: Any, what: str, level: str = "W") -> Iterator[_Part]:
     job, task = _of(scene, event)
     yield _Part(level, job, Ranges.of([task.id]), task.host, what, type(event).__name__)
@@ -111,7 +115,7 @@ def _of(scene: _Scene, event: Any) -> tuple[Job, Task]:
 
 
 def _why(scene: _Scene, event: Any) -> str:
-    return scene.decision.why.get((event.job_id, event.task_id), "")
+    return plain_reason(scene.decision.why.get((event.job_id, event.task_id), ""))
 
 
 def _deletion(scene: _Scene, event: TaskDeletionRequested) -> Iterator[_Part]:
@@ -131,7 +135,7 @@ def _ended(scene: _Scene, event: TaskEnded) -> Iterator[_Part]:
 
 
 def _requeued(scene: _Scene, event: TaskRequeued) -> Iterator[_Part]:
-    why = event.error or event.mishap or _why(scene, event)
+    why = plain_reason(event.error or event.mishap) or _why(scene, event)
     if event.error:
         yield from _part(scene, event, f"is in error state and waits: {why}")
     elif why and (event.abandoned or not _of(scene, event)[1].rescheduling):
@@ -174,8 +178,10 @@ def _flags(scene: _Scene, event: InstanceFlagsChanged) -> Iterator[Intervention]
     for flag in event.flags.keys() & _SUSPENDING.keys():
         on = event.flags[flag]
         cause = "qmod -usq" if flag == "suspended" and not on else _SUSPENDING[flag]
-        state = "are suspended" if on else "are not suspended any more"
-        what = f"queue instances {_listed(event.instances)} {state}: {cause}{scene.by}; {running} tasks there"
+        several = len(event.instances) != 1
+        state = f"{'are' if several else 'is'} {'suspended' if on else 'not suspended any more'}"
+        names = f"queue instance{'s' if several else ''} {_listed(event.instances)}"
+        what = f"{names} {state}: {cause}{scene.by}; {_count(running, 'task')} there"
         fields = {"instances": event.instances, "flag": flag, "on": on, "by": scene.by.removeprefix(" by "), "tasks": running}
         yield Intervention("W" if running else "I", what, type(event).__name__, fields)
 
@@ -191,7 +197,7 @@ def _reservation(scene: _Scene, event: ReservationEnding) -> Iterator[Interventi
     one = scene.state.reservations[event.ar_id]
     cause = event.why or ("its time is over" if event.state == "x" else "qrdel")
     jobs = len(scene.state.reserved.jobs[event.ar_id])
-    text = f"advance reservation {event.ar_id} ({one.owner}) ends: {cause}{scene.by}; {jobs} jobs in it"
+    text = f"advance reservation {event.ar_id} ({one.owner}) ends: {cause}{scene.by}; {_count(jobs, 'job')} in it"
     fields = {"reservation": event.ar_id, "user": one.owner, "by": scene.by.removeprefix(" by "), "jobs": jobs}
     yield Intervention("W" if jobs else "I", text, type(event).__name__, fields)
 

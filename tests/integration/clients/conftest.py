@@ -41,11 +41,14 @@ class Server:
                 connection, _ = self._socket.accept()
             except OSError:
                 return
-            with connection:
-                try:
-                    self._answer(connection)
-                except OSError:
-                    pass  # a client that went away
+            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
+
+    def _talk(self, connection: socket.socket) -> None:
+        with connection:
+            try:
+                self._answer(connection)
+            except OSError:
+                pass  # a client that went away
 
     def _answer(self, connection: socket.socket) -> None:
         head, _, body = self._receive(connection).partition(b"\r\n\r\n")

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -114,19 +115,59 @@ def test_a_qmaster_that_stays_away(serve, clock: Clock) -> None:  # type: ignore
     assert 4 <= clock.now_s < 5
 
 
-@pytest.mark.parametrize(("terminal", "said"), [(True, 1), (False, 0)])
-def test_on_a_terminal_it_is_said_once_that_a_command_waits(  # type: ignore[no-untyped-def]
-    serve, clock: Clock, monkeypatch: pytest.MonkeyPatch, terminal: bool, said: int
-) -> None:
-    serve(lambda name, body: b"").close()
-    written: list[bytes] = []
+WAITS = 'waiting for the qmaster on host "master", which does not answer; running jobs go on\n'
+
+
+@pytest.fixture
+def unsaid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that has said nothing yet."""
     monkeypatch.setattr(gdi, "_said_that_it_waits", False)
-    monkeypatch.setattr(gdi.os, "isatty", lambda number: terminal)
-    monkeypatch.setattr(gdi.os, "write", lambda number, text: written.append(text))
+
+
+@pytest.mark.usefixtures("unsaid")
+def test_it_is_said_once_that_a_command_waits(serve, clock: Clock, capfd) -> None:  # type: ignore[no-untyped-def]
+    serve(lambda name, body: b"").close()
     for _ in range(2):
         with pytest.raises(gdi.Unreachable, match="Running jobs go on"):
             gdi.call("status", {})
-    assert written == [b"waiting for the qmaster, which does not answer; running jobs go on\n"] * said
+    assert capfd.readouterr() == ("", WAITS)
+
+
+@pytest.mark.usefixtures("unsaid")
+@pytest.mark.parametrize(("reached", "said"), [(b"true", ""), (b"false", WAITS), (None, WAITS)])
+def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: ignore[no-untyped-def]
+    serve, capfd, monkeypatch: pytest.MonkeyPatch, reached: bytes | None, said: str
+) -> None:
+    monkeypatch.setattr(gdi, "SAID_AFTER_S", 0.1)
+    asked = threading.Event()
+
+    def answer(name: str, body: bytes) -> bytes:
+        if name == "master_reached":
+            asked.set()
+            return plain(b'{"status":0,"answers":[],"data":%b}' % reached) if reached is not None else b""
+        assert asked.wait(PATIENCE_S)  # the slow answer of a master that works, or is back
+        return plain(OK)
+
+    serve(answer, "gateway.sock")
+    assert gdi.call("status", {}).status == 0
+    assert capfd.readouterr() == ("", said)
+
+
+@pytest.mark.usefixtures("unsaid")
+def test_a_qmaster_on_this_host_that_is_slow_is_there(  # type: ignore[no-untyped-def]
+    serve, capfd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gdi, "SAID_AFTER_S", 0.05)
+    release = threading.Timer(0.5, lambda: None)
+    release.start()
+
+    def answer(name: str, body: bytes) -> bytes:
+        release.join()
+        return plain(OK)
+
+    server = serve(answer)
+    assert gdi.call("status", {}).status == 0
+    assert capfd.readouterr() == ("", "") and len(server.requests) == 1
 
 
 def test_no_socket_at_all_ends_soon(run_dir: Path, clock: Clock) -> None:

@@ -41,7 +41,7 @@ def test_what_ended_a_task_is_said_and_a_warning_unless_it_was_itself(
     caplog: pytest.LogCaptureFixture, failed: int, level: str
 ) -> None:
     caplog.set_level(logging.INFO)
-    task_log.ended(Ended(KEY, failed, 137, reason="limit h_rt of 2.0 s exceeded"), "")
+    task_log.ended(Ended(KEY, failed, 137, reason="11/25/2026 21:33:51 [0:139]: limit h_rt of 2.0 s exceeded"), "")
     assert lines(caplog) == [f"{level} task 5.2 of ? has ended (limit h_rt of 2.0 s exceeded): exit status 137"]
     record = caplog.records[-1]
     why = {"exit_status": 137, "failed": failed, "reason": "limit h_rt of 2.0 s exceeded", "usage": {}}

@@ -70,8 +70,8 @@ def test_tasks_of_an_array_job_share_a_line(cell: Cell, said: list[Intervention]
 @pytest.mark.statement("RL-2")
 def test_a_limit_is_named_with_its_value(cell: Cell, said: list[Intervention]) -> None:
     job, host = running(cell)
-    cell.end(job, exit_status=137, failed=ENFORCED, reason="limit h_rt of 2.0 s exceeded")
-    assert texts(said) == [f"W job {job} (alice) on {host} has ended: limit h_rt of 2.0 s exceeded; exit status 137"]
+    cell.end(job, exit_status=137, failed=ENFORCED, reason="11/25/2026 21:33:51 [0:139]: limit h_rt of 2 s exceeded")
+    assert texts(said) == [f"W job {job} (alice) on {host} has ended: limit h_rt of 2 s exceeded; exit status 137"]
 
 
 def test_a_job_that_asks_to_run_again_is_its_own_affair(cell: Cell, said: list[Intervention]) -> None:
@@ -97,7 +97,7 @@ def test_qmod_reschedules_and_suspends(cell: Cell, said: list[Intervention]) -> 
 def test_a_queue_that_is_suspended_says_how_many_tasks_stand_still(cell: Cell, said: list[Intervention]) -> None:
     _, host = running(cell)
     cell.admin("change_states", what="queue", action="suspend", targets=[f"all.q@{host}"])
-    assert texts(said) == [f"W queue instances all.q@{host} are suspended: qmod -sq by root@master; 1 tasks there"]
+    assert texts(said) == [f"W queue instance all.q@{host} is suspended: qmod -sq by root@master; 1 task there"]
 
 
 @pytest.mark.statement("EX-11")

@@ -45,6 +45,21 @@ def test_a_master_that_does_not_run_refuses(cell: Cell) -> None:
     assert asyncio.run(ask()) == f'unable to contact qmaster on host "m" port {cell.qmaster_port}: connection refused'
 
 
+def test_whether_the_master_takes_a_connection(cell: Cell) -> None:
+    async def ask() -> bool:
+        link = QmasterLink(cell, "h1", HostProof("key", ssl.create_default_context()))
+        try:
+            return await link.reaches_master()
+        finally:
+            await link.close()
+
+    assert not asyncio.run(ask())
+    with socket.create_server(("127.0.0.1", cell.qmaster_port)):
+        assert asyncio.run(ask())
+    cell.act_qmaster.unlink()
+    assert not asyncio.run(ask())
+
+
 @pytest.fixture
 def two_hosts(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> Cell:
     """Both m, where nobody listens, and localhost may be the master."""

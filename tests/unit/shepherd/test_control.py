@@ -153,6 +153,19 @@ def test_a_suspended_job_is_continued_to_be_warned() -> None:
     ]
 
 
+@pytest.mark.statement("RL-3")
+def test_who_dies_of_the_warning_of_a_soft_limit_has_died_of_that_limit() -> None:
+    found = control(limits={"s_rt": 5, "s_cpu": 2}, queue_notify_s=30)
+    assert found.why_died(SIGUSR1) == ""
+    found.due(6)
+    found.measured(3.0, 0)
+    assert found.why_died(SIGUSR1) == "limit s_rt of 5 s exceeded" and found.why == ""
+    assert found.why_died(SIGXCPU) == "limit s_cpu of 2 s exceeded"
+    assert found.why_died(SIGCONT) == ""
+    found.command("terminate", 7)
+    assert found.why_died(SIGUSR1) == "the job was to be deleted"
+
+
 @pytest.mark.statement("RL-2")
 def test_a_limit_beyond_all_measure_is_as_good_as_none() -> None:
     found = control(limits={"h_rt": 10**400, "h_cpu": 1e300, "h_vmem": 10**30}, slots=4)
