@@ -53,7 +53,10 @@ def _connect(answer_s: float) -> "Socket":
 
 
 def _say_that_it_waits(waited_s: float) -> None:
-    """A line on stderr, once, when nobody has answered for a while: it is not the command that hangs (adr/0167)."""
+    """A line on stderr, once, when nobody has answered for a while: it is not the command that hangs (adr/0167).
+
+    Deviation: 8.1.9 prints what its communication library meets.
+    """
     global _said_that_it_waits
     if not _said_that_it_waits and waited_s > SAID_AFTER_S:
         _said_that_it_waits = True

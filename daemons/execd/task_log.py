@@ -1,7 +1,7 @@
 """What `messages` of an exec host says of its tasks: begun, told something, ended with what they used and why.
 
 Owns the lines and how loud they are. A start and an ordinary end are info, since there may be hundreds of them in a second; that
-something ended a task is a warning. Called by `tasks`. Source: docs/logs.md; sge_conf(5) loglevel, GC-4.
+something ended a task is a warning. Called by `tasks`. Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Cell:
     `aliases` maps every other name of a host to its unique one. `backup_hour`: of the day, local time; `backup_keep`: daily
     backups that are kept, 0 for none. `shadow_port`: where hosts that may become the master, and those that grant it, hear of
     each other; `answers_wait_for`: how many shadow hosts must have what is acknowledged (`none`, `one`, `majority`).
-    `json_log`: daemons write `messages.json` beside `messages` (docs/logs.md).
+    `json_log`: daemons write `messages.json` beside `messages` (docs/formats/messages.md).
     """
 
     root: Path

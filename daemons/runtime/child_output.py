@@ -1,6 +1,6 @@
 """What a child process writes on its stderr, for `messages`: its lines are said, a traceback among them is put aside.
 
-Owns telling the one from the other. Called by the supervisors of children that complain there. Source: docs/logs.md.
+Owns telling the one from the other. Called by the supervisors of children that complain there. Source: docs/formats/messages.md.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 Owns both forms and the handlers; the daemons log through the standard `logging`, with `about` for the fields of the second one.
 Where a fault of the program left a traceback, that is in `tracebacks` beside it: people read `messages`. Never raises: a daemon
 must not end because its log cannot be written. Source: sge_conf(5) loglevel, GC-4; format as 8.1.9 writes it; adr/0167.
+Deviation: the second form is ours.
 """
 
 from __future__ import annotations
@@ -113,9 +114,9 @@ class MessagesHandler(logging.Handler):
         self._path = path
         self._descriptor = -1
 
-    def filter(self, record: logging.LogRecord) -> bool | logging.LogRecord:
+    def filter(self, record: logging.LogRecord) -> bool:
         """Not what libraries say to those who look after them."""
-        return record.name.partition(".")[0] not in _FOREIGN and super().filter(record)
+        return record.name.partition(".")[0] not in _FOREIGN and bool(super().filter(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         try:

@@ -130,7 +130,7 @@ Port = Annotated[int, Number(0, 65_535)]
 Seconds = Annotated[float, Number(0, 250_000_000_000)]
 """A duration, or a time up to the year 9892: no calendar goes beyond 9999."""
 
-Ports = Annotated[tuple[Port, ...], Items(64, 1 * KB)]
+Ports = Annotated[list[Port], Items(128, 1 * KB)]
 Names = Annotated[tuple[Name, ...], Items(1000, 64 * KB)]
 Patterns = Annotated[tuple[Pattern, ...], Items(1000, 64 * KB, patterns=32)]
 Users = Annotated[list[Pattern], Items(100, 16 * KB, patterns=16)]

@@ -28,6 +28,7 @@ from gridengine.gdi.bounds import (
     Pattern,
     Patterns,
     Port,
+    Ports,
     Seconds,
     TailBytes,
     Targets,
@@ -234,6 +235,11 @@ class Events(TypedDict, total=False):
     types: Names
 
 
+class TryPorts(TypedDict):
+    host: Name
+    ports: Ports
+
+
 class Ping(TypedDict):
     host: Name
     port: Port
@@ -276,6 +282,7 @@ BODIES: dict[str, Any] = {
     "mirror": Nothing,
     "dry_run": DryRun,
     "ping": Ping,
+    "try_ports": TryPorts,
 }
 
 

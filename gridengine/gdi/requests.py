@@ -34,7 +34,6 @@ from gridengine.gdi.bounds import (
     Pattern,
     Patterns,
     Port,
-    Ports,
     Predecessors,
     Script,
     Seconds,
@@ -330,13 +329,6 @@ class RestartHosts(RequestBody):
     release: Name = ""
 
 
-class TryPorts(RequestBody):
-    """`try_ports` (gridengine doctor): which of these ports of the cell the master host reaches on an exec host."""
-
-    host: Name
-    ports: Ports = ()
-
-
 class ExecdHello(RequestBody, forbid_unknown_fields=False):
     """`execd_hello`: a host's supervisor reports that its node is up; the daemons' key is needed.
 
@@ -387,7 +379,6 @@ REQUESTS: dict[str, type[RequestBody]] = {
     "session": OpenSession,
     "start_slave": StartSlave,
     "restart_hosts": RestartHosts,
-    "try_ports": TryPorts,
     "execd_hello": ExecdHello,
 }
 

@@ -58,7 +58,6 @@ from gridengine.gdi.requests import (
     ResubmitJobs,
     Shutdown,
     Submit,
-    TryPorts,
     decode_request,
     malformed,
 )
@@ -317,9 +316,9 @@ class Requests:
         host = await self._outside.settled(lambda: world.resolve_host(body["host"]), who)
         return Answer(data=pinged(self.master.state, self.pulses, body, host, world))
 
-    async def try_ports(self, name: str, request: TryPorts, caller: Caller) -> Answer:
+    async def try_ports(self, name: str, body: dict[str, Any], caller: Caller) -> Answer:
         """Which ports of an exec host the master host reaches."""
-        return await try_ports(self.master.state, self.master.world(), self._outside.try_ports, request, caller)
+        return await try_ports(self.master.state, self.master.world(), self._outside.try_ports, body, caller)
 
     async def open_session(self, name: str, request: OpenSession, caller: Caller) -> Answer:
         """Where an interactive job's streams are, and a ticket for them."""
@@ -384,7 +383,7 @@ def _rows() -> Iterator[Endpoint]:
     yield Endpoint("kill_event_clients", "serves", KillEventClients, answered=Requests.kill_event_clients)
     yield Endpoint("monitor_scheduling", "serves", MonitorScheduling, answered=Requests.monitor, administrator=True)
     yield Endpoint("shutdown", "serves", Shutdown, answered=Requests.shut_down, administrator=True)
-    yield Endpoint("try_ports", "serves", TryPorts, answered=Requests.try_ports)
+    yield Endpoint("try_ports", "reads", BODIES["try_ports"], answered=Requests.try_ports)
     yield Endpoint("restart_hosts", "serves", RestartHosts, answered=Requests.restart_hosts, administrator=True)
 
 

@@ -1,6 +1,7 @@
 """Writes into `messages` what was done to jobs from outside, once it is on disk; and follows `loglevel`.
 
-Owns that alone: what is said is `tell.interventions`'. Called by the actor. Source: docs/logs.md; sge_conf(5) loglevel, GC-4.
+Owns that alone: what is said is `tell.interventions`'. Called by the actor.
+Source: docs/formats/messages.md; sge_conf(5) loglevel, GC-4.
 """
 
 from __future__ import annotations

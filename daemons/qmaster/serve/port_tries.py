@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import no_right
 from daemons.qmaster.serve.outside import TryPortsCall
 from daemons.runtime.cell import Cell, CellFault
-from gridengine.gdi.requests import Answer, Caller, TryPorts
+from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.state import State
 
 #: seconds: a host that is there takes a connection in a thousandth of that
 _PATIENCE_S = 2.0
 
 
-async def try_ports(state: State, world: World, call: TryPortsCall, request: TryPorts, caller: Caller) -> Answer:
-    """`{"answers", "refused", "silent"}`: ports of `request.host`. Anybody may ask of his own host, of others managers."""
-    if not state.has("exec_host", request.host):
-        return Answer(1, [("error", f'denied: host "{request.host}" is no execution host')])
-    if caller.host != request.host and (refusal := no_right(state, caller, world)):
+async def try_ports(state: State, world: World, call: TryPortsCall, body: dict[str, Any], caller: Caller) -> Answer:
+    """`{"answers", "refused", "silent"}`: ports of a host. Anybody may ask of his own host, of others managers."""
+    host = body["host"]
+    if not state.has("exec_host", host):
+        return Answer(1, [("error", f'denied: host "{host}" is no execution host')])
+    if caller.host != host and (refusal := no_right(state, caller, world)):
         return Answer(1, [("error", refusal)])
-    return Answer(data=await call(request.host, request.ports))
+    return Answer(data=await call(host, body["ports"]))
 
 
 class PortTries:

@@ -2,7 +2,8 @@
 
 Owns which events are told there, how loud, and in which words. What a job does itself, as ending with a status, is told in its
 accounting. Pure. Called by `master` for each transaction while the state is as it was before it; `serve.interventions_log` writes
-it. Source: docs/logs.md; QI-10, GC-4.
+it. Deviation: 8.1.9 says of an end that the job died of a signal, and not who wanted that.
+Source: docs/formats/messages.md; QI-10, GC-4.
 """
 
 from __future__ import annotations
