@@ -26,7 +26,7 @@ PATIENCE_TAKE_OVER_S = 30.0
 PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
 #: after which it is said that the command waits
-SAID_AFTER_S = 1.4
+SAID_AFTER_S = 1.2
 #: in which a gateway says whether it reaches the master
 _GATEWAY_SAYS_S = 0.5
 _PEEK = 2  # MSG_PEEK
@@ -113,7 +113,7 @@ def _patiently(
             return _exchange(name, body, key, answer_s)
         except wire.TurnedAway as refused:
             if time.monotonic() - begin > _patience_s():
-                raise Unreachable(str(refused) or wire.no_qmaster(common_directory())) from None
+                raise Unreachable(wire.turned_away(str(refused), common_directory())) from None
             _say_that_it_waits(time.monotonic() - begin)
             time.sleep(_PAUSE_S)
 

@@ -248,9 +248,10 @@ def check_daemons(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_ports(cell: InstalledCell) -> Iterator[Finding]:
-    """The master host's ports answer; on the master host itself, before the start, nobody else has them."""
-    here = is_master_here(cell)
-    down = here and not answers(cell.run_dir / "gdi.sock")
+    """On the master host: its own ports answer; before the start nobody else has them. From other hosts: `check_firewall`."""
+    if not is_master_here(cell):
+        return
+    down = not answers(cell.run_dir / "gdi.sock")
     master = next(iter(_addresses(cell, cell.master_host)), cell.master_host)
     for key in ("qmaster_port", "ray_port"):
         port = int(cell.settings[key])
@@ -258,9 +259,7 @@ def check_ports(cell: InstalledCell) -> Iterator[Finding]:
         if down and taken:
             yield Finding(f"another program has {key} {port}", f"end it, or change {key} in {cell.files.bootstrap}")
         elif not down and not taken:
-            yield Finding(
-                f"{cell.master_host} does not answer on {key} {port}", "start sge_qmaster there; open the firewall"
-            )
+            yield Finding(f"{cell.master_host} does not answer on {key} {port}", "gridengine stop, and gridengine start")
         else:
             yield Finding(f"{key} {port} {'is free' if down else 'answers'}")
 

@@ -76,8 +76,8 @@ def check_firewall(cell: InstalledCell) -> Iterator[Finding]:
     mean_cell(cell.files)
     if is_master_here(cell):
         yield from _from_master(cell, ports)
-    elif any(daemon.program == EXECD and process_of(daemon) for daemon in daemons_of_this_machine(cell)):
-        yield from _from_exec_host(cell, ports)
+    else:
+        yield from _from_other_host(cell, ports)
 
 
 def _from_master(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def _from_master(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
             yield from _node(ports, cell.master_host, name, tried, True)
 
 
-def _from_exec_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
+def _from_other_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
     here, master = this_host(cell), cell.master_host
     address = _address(cell, master)
     if address == LOOPBACK:
@@ -115,6 +115,12 @@ def _from_exec_host(cell: InstalledCell, ports: CellPorts) -> Iterator[Finding]:
             known = try_ports(_address(cell, shadow), [port])
             if port not in known.answers:
                 yield _closed(here, shadow, known, {port}, "shadow_port")
+    if any(daemon.program == EXECD and process_of(daemon) for daemon in daemons_of_this_machine(cell)):
+        yield from _to_exec_host(ports, master, here)
+
+
+def _to_exec_host(ports: CellPorts, master: str, here: str) -> Iterator[Finding]:
+    """The other direction, which the master tries."""
     try:
         said = gdi.call("try_ports", {"host": here, "ports": ports.of_node(True)}).data
         back = Tried(*(set(said[word]) for word in ("answers", "refused", "silent")))

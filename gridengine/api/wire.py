@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _KEY_BYTES = 16
 _GATEWAY = "/gateway.sock"
+_GOES_ON = "Running jobs go on; pending ones wait until it is back"
 
 
 class GridError(Exception):
@@ -93,7 +94,12 @@ def master_host(common: str) -> str:
 def no_qmaster(common: str) -> str:
     """The sentence for a host on which no socket answers."""
     away = f'unable to contact the qmaster on host "{master_host(common)}": neither it nor a gateway answers on this host'
-    return f"{away}. Running jobs go on; pending ones wait until it is back"
+    return f"{away}. {_GOES_ON}"
+
+
+def turned_away(said: str, common: str) -> str:
+    """The sentence for a gateway that could not pass a request on, for as long as one is patient. `said`: why, or ""."""
+    return f"{said}. {_GOES_ON}" if said.startswith("unable to contact") else said or no_qmaster(common)
 
 
 def sockets(directory: str) -> tuple[str, ...]:

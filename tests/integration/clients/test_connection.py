@@ -133,6 +133,13 @@ def test_it_is_said_once_that_a_command_waits(serve, clock: Clock, capfd) -> Non
     assert capfd.readouterr() == ("", WAITS)
 
 
+def test_a_gateway_that_has_no_master_for_long(serve, clock: Clock) -> None:  # type: ignore[no-untyped-def]
+    why = b'{"status":1,"answers":[["error","unable to contact qmaster on host \\"m\\" port 6444: no answer in time"]]}'
+    serve(lambda request, body: plain(why, b"503 Service Unavailable"), "gateway.sock")
+    with pytest.raises(gdi.Unreachable, match="port 6444: no answer in time. Running jobs go on; pending ones wait"):
+        gdi.call("status", {})
+
+
 @pytest.mark.usefixtures("unsaid")
 @pytest.mark.parametrize(("reached", "said"), [(b"true", ""), (b"false", WAITS), (None, WAITS)])
 def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: ignore[no-untyped-def]

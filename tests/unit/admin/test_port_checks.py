@@ -110,6 +110,23 @@ def test_the_master_host_tries_each_exec_host(cell: InstalledCell, network: Netw
     ]
 
 
+def test_a_host_without_a_daemon_tries_the_master_alone(
+    cell: InstalledCell, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network.reached["m"] = Tried({6444, 6446, *NODE})
+    monkeypatch.setattr(port_checks, "process_of", lambda daemon: None)
+    monkeypatch.setattr(port_checks, "is_master_here", lambda cell: False)
+    monkeypatch.setattr(port_checks, "daemons_of_this_machine", lambda cell: [Execd])
+    assert [finding.mend for finding in check_firewall(cell)] == ["", ""]
+
+
+def test_a_shadow_is_tried_at_its_port(cell: InstalledCell, network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    (cell.files.common).mkdir(parents=True)
+    (cell.files.common / "shadow_masters").write_text("m\ns\n")
+    network.reached = {"m": Tried({6444, 6445, 6446, *NODE}), "s": Tried(silent={6445})}
+    assert "from h1 to s, port 6445 (shadow_port): nothing comes back: a firewall drops it" in found(cell, monkeypatch)
+
+
 def test_a_port_of_sessions_of_its_own_is_the_one_that_must_answer(
     cell: InstalledCell, network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
