@@ -243,10 +243,12 @@ def test_stopped_and_started_again(host: ExecHost) -> None:
 def test_master_away_while_a_job_ends(host: ExecHost) -> None:
     go = start_behind_gate(host, 18, "exit 15")
     assert host.master is not None
+    assert host.post("master_reached", {})["data"] is True
     host.master.kill()
     host.master.wait()
     go.touch()
     eventually("the job ends meanwhile", (host.spool / "active_jobs" / "18.1" / "exit").exists)
+    assert host.post("master_reached", {})["data"] is False
     before = len(host.reports("inventory"))
     answer = host.post("whoami", {})
     assert answer["status"] == 1 and "unable to contact qmaster" in answer["answers"][0][1]
