@@ -37,6 +37,7 @@ class Start(Struct, tag="start", omit_defaults=True):
     `checkpoint`: the checkpointing environment, with `when` as it holds for the job, and so `checkpoint_interval_s`;
     `checkpoint_pid`: process id in the checkpoint to start from, 0 for none.
     `slave`: what is run if it is a slave task, whose number is then the last of `key`; `queue` is that of its own instance.
+    `gpus`: how many it has of them on the host, those of its slave tasks included.
     `time_limit`: seconds after which the task is killed at the latest (h_rt), because its reservation ends; 0 for none.
     """
 
@@ -59,6 +60,7 @@ class Start(Struct, tag="start", omit_defaults=True):
     time_limit: float = 0.0
     processors: dict[str, str] = field(default_factory=dict)
     per_job_limits: list[str] = field(default_factory=list)
+    gpus: int = 0
 
 
 class Signal(Struct, tag="signal", omit_defaults=True):

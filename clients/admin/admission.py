@@ -23,6 +23,7 @@ from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between
 from clients.admin.certificate import utc_now
+from clients.admin.host_consumables import can_count_gpus, counts_memory
 from clients.admin.host_keys import addresses_of, opened_authority, unique_name
 from clients.admin.host_objects import ROLES, HostWishes, with_host
 from clients.admin.refusal import Refusal
@@ -100,12 +101,14 @@ def _configure(host: str, record: JoinRecord, fields: dict[str, Any]) -> None:
 
 def _placed(before: Objects, host: str, record: JoinRecord, fields: dict[str, Any]) -> Objects:
     said: dict[str, Any] = record.placing
+    counted = said.get("memory") or counts_memory(before)
     wishes = HostWishes(
         roles=tuple(said.get("roles", ROLES)),
         queues=tuple(said.get("queues", ())),
         groups=tuple(said.get("groups", ())),
         slots=fields["processors"] or None,
-        memory=f"{fields['memory']}M" if said.get("memory") and fields["memory"] else "",
+        memory=f"{fields['memory']}M" if counted and fields["memory"] else "",
+        gpus=fields.get("gpus", 0) if can_count_gpus(before) else 0,
     )
     known = host in before.get("exec_host", {})
     if known and not (wishes.queues or wishes.groups):

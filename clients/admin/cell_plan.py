@@ -1,6 +1,7 @@
 """What a person asks of `gridengine init`, with the defaults filled in and every value checked.
 
-Owns the defaults of a new cell. Pure but for looking up users, host names and free ports. Called by `program` and `demo`.
+Owns the defaults of a new cell. Pure but for looking up users, host names, free ports and what this machine has. Called by
+`program` and `demo`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ import pwd
 import re
 import secrets
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from clients.admin.cell import CellFiles
 from clients.admin.free_ports import free_cell_ports
+from clients.admin.host_consumables import memory_size
+from clients.admin.machine import Machine, this_machine
 from clients.admin.refusal import Refusal
 
 #: GE's registered port; the second was sge_execd's, which needs none here, and the third is Ray's.
@@ -35,7 +39,8 @@ HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 @dataclass(frozen=True, slots=True)
 class CellPlan:
     """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default
-    configuration's; `aliases`: other names of hosts; `arco`: with a database of what is used.
+    configuration's; `aliases`: other names of hosts; `arco`: with a database of what is used; `memory`, `gpus`: of exec hosts
+    where these are counted.
     """
 
     files: CellFiles
@@ -51,6 +56,8 @@ class CellPlan:
     load_thresholds: str | None
     aliases: dict[str, list[str]]
     arco: bool = False
+    memory: dict[str, str] = field(default_factory=dict)
+    gpus: dict[str, int] = field(default_factory=dict)
 
     @property
     def arco_settings(self) -> dict[str, str]:
@@ -91,11 +98,13 @@ class CellWishes:
     load_thresholds: str | None = None
     aliases: list[str] = field(default_factory=list)
     arco: bool = True
+    memory: str = ""
 
 
-def plan_cell(wishes: CellWishes) -> CellPlan:
+def plan_cell(wishes: CellWishes, look: Callable[[], Machine] = this_machine) -> CellPlan:
     """Fill in the defaults and check everything that can be checked before a file is written.
 
+    `look`: at this machine, if it is an exec host.
     Refusal: a name or path of the wrong form, a port out of range or used twice, an unknown user, a host name that
     does not resolve and has no alias, an admin user other than the caller without root's rights.
     """
@@ -125,6 +134,9 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
     slots = wishes.slots if wishes.slots is not None else os.cpu_count() or 1
     if not 0 <= slots <= 9999999:
         raise Refusal(f"--slots {slots}: from 0 to 9999999")
+    here = [name for name in exec_hosts if name in (master_host, socket.gethostname())]
+    machine = look() if here else None
+    memory = _memory(wishes.memory, here, exec_hosts, machine)
     return CellPlan(
         CellFiles(root, wishes.cell),
         admin_user,
@@ -140,7 +152,18 @@ def plan_cell(wishes: CellWishes) -> CellPlan:
         "NONE" if wishes.load_thresholds is None and not of_root else wishes.load_thresholds,
         aliases,
         wishes.arco,
+        memory,
+        dict.fromkeys(here, machine.gpus) if machine and machine.gpus else {},
     )
+
+
+def _memory(wanted: str, here: list[str], exec_hosts: tuple[str, ...], machine: Machine | None) -> dict[str, str]:
+    """How much memory is counted on which exec host; of others than this machine it is known only if it was said."""
+    if wanted == "total":
+        return dict.fromkeys(here, f"{machine.memory}M") if machine else {}
+    if wanted:
+        memory_size("--memory", wanted)
+    return dict.fromkeys(exec_hosts, wanted) if wanted else {}
 
 
 def _admin_user(wanted: str | None) -> str:

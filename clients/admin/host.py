@@ -7,6 +7,7 @@ what a drain is, the qmaster's. Called by `program`. Source: adr/0153, docs/oper
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import typer
 from clients.admin.asking import carry_out, mean_cell, objects_now, read
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between, describe
+from clients.admin.host_consumables import MEMORY, counts_memory, memory_size, value_of
 from clients.admin.host_keys import add_host, addresses_of, opened_authority, require_master, unique_name
 from clients.admin.host_objects import ROLES, HostWishes, mentions, queues_of, references, with_host, without_host
 from clients.admin.local_daemons import is_master_here, qmaster_of, renew
@@ -61,15 +63,19 @@ def add(
         int | None, typer.Option(min=0, max=9999999, help="In each queue it comes to. Default: the processors it reports.")
     ] = None,
     memory: Annotated[
-        str, typer.Option(help="Count memory (h_vmem) up to this size; `total`: what the host reports.")
+        str,
+        typer.Option(help="Count memory (h_vmem) up to this size; total: what it reports. Default: total if the cell counts."),
     ] = "",
+    gpus: Annotated[int, typer.Option(min=0, max=9999, help="Count so many GPUs (gpu).")] = 0,
     into: Into = None,
 ) -> None:
     """Bring hosts into the cell: roles, a place in queues, keys. What a host has already stays. On the master host."""
     cell = read_cell(context.obj)
     if into is not None and (into.exists() or len(names) > 1):
         raise Refusal(f"--into {into}: is for the keys of one host, and makes the directory")
-    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, memory)
+    if memory not in ("", "total"):
+        memory_size("--memory", memory)
+    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, memory, gpus)
     hosts = [unique_name(cell, name) for name in names]
     for name in hosts:
         addresses_of(cell, name)
@@ -95,8 +101,15 @@ def _fitting(objects: Objects, name: str, wishes: HostWishes) -> HostWishes:
     slots = processors if wishes.slots is None else wishes.slots
     if wishes.memory == "total" and not memory:
         raise Refusal(f"--memory total: {name} has not reported its memory yet; say how much, or do this again when it runs")
-    size = memory if wishes.memory == "total" else wishes.memory
-    return HostWishes(wishes.roles, wishes.queues, wishes.new_queue, wishes.groups, slots, size)
+    return replace(wishes, slots=slots, memory=memory if _all_of_it(objects, name, wishes) else wishes.memory)
+
+
+def _all_of_it(objects: Objects, name: str, wishes: HostWishes) -> bool:
+    """Whether all memory of the host is to be counted: that was said, or is so in this cell where nobody says otherwise."""
+    if wishes.memory:
+        return wishes.memory == "total"
+    has = objects.get("exec_host", {}).get(name)
+    return counts_memory(objects) and not (has and value_of(has, MEMORY))
 
 
 def _reported(objects: Objects, name: str) -> tuple[int | None, str]:
@@ -114,11 +127,17 @@ def _say_slots(objects: Objects, name: str, wishes: HostWishes) -> None:
         typer.echo(f"host {name} is in no queue: --queue, --new-queue or --group give it jobs", err=True)
     for queue in queues:
         typer.echo(f"slots of {queue} on {name}: {objects['cluster_queue'][queue]['slots']}")
-    if queues and wishes.slots is None and _reported(objects, name)[0] is None:
-        typer.echo(
-            f"{name} has not reported its processors yet, so its queues give it their own number of slots; when it runs: "
-            f"gridengine host add {name} {' '.join(f'--queue {queue}' for queue in queues)}"
-        )
+    if queues and (unknown := _not_reported(objects, name, wishes)):
+        slots = "" if wishes.slots is None else f" --slots {wishes.slots}"
+        again = f"gridengine host add {name} {' '.join(f'--queue {queue}' for queue in queues)}{slots}"
+        typer.echo(f"{name} has not reported its {' and '.join(unknown)} yet; when it runs: {again}")
+
+
+def _not_reported(objects: Objects, name: str, wishes: HostWishes) -> list[str]:
+    """What the host would be given of what it has, once that is known."""
+    slots = wishes.slots is None and _reported(objects, name)[0] is None
+    memory = counts_memory(objects) and not value_of(objects["exec_host"][name], MEMORY)
+    return [*(["processors"] if slots else []), *(["memory"] if memory else [])]
 
 
 def _provide_keys(cell: InstalledCell, name: str, into: Path | None) -> None:

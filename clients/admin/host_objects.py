@@ -12,25 +12,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from clients.admin.cell_directory import Objects
+from clients.admin.host_consumables import count_gpus, count_memory
 from clients.admin.refusal import Refusal
 from gridengine.config import KINDS
 from gridengine.config.host_groups import resolve_hosts
 from gridengine.hints import did_you_mean
 from gridengine.kinds import title
-from gridengine.syntax.lists import is_none, join_names, split_names
+from gridengine.syntax.lists import join_names, split_names
 from gridengine.syntax.overrides import Overrides
 
 ROLES = ("admin", "submit", "exec")
 ALL_HOSTS = "@allhosts"
-MEMORY = "h_vmem"
-"""The complex that is counted where memory is a consumable: a job that asks for it is also held to it."""
 _OF_ROLE = {"admin": "admin_host", "submit": "submit_host", "exec": "exec_host"}
 
 
 @dataclass(frozen=True, slots=True)
 class HostWishes:
     """What a new host shall be. `queues`, `groups`: that there are; `new_queue`: one of its own, "" for none; `slots`: in each
-    queue that it comes to, None for the queue's default; `memory`: of jobs in all, as MEMORY is written, "" for not counted.
+    queue that it comes to, None for the queue's default; `memory`: of jobs in all, as MEMORY is written, "" for not counted;
+    `gpus`: 0 for not counted.
     """
 
     roles: tuple[str, ...] = ROLES
@@ -39,6 +39,7 @@ class HostWishes:
     groups: tuple[str, ...] = ()
     slots: int | None = None
     memory: str = ""
+    gpus: int = 0
 
 
 def with_host(objects: Objects, host: str, wishes: HostWishes) -> Objects:
@@ -60,7 +61,9 @@ def with_host(objects: Objects, host: str, wishes: HostWishes) -> Objects:
             queue = made["cluster_queue"][name]
             queue["slots"] = str(_only(Overrides.parse(queue["slots"]), host, str(wishes.slots)))
     if wishes.memory:
-        _count_memory(made, host, wishes.memory)
+        count_memory(made, host, wishes.memory, wishes.slots)
+    if wishes.gpus:
+        count_gpus(made, host, wishes.gpus)
     return made
 
 
@@ -87,21 +90,6 @@ def _only(overrides: Overrides, host: str, value: str) -> Overrides:
     """A tuple of the host, unless it has that value anyway."""
     without = overrides.without([host])
     return without if without.default == value and not without.tuples else without.with_value(host, value)
-
-
-def _count_memory(made: Objects, host: str, memory: str) -> None:
-    entry = made["complex"].get(MEMORY)
-    if entry is None:
-        raise Refusal(f'there is no complex "{MEMORY}", by which memory is counted')
-    if entry["consumable"] == "NO":
-        entry["consumable"] = "YES"
-    exec_host = made["exec_host"][host]
-    values = [each for each in _values(exec_host["complex_values"]) if each.partition("=")[0] != MEMORY]
-    exec_host["complex_values"] = ",".join([*values, f"{MEMORY}={memory}"])
-
-
-def _values(text: str) -> list[str]:
-    return [] if is_none(text) else text.split(",")
 
 
 def queues_of(objects: Objects, host: str) -> set[str]:

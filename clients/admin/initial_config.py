@@ -9,12 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from clients.admin.cell_directory import Objects
 from clients.admin.cell_plan import CellPlan
+from clients.admin.host_consumables import count_gpus, count_memory
 from clients.admin.refusal import Refusal
+from gridengine.config.complexes import value_of
 from gridengine.config.hosts import ExecHost, HostGroup
 from gridengine.config.objects import ConfigObject
 from gridengine.config.sample_cell import read_cell
-from gridengine.errors import ConfigError
+from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.hints import did_you_mean
+from gridengine.syntax.lists import is_none, join_pairs, split_pairs
+from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table
 
 #: What lies beside the objects in `cluster-config` and is none.
 NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "grafana", "README.md"})
@@ -50,20 +56,53 @@ def fitted(texts: Mapping[str, str], plan: CellPlan) -> dict[str, str]:
     result = dict(texts)
     result["managers"] = _lines(dict.fromkeys(["root", plan.admin_user]))
     result["admin_hosts"] = result["submit_hosts"] = _lines(hosts)
-    for host in plan.exec_hosts:
-        result[f"exec_hosts/{host}"] = _text(ExecHost.template(host))
+    result |= _counted(texts["complexes"], plan)
     result["hostgroups/@allhosts"] = _text(
         HostGroup.from_attributes({"group_name": "@allhosts", "hostlist": " ".join(plan.exec_hosts) or "NONE"})
     )
     result["queues/all.q"] = _replaced(texts["queues/all.q"], "slots", str(plan.slots))
     if plan.load_thresholds is not None:
-        result["queues/all.q"] = _replaced(result["queues/all.q"], "load_thresholds", plan.load_thresholds)
+        thresholds = _thresholds(plan.load_thresholds, texts["complexes"])
+        result["queues/all.q"] = _replaced(result["queues/all.q"], "load_thresholds", thresholds)
     spool = plan.bootstrap["execd_spool_dir"]
     result["configuration"] = _replaced(texts["configuration"], "execd_spool_dir", spool)
     if plan.arco:
         result["configuration"] = _replaced(result["configuration"], "reporting_params", _REPORTING)
         result["exec_hosts/global"] = _replaced(texts["exec_hosts/global"], "report_variables", _REPORTED)
     return result
+
+
+def _thresholds(text: str, complexes: str) -> str:
+    """The thresholds with full names, as qconf would take them. Refusal: a name or value that it would not."""
+    if is_none(text):
+        return text
+    rows = [{column: cell for column, cell, _ in row} for row in parse_complex_table(complexes)]
+    known = {row["shortcut"]: row for row in rows} | {row["name"]: row for row in rows}
+    full: dict[str, str] = {}
+    try:
+        for name, value in split_pairs(text):
+            if name not in known:
+                raise SyntaxFault("; ".join(filter(None, (f'there is no complex "{name}"', did_you_mean(name, known)))))
+            value_of(known[name]["type"], value)
+            full[known[name]["name"]] = value
+    except SyntaxFault as fault:
+        raise Refusal(f"--load-thresholds {text}: {fault}") from None
+    return join_pairs(full.items())
+
+
+def _counted(complexes: str, plan: CellPlan) -> dict[str, str]:
+    """The table of complexes and the exec hosts, with what of these is counted."""
+    rows = [{column: cell for column, cell, _ in row} for row in parse_complex_table(complexes)]
+    made: Objects = {
+        "complex": {row["name"]: row for row in rows},
+        "exec_host": {host: ExecHost.template(host).attributes() for host in plan.exec_hosts},
+    }
+    for host, memory in plan.memory.items():
+        count_memory(made, host, memory, plan.slots)
+    for host, gpus in plan.gpus.items():
+        count_gpus(made, host, gpus)
+    hosts = {f"exec_hosts/{host}": format_object("exec_host", made["exec_host"][host]) for host in plan.exec_hosts}
+    return hosts | {"complexes": format_complex_table(made["complex"].values())}
 
 
 def _lines(names: Mapping[str, None]) -> str:

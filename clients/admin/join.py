@@ -16,10 +16,9 @@ import pwd
 import shutil
 import socket
 import ssl
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import psutil
 
 from clients.admin.authority import give
 from clients.admin.cell import CellFiles, InstalledCell, read_cell
@@ -27,6 +26,7 @@ from clients.admin.cell_plan import QMASTER_PORT
 from clients.admin.certificate import make_request
 from clients.admin.creation import write_settings
 from clients.admin.installation import Installation
+from clients.admin.machine import Machine, this_machine
 from clients.admin.new_file import write_new
 from clients.admin.refusal import Refusal
 from clients.admin.sge_root import provide
@@ -36,10 +36,13 @@ from gridengine.joining import ANSWER_S, REQUEST, JoinToken, parse_token
 _CONNECT_S = 10.0
 
 
-def join_cell(master: str, text: str, name: str, root: Path | None, installation: Installation) -> tuple[InstalledCell, str]:
+def join_cell(
+    master: str, text: str, name: str, root: Path | None, installation: Installation, has: Machine | None = None
+) -> tuple[InstalledCell, str]:
     """Join the cell of a master, HOST or HOST:PORT, as the host `name`; the cell as it is here, and the name it has there.
 
-    `root`: where its files shall be, None for where the master has them. Refusal: the master's reason, or what cannot be written.
+    `root`: where its files shall be, None for where the master has them. `has`: what this machine has, None to look.
+    Refusal: the master's reason, or what cannot be written.
     """
     try:
         token = parse_token(text)
@@ -47,8 +50,7 @@ def join_cell(master: str, text: str, name: str, root: Path | None, installation
         raise Refusal(f"--token: {fault}") from None
     made = make_request(name)
     fields = {"token": text, "host": name, "request": made.certificate.decode()}
-    has = {"processors": os.cpu_count() or 1, "memory": psutil.virtual_memory().total // 2**20}
-    given = _asked(master, token, {**fields, **has})
+    given = _asked(master, token, fields | asdict(has or this_machine()))
     files = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"]))
     try:
         return _written(files, given, made.key, installation), str(given["host"])

@@ -128,6 +128,9 @@ def init(
     database: Annotated[
         bool, typer.Option("--arco/--no-arco", help="A database of what is used, in a file beside the spool (sge_dbwriter).")
     ] = True,
+    memory: Annotated[
+        str, typer.Option(help="Count memory of exec hosts (h_vmem): total, what this machine has, or a size for each.")
+    ] = "",
 ) -> None:
     """Make a cell: its common directory, secrets, spool directories and first configuration."""
     plan = plan_cell(
@@ -146,19 +149,22 @@ def init(
             load_thresholds,
             alias or [],
             database,
+            memory,
         )
     )
     installation = find_installation()
     create_cell(plan, installation, utc_now())
-    _tell_of_cell(plan, installation)
+    _tell_of_cell(plan, memory, installation)
 
 
-def _tell_of_cell(plan: CellPlan, installation: Installation) -> None:
+def _tell_of_cell(plan: CellPlan, memory: str, installation: Installation) -> None:
     """What was made, and what comes next."""
     typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
     if is_master_here(here := read_cell(plan.files)):
         also = [EXECD] if this_host(here) in plan.exec_hosts else []
         _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
+    if uncounted := [host for host in plan.exec_hosts if memory == "total" and host not in plan.memory]:
+        typer.echo(f"memory of other hosts is counted from: gridengine host add {' '.join(uncounted)} (when they run)")
     typer.echo("next:")
     for line in _first_commands(plan):
         typer.echo(f"    {line}")

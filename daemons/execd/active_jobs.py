@@ -90,7 +90,7 @@ def create(
             _make_empty(draft)
         # the environment is in it: nobody else may read it
         spare_directories.overwrite(draft / _CONFIG, task_file.encode(config))
-        remember(draft, start, restraint.cores, confinement(restraint, config.limits))
+        remember(draft, start, restraint, confinement(restraint, config.limits))
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
         if directory.exists():

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
+from daemons.execd.restraints import Restraint
 from daemons.execd.spare_directories import overwrite
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
@@ -29,6 +30,7 @@ class Remembered(Struct, omit_defaults=True):
     cores: list[Core] = field(default_factory=list)
     confinement: Confinement | None = None
     origin: Origin = field(default_factory=Origin)
+    gpus: list[int] = field(default_factory=list)
 
 
 class _Config(Struct):
@@ -49,9 +51,10 @@ _decode_config = msgspec.json.Decoder(_Config).decode
 _decode_origin = msgspec.json.Decoder(Origin).decode
 
 
-def remember(directory: Path, start: Start, cores: tuple[Core, ...], confinement: Confinement | None) -> None:
+def remember(directory: Path, start: Start, restraint: Restraint, confinement: Confinement | None) -> None:
     """Write it down for a task that is about to start. Raises OSError."""
-    known = Remembered(start.key, start.submit_time, list(cores), confinement, Origin.of(start))
+    cores, gpus = list(restraint.cores), list(restraint.gpus)
+    known = Remembered(start.key, start.submit_time, cores, confinement, Origin.of(start), gpus)
     overwrite(directory / _FILE, _encode(known))
 
 

@@ -1,16 +1,18 @@
-"""What holds a task within its bounds on this host beside plain limits: processor cores and cgroups.
+"""What holds a task within its bounds on this host beside plain limits: processor cores, GPUs and cgroups.
 
-Owns which core belongs to which task: a core is a task's as long as anything of the task may run, and after a restart
+Owns which core and which GPU belongs to which task: it is a task's as long as anything of the task may run, and after a restart
 the files of the tasks say whose it is. Called by `tasks`. Source: sge_submit(1) -binding, sge_conf(5) ENABLE_BINDING,
-USE_CGROUPS; EX-18, SO-6.
+USE_CGROUPS; EX-18, SO-6; adr/0168.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from itertools import count, islice
+from typing import TypeVar
 
 from daemons.execd.cgroups import HostCgroups, find_cgroups
 from gridengine.delivery import Start
@@ -19,6 +21,7 @@ from gridengine.state.jobs import Confinement
 from gridengine.task_key import TaskKey
 from gridengine.topology import BindingRequest, Core, Topology, choose
 
+_Numbers = TypeVar("_Numbers")
 _log = logging.getLogger(__name__)
 
 
@@ -26,7 +29,7 @@ _log = logging.getLogger(__name__)
 class Restraint:
     """What one task gets. `kind`: `set`, `env` or `pe` of -binding; `processors`: the kernel's numbers of its cores.
 
-    `cgroups`: None unless USE_CGROUPS is on.
+    `cgroups`: None unless USE_CGROUPS is on. `gpus`: numbers of its GPUs.
     """
 
     kind: str = "set"
@@ -34,6 +37,7 @@ class Restraint:
     processors: tuple[int, ...] = ()
     topology: str = ""
     cgroups: HostCgroups | None = None
+    gpus: tuple[int, ...] = ()
 
 
 class Restraints:
@@ -50,6 +54,7 @@ class Restraints:
         self.topology = topology
         self._closed = {core for core in topology.cores if not set(permitted).issuperset(topology.processors([core]))}
         self._given: dict[TaskKey, tuple[Core, ...]] = {}
+        self._gpus: dict[TaskKey, tuple[int, ...]] = {}
         self._cgroups: HostCgroups | None = None
 
     @property
@@ -68,31 +73,49 @@ class Restraints:
             self._cgroups = None
 
     def give(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
-        """What a task that is to be started gets; its cores are its own until `release`. Slave tasks get none of their own."""
+        """What a task that is to be started gets; it is its own until `release`. Slave tasks get none of their own."""
+        return replace(self._cores(start, configuration, host), cgroups=self._cgroups, gpus=self._devices(start))
+
+    def _cores(self, start: Start, configuration: HostConfiguration, host: str) -> Restraint:
         if not start.job.binding or start.slave is not None or not configuration.execd_params.enable_binding:
-            return Restraint(cgroups=self._cgroups)
+            return Restraint()
         request = BindingRequest.parse(start.job.binding)
         slots = sum(grant.slots for grant in start.granted if grant.host == host)
-        cores = self._of_try(start.key)
+        cores = _of_try(self._given, start.key)
         if cores is None:
             cores = choose(request, self.topology, self.cores_in_use | self._closed, slots)
         self._given[start.key] = cores
         processors = tuple(self.topology.processors(cores))
-        return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "", self._cgroups)
+        return Restraint(request.kind, cores, processors, self.topology.text(cores) if cores else "")
 
-    def _of_try(self, key: TaskKey) -> tuple[Core, ...] | None:
-        """The cores that the job's master or another slave task of it has here: they are for all of its slots."""
-        return next((cores for other, cores in self._given.items() if other.master == key.master), None)
+    def _devices(self, start: Start) -> tuple[int, ...]:
+        """The GPUs with the lowest numbers that nobody has: the qmaster counts that there are as many."""
+        if not start.gpus:
+            return ()
+        mine = _of_try(self._gpus, start.key)
+        if mine is None:
+            taken = {number for numbers in self._gpus.values() for number in numbers}
+            mine = tuple(islice((number for number in count() if number not in taken), start.gpus))
+        self._gpus[start.key] = mine
+        return mine
 
-    def keep(self, key: TaskKey, cores: Collection[Core]) -> None:
-        """A task that an earlier execd started has these cores."""
+    def keep(self, key: TaskKey, cores: Collection[Core], gpus: Collection[int] = ()) -> None:
+        """A task that an earlier execd started has these."""
         self._given[key] = tuple(cores)
+        if gpus:
+            self._gpus[key] = tuple(gpus)
 
     def release(self, key: TaskKey) -> bool:
         """Nothing of the task runs any more; whether that frees a core."""
+        self._gpus.pop(key, None)
         before = self.cores_in_use
         self._given.pop(key, None)
         return self.cores_in_use != before
+
+
+def _of_try(given: Mapping[TaskKey, _Numbers], key: TaskKey) -> _Numbers | None:
+    """What the job's master or another slave task of it has here: it is for all of its slots."""
+    return next((numbers for other, numbers in given.items() if other.master == key.master), None)
 
 
 def confinement(restraint: Restraint, limits: dict[str, float | None]) -> Confinement | None:

@@ -18,6 +18,7 @@ from daemons.execd.slave_config import slave_config
 from daemons.execd.slurm_environment import slurm_start_mode
 from daemons.execd.standard_files import StandardFiles, expand, path_for, path_variables, standard_files
 from gridengine.delivery import Start
+from gridengine.gpus import VARIABLES
 from gridengine.path_aliases import on_host
 from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.state.configured.execution import LIMITS
@@ -59,8 +60,8 @@ def task_config(
         cell=site.cell,
         root=site.root,
         cwd=cwd,
-        environment=job_environment(start, site, configuration, account, places) | _binding_variable(restraint),
-        method_environment=method_environment(start, site, configuration, places) | _binding_variable(restraint),
+        environment=job_environment(start, site, configuration, account, places) | _own_devices(restraint),
+        method_environment=method_environment(start, site, configuration, places) | _own_devices(restraint),
         tmpdir=places.tmpdir,
         limits=bounds,
         per_job_limits=list(start.per_job_limits),
@@ -240,9 +241,10 @@ def _confines(restraint: Restraint, limits: dict[str, float | None]) -> Confines
     )
 
 
-def _binding_variable(restraint: Restraint) -> dict[str, str]:
-    """Source: sge_submit(1) -binding: set for all three kinds."""
-    return {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
+def _own_devices(restraint: Restraint) -> dict[str, str]:
+    """Which of the host's devices are the task's. Source: sge_submit(1) -binding, for all three kinds; adr/0168."""
+    cores = {"SGE_BINDING": " ".join(map(str, restraint.processors))} if restraint.processors else {}
+    return cores | (dict.fromkeys(VARIABLES, ",".join(map(str, restraint.gpus))) if restraint.gpus else {})
 
 
 def _variables(start: Start, site: HostSite, places: TaskPlaces, files: StandardFiles) -> dict[str, str]:

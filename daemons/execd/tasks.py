@@ -80,7 +80,7 @@ class Tasks:
         self._scripts = JobScripts(site.job_scripts)
         self._scripts.keep_only({key[0] for key in on_disk})
         for key, task in on_disk.items():
-            restraints.keep(key, task.cores)
+            restraints.keep(key, task.cores, task.gpus)
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._strays: set[TaskKey] = set()  # the qmaster does not know them

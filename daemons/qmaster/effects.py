@@ -13,9 +13,12 @@ import msgspec
 from daemons.qmaster.decision import Payload
 from gridengine.delivery import Acknowledgement, Ended, Forget, Instruction, OnTask, Renice, Signal, Start
 from gridengine.failed import LOST
+from gridengine.gpus import GPUS
+from gridengine.instance_name import host_of
 from gridengine.placement.reserved import time_left
 from gridengine.ranges import Ranges
 from gridengine.state import checkpointing
+from gridengine.state.bookings import host_holder
 from gridengine.state.configured.execution import LIMITS
 from gridengine.state.configured.objects import CheckpointInterface
 from gridengine.state.events import AnyEvent
@@ -125,6 +128,7 @@ def start_of(state: State, job: Job, task: Task, payload: Payload, instance: str
         time_limit=_time_limit(state, job, task),
         processors=_processors(state, task),
         per_job_limits=[name for name in LIMITS if state.per_job(name)],
+        gpus=_gpus(state, task, host_of(instance)),
     )
 
 
@@ -140,6 +144,12 @@ def _processors(state: State, task: Task) -> dict[str, str]:
     """The `processors` of the granted instances, without those that leave it undefined."""
     given = {grant.instance: state.configs[grant.instance].execution.processors for grant in task.granted}
     return {name: text for name, text in given.items() if text}
+
+
+def _gpus(state: State, task: Task, host: str) -> int:
+    """How many GPUs of a host the task was charged with."""
+    holder = host_holder(host)
+    return round(sum(amounts.get(GPUS, 0.0) for who, amounts in state.bookings_of(task) if who == holder))
 
 
 def _time_limit(state: State, job: Job, task: Task) -> float:

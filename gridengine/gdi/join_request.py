@@ -14,7 +14,7 @@ from gridengine.gdi.requests import RequestBody
 class JoinCell(RequestBody):
     """`join`: shows a token (`gridengine.joining`). `request`: for a certificate, in PEM form.
 
-    `processors`, `memory`: what the host has, the latter in MB.
+    `processors`, `memory`, `gpus`: what the host has, memory in MB.
     """
 
     token: Name
@@ -22,6 +22,7 @@ class JoinCell(RequestBody):
     request: Note
     processors: Count = 0
     memory: Count = 0
+    gpus: Count = 0
 
 
 def decode_join(body: bytes) -> JoinCell:

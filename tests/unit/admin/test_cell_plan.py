@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellWishes, plan_cell
+from clients.admin.machine import Machine
 from clients.admin.program import _first_commands
 from clients.admin.refusal import Refusal
+
+MACHINE = Machine(processors=4, memory=8192, gpus=0)
 
 
 def wishes(**changes):
@@ -57,9 +60,9 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
     first = [". /srv/ge/default/common/settings.sh", "gridengine start"]
     assert _first_commands(plan_cell(wishes())) == [*first, "gridengine host add HOST", "gridengine start (on HOST)"]
     monkeypatch.setattr(socket, "gethostname", lambda: "localhost")
-    here = _first_commands(plan_cell(wishes(exec_hosts=["localhost"])))
+    here = _first_commands(plan_cell(wishes(exec_hosts=["localhost"]), lambda: MACHINE))
     assert here == [*first, "qhost", "qsub -b y -sync y hostname"]
-    both = _first_commands(plan_cell(wishes(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"])))
+    both = _first_commands(plan_cell(wishes(exec_hosts=["localhost", "h1"], aliases=["h1=127.0.0.1"]), lambda: MACHINE))
     assert both == [*first, "gridengine start (on h1)", "qhost"]
 
 
@@ -83,6 +86,10 @@ def test_the_next_four_commands_lead_to_the_first_job(monkeypatch):
         ({"exec_hosts": ["a_b!"]}, "--exec-host"),
         ({"aliases": ["demo1"]}, "--alias"),
         ({"master_host": "-x"}, "--master-host"),
+        ({"memory": "1Q"}, "--memory"),
+        ({"memory": "-1G"}, "--memory"),
+        ({"memory": "INFINITY"}, "--memory"),
+        ({"memory": "0"}, "--memory"),
     ],
 )
 def test_wrong_wishes_are_refused_with_their_place(changes, place):

@@ -16,6 +16,7 @@ from clients.admin.cell_plan import CellWishes, plan_cell
 from clients.admin.certificate import belongs_together, is_signed_by, utc_now
 from clients.admin.creation import create_cell, settings_csh, settings_sh
 from clients.admin.installation import Installation
+from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 from clients.admin.sge_root import library_of, provide
 from gridengine.config.cluster_queue import ClusterQueue
@@ -39,6 +40,7 @@ def installation(tmp_path: Path) -> Installation:
         text_of(ClusterQueue.template("all.q")).replace("hostlist NONE", "hostlist @allhosts")
     )
     shutil.copytree(Path(__file__).parents[3] / "cluster-config" / "jsv", config / "jsv")
+    shutil.copy(Path(__file__).parents[3] / "cluster-config" / "complexes", config / "complexes")
     (config / "configuration").write_text(text_of(Configuration.template("global")))
     (config / "exec_hosts").mkdir()
     (config / "exec_hosts" / "global").write_text(text_of(ExecHost.template("global")))
@@ -137,9 +139,7 @@ def test_each_cell_has_an_id_of_its_own(plan, installation):
 @pytest.mark.statement("IN-2", "QF-24")
 def test_the_first_configuration_fits_the_hosts(plan, installation):
     create_cell(plan, installation, utc_now())
-    directory = plan.files.initial_config
-    texts = {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
-    found = {(kind, model.object_name): model for kind, model in read_objects(texts)}
+    found = first_objects(plan)
     assert found["host_group", "@allhosts"].hostlist == "h1 h2"
     assert found["cluster_queue", "all.q"].slots == "50"
     assert found["cluster_queue", "all.q"].load_thresholds == "NONE"
@@ -148,6 +148,60 @@ def test_the_first_configuration_fits_the_hosts(plan, installation):
     assert {name for kind, name in found if kind == "admin_host"} == {"m", "h1", "h2"}
     assert ("manager", plan.admin_user) in found
     assert found["configuration", "global"].execd_spool_dir == plan.bootstrap["execd_spool_dir"]
+
+
+def first_objects(plan):
+    directory = plan.files.initial_config
+    texts = {str(path.relative_to(directory)): path.read_text() for path in directory.rglob("*") if path.is_file()}
+    return {(kind, model.object_name): model for kind, model in read_objects(texts)}
+
+
+@pytest.mark.statement("CX-5", "CX-40")
+def test_memory_and_gpus_are_counted_where_they_are_known(plan, installation):
+    machine = Machine(processors=4, memory=8192, gpus=2)
+    wishes = CellWishes(plan.files.root, "c2", "m", exec_hosts=["m", "h1"], slots=4, memory="total")
+    wishes.spool_dir, wishes.run_dir, wishes.aliases = plan.spool_dir, plan.run_dir, ["m=127.0.0.1", "h1=127.0.0.2"]
+    counted = plan_cell(wishes, lambda: machine)
+    create_cell(counted, installation, utc_now())
+    found = first_objects(counted)
+    assert found["exec_host", "m"].complex_values == "h_vmem=8192M,gpu=2"
+    assert found["exec_host", "h1"].complex_values == "NONE", "nothing is known of it yet"
+    assert (found["complex", "h_vmem"].consumable, found["complex", "h_vmem"].default) == ("YES", "2048M")
+    assert (found["complex", "gpu"].consumable, found["complex", "gpu"].relop) == ("JOB", "<=")
+
+
+def test_a_size_is_that_of_each_host_and_without_one_nothing_is_counted(plan, installation):
+    wishes = CellWishes(plan.files.root, "c2", "m", exec_hosts=["h1", "h2"], slots=3, memory="6G")
+    wishes.spool_dir, wishes.run_dir = plan.spool_dir, plan.run_dir
+    wishes.aliases = ["m=127.0.0.1", "h1=127.0.0.2", "h2=127.0.0.3"]
+    counted = plan_cell(wishes)
+    create_cell(counted, installation, utc_now())
+    found = first_objects(counted)
+    assert {found["exec_host", host].complex_values for host in ("h1", "h2")} == {"h_vmem=6G"}
+    assert found["complex", "h_vmem"].default == "2048M" and ("complex", "gpu") not in found
+    shutil.rmtree(plan.spool_dir)
+    create_cell(plan, installation, utc_now())
+    assert first_objects(plan)["complex", "h_vmem"].consumable == "NO"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("foo=1", 'there is no complex "foo"'),
+        ("np_load_av=1", 'did you mean "np_load_avg"'),
+        ("np_load_avg=much", '"much" is not a number'),
+        ("np_load_avg", "name=value"),
+    ],
+)
+def test_a_wrong_load_threshold_is_refused_and_makes_no_cell(plan, installation, text, reason):
+    with pytest.raises(Refusal, match="--load-thresholds") as refused:
+        create_cell(replace(plan, load_thresholds=text), installation, utc_now())
+    assert reason in str(refused.value) and not plan.files.common.exists()
+
+
+def test_thresholds_have_full_names(plan, installation):
+    create_cell(replace(plan, load_thresholds="nla=1.5,mf=1G"), installation, utc_now())
+    assert first_objects(plan)["cluster_queue", "all.q"].load_thresholds == "np_load_avg=1.5,mem_free=1G"
 
 
 def test_a_cell_has_a_database_that_is_told_of_everything(plan, installation):

@@ -83,14 +83,50 @@ def test_what_it_reports_is_what_it_gets(admin: Administrator) -> None:
     assert status == 1 and "has not reported its memory" in said
     assert not admin.cell.state.has("exec_host", "h9")
     _, said = admin("add", "h9")
-    assert "when it runs: gridengine host add h9 --queue all.q" in said
+    assert "h9 has not reported its processors yet; when it runs: gridengine host add h9 --queue all.q\n" in said
     load = {**LOAD, "num_proc": "64", "mem_total": "1024.000000M"}
     admin.cell.report("h9", Load(admin.cell.now, load, full=True, incarnation="boot1"))
     assert admin("add", "h9", "--queue", "all.q", "--memory", "total")[0] == 0
     state = admin.cell.state
     assert state.configs["all.q@h9"].slots == 64
     assert state.kind("exec_host")["h9"]["complex_values"] == "h_vmem=1024M"
-    assert state.kind("complex")["h_vmem"]["consumable"] == "YES"
+    counted = state.kind("complex")["h_vmem"]
+    assert (counted["consumable"], counted["default"]) == ("YES", "16M"), "a slot has its share"
+
+
+@pytest.mark.statement("CX-5")
+def test_where_memory_is_counted_that_of_a_new_host_is_too(admin: Administrator) -> None:
+    assert admin("add", "h1", "--memory", "2G")[0] == 0
+    _, said = admin("add", "h9", "--slots", 3)
+    assert "h9 has not reported its memory yet; when it runs: gridengine host add h9 --queue all.q --slots 3\n" in said
+    load = {**LOAD, "num_proc": "64", "mem_total": "1024.000000M"}
+    admin.cell.report("h9", Load(admin.cell.now, load, full=True, incarnation="boot1"))
+    assert "has not reported" not in admin("add", "h9", "--queue", "all.q", "--slots", 3)[1]
+    hosts = admin.cell.state.kind("exec_host")
+    assert (hosts["h1"]["complex_values"], hosts["h9"]["complex_values"]) == ("h_vmem=2G", "h_vmem=1024M")
+    assert "has all of that already" in admin("add", "h1", "--group", "@allhosts", "--slots", 4)[1], "what it has stays"
+    assert admin("add", "h9", "--memory", "1X")[0] == 1
+
+
+@pytest.mark.statement("CX-5")
+def test_gpus_are_a_consumable_that_comes_with_the_first_host_that_has_some(admin: Administrator) -> None:
+    assert "gpu" not in admin.cell.state.complexes
+    assert admin("add", "h1", "--gpus", 4)[0] == 0
+    assert admin.cell.state.kind("exec_host")["h1"]["complex_values"] == "gpu=4"
+    assert admin.cell.state.complexes["gpu"].is_consumable
+    job = admin.cell.submit(hard=["gpu=3"])
+    admin.cell.cycle()
+    [start] = admin.cell.starts
+    assert admin.cell.placed(job) == [("all.q@h1", 1)] and start.gpus == 3
+    waits = admin.cell.submit(hard=["gpu=2", "h=h1"])
+    admin.cell.cycle()
+    assert not admin.cell.state.jobs[waits].tasks
+
+
+def test_gpus_are_refused_where_the_name_means_something_else(admin: Administrator) -> None:
+    admin.cell.add("complex", "gpu_free", shortcut="gpu", type="INT", relop="<=")
+    status, said = admin("add", "h1", "--gpus", 4)
+    assert status == 1 and 'the complex "gpu"' in said
 
 
 def test_adding_again_changes_nothing_and_leaves_the_keys(admin: Administrator, plan: CellPlan) -> None:

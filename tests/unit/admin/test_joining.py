@@ -19,6 +19,7 @@ from clients.admin.creation import create_cell
 from clients.admin.host_keys import authority_of
 from clients.admin.installation import Installation
 from clients.admin.join import join_cell
+from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
 from gridengine.joining import JoinRecord, JoinToken, parse_token, record_of, record_text
@@ -61,6 +62,18 @@ def made(admin: Administrator, *arguments: object) -> JoinToken:
     status, said = admin("join", *arguments)
     assert status == 0, said
     return parse_token(said.split()[4])
+
+
+@pytest.mark.statement("CX-5")
+def test_gpus_of_a_host_that_joins_are_counted_and_its_memory_where_that_is_so(admin: Administrator, cell: InstalledCell) -> None:
+    asks(cell, made(admin), "h8", "10.9.9.8", gpus=2)
+    assert admin.cell.state.kind("exec_host")["h8"]["complex_values"] == "gpu=2"
+    assert asks(cell, made(admin, "--memory"), "h9", "10.9.9.9")["host"] == "h9"
+    admin.verb = "host"
+    assert admin("remove", "h8", "--yes")[0] == 0
+    admin.verb = "token"
+    asks(cell, made(admin), "h8", "10.9.9.8", memory=512)
+    assert admin.cell.state.kind("exec_host")["h8"]["complex_values"] == "h_vmem=512M", "as the cell does by now"
 
 
 def asks(cell: InstalledCell, token: JoinToken, host: str, address: str, **more: object) -> dict[str, Any]:
@@ -167,7 +180,7 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
 
     monkeypatch.setattr("clients.admin.join._asked", answered)
     programs = Installation(tmp_path / "other", CONFIG)
-    here, name = join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+    here, name = join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
     keys = here.execd_spool_dir / "h9" / "keys"
     assert (name, here.files.root, here.master_host) == ("h9", tmp_path / "elsewhere", cell.master_host)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == dict.fromkeys(
@@ -176,10 +189,10 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
     assert belongs_together((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
     assert f"{tmp_path}/other" in (here.files.common / "settings.sh").read_text()
     assert not (here.files.common / "secrets").exists()
-    join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+    join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
     (here.files.cell_id).write_text("cell_id another\n")
     with pytest.raises(Refusal, match="is of another cell"):
-        join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs)
+        join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
 
 
 def test_a_record_that_cannot_be_read_is_none(tmp_path: Path) -> None:

@@ -53,6 +53,28 @@ def test_cores_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
     assert host.give(start({"binding": "set linear:1"}), CONFIGURATION, "g1").cores == ((0, 1),)
 
 
+def test_gpus_are_given_once_come_back_and_are_told() -> None:
+    host = restraints()
+    two, one, other = start(task_id=1, gpus=2), start(task_id=2, gpus=1), start(task_id=3, gpus=2)
+    assert host.give(two, CONFIGURATION, "g1").gpus == (0, 1)
+    assert host.give(one, CONFIGURATION, "g1").gpus == (2,)
+    assert not host.release(two.key), "no core is free by that"
+    assert host.give(other, CONFIGURATION, "g1").gpus == (0, 1)
+    slave = msgspec.structs.replace(one, key=SlaveKey(*one.key.master, 1))
+    restraint = host.give(slave, CONFIGURATION, "g1")
+    assert restraint.gpus == (2,), "those of its job"
+    environment = task_config(slave, SITE, CONFIGURATION, ALICE, restraint=restraint, home_of=lambda user: None).environment
+    assert environment["CUDA_VISIBLE_DEVICES"] == environment["ROCR_VISIBLE_DEVICES"] == "2"
+    without = task_config(start(), SITE, CONFIGURATION, ALICE, lambda user: None, host.give(start(), CONFIGURATION, "g1"))
+    assert "CUDA_VISIBLE_DEVICES" not in without.environment
+
+
+def test_gpus_of_tasks_that_an_earlier_daemon_started_are_taken() -> None:
+    host = restraints()
+    host.keep(TaskKey(7, 1, 1), (), [0])
+    assert host.give(start(gpus=2), CONFIGURATION, "g1").gpus == (1, 2)
+
+
 @pytest.mark.statement("EX-18")
 def test_processors_that_the_daemon_may_not_use_are_given_to_nobody() -> None:
     host = restraints(permitted=(2, 3))

@@ -1,0 +1,84 @@
+"""What of a host is counted while jobs have it: its memory and its GPUs, as consumables.
+
+Owns which complexes these are, and how a host comes to have them. On plain objects, as `gridengine config export` has them.
+Called by `host_objects`, and by `initial_config` for a new cell. Source: complex(5); adr/0168.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clients.admin.cell_directory import Objects
+from clients.admin.refusal import Refusal
+from gridengine.config.complexes import Complex
+from gridengine.errors import SyntaxFault
+from gridengine.gpus import GPUS
+from gridengine.syntax.lists import is_none
+from gridengine.units import INFINITY, parse_memory
+
+MEMORY = "h_vmem"
+"""A job that asks for it is also held to it."""
+_TYPES = ("INT", "DOUBLE")
+
+
+def counts_memory(objects: Objects) -> bool:
+    """Whether the memory of hosts is counted in this cell."""
+    return _is_consumable(objects, MEMORY)
+
+
+def can_count_gpus(objects: Objects) -> bool:
+    """Whether GPUS is a number that is counted, or nobody else's name yet."""
+    entry = objects["complex"].get(GPUS)
+    if entry is not None:
+        return _is_consumable(objects, GPUS) and entry["type"] in _TYPES
+    return all(other["shortcut"] != GPUS for other in objects["complex"].values())
+
+
+def _is_consumable(objects: Objects, name: str) -> bool:
+    entry = objects["complex"].get(name)
+    return entry is not None and entry["consumable"] != "NO"
+
+
+def memory_size(option: str, text: str) -> float:
+    """Bytes of a size that can be counted. Refusal: it is none."""
+    try:
+        size = parse_memory(text)
+    except SyntaxFault as fault:
+        raise Refusal(f"{option}: {fault}") from None
+    if not 0 < size < INFINITY:
+        raise Refusal(f'{option} "{text}": say how much memory there is, as 60G, or total')
+    return size
+
+
+def count_memory(made: Objects, host: str, memory: str, slots: int | None = None) -> None:
+    """Have the memory of a host counted up to this, in a cell where none was: a slot that asks for none has its share of it."""
+    entry = made["complex"].get(MEMORY)
+    if entry is None:
+        raise Refusal(f'there is no complex "{MEMORY}", by which memory is counted')
+    if entry["consumable"] == "NO":
+        entry["consumable"] = "YES"
+        if slots:
+            entry["default"] = f"{int(parse_memory(memory) / slots // 2**20)}M"
+    _set(made, host, MEMORY, memory)
+
+
+def count_gpus(made: Objects, host: str, gpus: int) -> None:
+    """Have the GPUs of a host counted: a job has those that it asks for once, not for each slot. Refusal: the name is taken."""
+    if not can_count_gpus(made):
+        raise Refusal(f'the complex "{GPUS}", by which GPUs are counted, is no consumable INT, or its name is a shortcut already')
+    if GPUS not in made["complex"]:
+        counted = {"relop": "<=", "consumable": "JOB"}
+        made["complex"][GPUS] = {**Complex.template(GPUS).attributes(), **counted}
+    _set(made, host, GPUS, str(gpus))
+
+
+def _set(made: Objects, host: str, name: str, value: str) -> None:
+    values = made["exec_host"][host]["complex_values"]
+    others = [] if is_none(values) else [each for each in values.split(",") if each.partition("=")[0] != name]
+    made["exec_host"][host]["complex_values"] = ",".join([*others, f"{name}={value}"])
+
+
+def value_of(exec_host: Mapping[str, str], name: str) -> str:
+    """What a host has of a complex, "" for nothing."""
+    values = dict(each.partition("=")[::2] for each in exec_host["complex_values"].split(","))
+    return values.get(name, "")
