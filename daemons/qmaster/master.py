@@ -24,7 +24,7 @@ from daemons.qmaster.follow.following import FOLLOWERS
 from daemons.qmaster.follow.initial_states import execd_started
 from daemons.qmaster.follow.overdue import end_overdue
 from daemons.qmaster.follow.rerun import tasks_of_lost_hosts
-from daemons.qmaster.follow.reservation_states import next_healing, reservation_changes
+from daemons.qmaster.follow.reservation_states import may_trouble, next_healing, reservation_changes
 from daemons.qmaster.follow.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
@@ -249,6 +249,9 @@ class Master:
             _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
             self._take_back(queued, revision)
             raise
+
+        if caller is not DAEMON and self.state.reservations and may_trouble(decision.events):
+            self._tend_reservations(decision.world or self.world())
 
     def _record_at(self, world: World, decision: Decision) -> None:
         """Record what the qmaster itself decided when the world was so."""

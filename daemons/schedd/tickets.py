@@ -116,7 +116,8 @@ class _Shares:
 
     With share_functional_shares what somebody has is divided among his jobs, else each of them counts with all of it.
     Those who have jobs are ranked by their parts of all shares (`worth`); what a job gets is its part of the shares of those
-    who run jobs already or were ranked before it (`tickets_of`). Source: O.
+    who run jobs already or were ranked before it (`tickets_of`). Among those that run, a category in which nobody has shares
+    leaves its weight to the others (`of_running`). Source: O.
     """
 
     def __init__(self, state: State, entrants: Sequence[Entrant]) -> None:
@@ -158,6 +159,11 @@ class _Shares:
         """The tickets of one of the job's tasks that have been taken."""
         return self._part(job, 0, self._active)
 
+    def of_running(self, job: Job) -> float:
+        """The tickets of one of the job's tasks, before any pending one is taken."""
+        in_use = sum(weight for weight, active in zip(self.weights, self._active, strict=True) if active)
+        return self.tickets_of(job) / in_use if in_use else 0.0
+
     def _part(self, job: Job, more: int, sums: list[float]) -> float:
         total = 0.0
         for index, name in enumerate(_owners(job)):
@@ -192,7 +198,7 @@ def _functional(state: State, entrants: Sequence[Entrant], before: list[float]) 
 
     for index, each in enumerate(entrants):
         if not each.wants:
-            found[index] = shares.tickets_of(each.job)
+            found[index] = shares.of_running(each.job)
     most = state.scheduler.max_functional_jobs_to_schedule
     _take_turns(entrants, before, lambda job: (*_owners(job)[:3], job.job_share), shares.worth, take, most)
     return found

@@ -25,11 +25,12 @@ Entry = tuple[str, str, int]
 COMPLEX_COLUMNS = ("name", "shortcut", "type", "relop", "requestable", "consumable", "default", "urgency")
 TREE_ATTRIBUTES = ("id", "name", "type", "shares", "childnodes")
 QUOTA_ATTRIBUTES = ("name", "description", "enabled", "limit")
-_COMPLEX_WIDTHS = (16, 7, 6, 2, 8, 7, 5, 0)
-_COMPLEX_HEADER = (
-    "#name               shortcut   type      relop requestable consumable default  urgency \n"
-    "#--------------------------------------------------------------------------------------\n"
+_COMPLEX_WIDTHS = (16, 7, 6, 2, 8, 7, 5, 4)
+_COMPLEX_TITLES = (
+    *("#name              ", "shortcut  ", "type     ", "relop"),
+    *("requestable", "consumable", "default ", "urgency "),
 )
+"""Titles over columns of these widths; a longer value widens both. Source: O."""
 _COMPLEX_FOOTER = "# >#< starts a comment but comments are not saved across edits --------\n"
 _LINE_WIDTH = 80
 _CONTINUED = " \\"
@@ -166,11 +167,16 @@ def _format_quota_set(attributes: Mapping[str, str], single_line: bool) -> str:
 
 def format_complex_table(rows: Iterable[Mapping[str, str]]) -> str:
     """The whole complex table with its comment lines, rows in the order given."""
-    lines = []
+    rows = list(rows)
+    columns = zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, strict=True)
+    widths = [max((len(row[column]) for row in rows), default=0) for column, _ in columns]
+    more = [max(width - usual, 0) for width, usual in zip(widths, _COMPLEX_WIDTHS, strict=True)]
+    head = " ".join(f"{title}{' ' * extra}" for title, extra in zip(_COMPLEX_TITLES, more, strict=True))
+    lines = [head, f"#{'-' * (len(head) - 1)}"]
     for row in rows:
-        cells = [f"{row[column]:<{width}}" for column, width in zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, strict=True)]
-        lines.append("    ".join(cells) + "\n")
-    return _COMPLEX_HEADER + "".join(lines) + _COMPLEX_FOOTER
+        rooms = zip(COMPLEX_COLUMNS, _COMPLEX_WIDTHS, more, strict=True)
+        lines.append("    ".join(f"{row[column]:<{usual + extra}}" for column, usual, extra in rooms).rstrip())
+    return "\n".join((*lines, _COMPLEX_FOOTER))
 
 
 def format_object(kind: str, attributes: Mapping[str, str], single_line: bool = False, name: str = "") -> str:

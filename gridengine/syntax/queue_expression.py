@@ -6,6 +6,7 @@ qselect, qmod, qconf, by requests of jobs and reservations, and by resource quot
 Grammar (sge_types(5) wc_queue_list; QN-1..8):
     list       = expression {"," expression}          the union
     expression = cqueue | cqueue "@" host | cqueue "@@" group          each part a wildcard expression (QN-4)
+In an expression of groups each name may have its "@": `@@a|@b`.
 """
 
 from collections.abc import Collection
@@ -25,7 +26,7 @@ class QueueExpression:
         if not queue or (at and not rest) or rest == "@":
             raise SyntaxFault(f'"{text}" is not a queue expression: queue, queue@host or queue@@group is expected')
         self.queue = queue
-        self.group = rest if rest.startswith("@") else None
+        self.group = _groups(rest) if rest.startswith("@") else None
         self.host = rest if at and self.group is None else None
         if "@" in (self.group[1:] if self.group else self.host or ""):
             raise SyntaxFault(f'"{text}" is not a queue expression: it has too many "@"')
@@ -49,6 +50,13 @@ class QueueExpression:
         if self._group_matches is not None:
             return any(self._group_matches(group[1:]) for group in groups)
         return True
+
+
+def _groups(text: str) -> str:
+    """An expression of groups in which the first name alone has its @."""
+    for operator in "|&!(":
+        text = text.replace(f"{operator}@", operator)
+    return text
 
 
 class QueueExpressions:

@@ -11,6 +11,9 @@ from datetime import tzinfo
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.follow.reservation_ends import end_reservation
 from daemons.qmaster.follow.reservation_healing import healed
+from gridengine.state.events import AnyEvent
+from gridengine.state.machines.host import HostDrained, HostDrainEnded
+from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.reservation import ReservationChanged, ReservationErrorsSet, ReservationRemoved, ReservationStarted
 from gridengine.state.reservations import AdvanceReservation
 from gridengine.state.state import State
@@ -21,6 +24,14 @@ RETURN_S = 20.0
 
 HEALING_S = 10
 """Pause between the tries to heal a reservation that found no room."""
+
+
+_OF_PLACES = (InstanceFlagsChanged, InstanceErrorSet, InstanceErrorsCleared, HostDrained, HostDrainEnded)
+
+
+def may_trouble(events: Iterable[AnyEvent]) -> bool:
+    """Whether they may break or mend reservations: then the answer to whoever did it waits until that is so."""
+    return any(isinstance(event, _OF_PLACES) for event in events)
 
 
 def reservation_changes(state: State, now: float, since: float) -> Decision:

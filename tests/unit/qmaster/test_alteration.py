@@ -94,6 +94,7 @@ def test_only_holds_go_by_task(cell: Cell) -> None:
     job = cell.submit(tasks="1-5", holds="u")
     text = "denied: the selected option works only on jobs and not on tasks"
     assert alter(cell, f"{job}.2", name="x") == (4, [text])
+    assert alter(cell, f"{job}.2", verify="p") == (4, [text])
     assert alter(cell, f"{job}.2", holds="U") == (0, [f"modified hold of job-array task {job}.2"])
     assert str(cell.state.jobs[job].holds[1]) == "1,3-5:1"
 

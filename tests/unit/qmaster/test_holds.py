@@ -27,6 +27,13 @@ def test_each_task_that_changes_is_named(cell: Cell) -> None:
 
 
 @pytest.mark.statement("SO-49")
+def test_a_task_that_is_named_twice_changes_once(cell: Cell) -> None:
+    job = cell.submit(tasks="1-3", holds="u")
+    said = [f"modified hold of job-array task {job}.{task}" for task in (2, 3, 1)]
+    assert hold(cell, f"{job}.2-3", job, release=True) == (0, said)
+
+
+@pytest.mark.statement("SO-49")
 def test_a_hold_keeps_a_job_until_it_is_released(cell: Cell) -> None:
     job = cell.submit()
     assert hold(cell, job) == (0, [f"modified hold of job {job}"])

@@ -113,7 +113,7 @@ def test_a_host_without_a_certificate_joins_by_a_good_token(master: Master, fing
     token = master.token(time.time() + 60, fingerprint)
     assert master.while_open(lambda: master.asks(token, processors=4)) == {"host": "h9"}
     assert master.joins.asked == [
-        {"token": token.number, "host": "h9", "request": "pem", "processors": 4, "memory": 0, "address": "127.0.0.1"}
+        {"token": token.number, "host": "h9", "request": "pem", "processors": 4, "memory": 0, "gpus": 0, "address": "127.0.0.1"}
     ]
 
 

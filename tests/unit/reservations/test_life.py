@@ -13,6 +13,17 @@ from tests.harness import LOAD
 from tests.unit.reservations.conftest import ReservingCell
 
 
+@pytest.mark.statement("AR-57")
+def test_who_closes_a_queue_is_answered_when_its_reservations_know(cell: ReservingCell) -> None:
+    number = cell.qrsub(hard_queues=["all.q@h1"], at=600)
+    cell.admin("change_states", action="disable", what="queue", targets=["all.q@h1"])
+    assert cell.ar(number).errors == ["reserved queue all.q@h1 is disabled"], "no time has passed"
+    cell.admin("change_states", action="enable", what="queue", targets=["all.q@h1"])
+    assert not cell.ar(number).errors
+    cell.admin("drain_hosts", hosts=["h1"], reason="disk")
+    assert cell.ar(number).errors
+
+
 @pytest.mark.statement("AR-53", "AR-54", "AR-55")
 def test_waiting_running_gone_at_their_second(cell: ReservingCell) -> None:
     number = cell.qrsub(at=10, duration=20)

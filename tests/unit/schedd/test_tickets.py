@@ -106,6 +106,21 @@ def test_running_jobs_have_the_functional_tickets_of_those_who_run() -> None:
     assert [round(functional) for _, functional in tickets(cluster, *alices)] == [2500, 1250, 833, 625]
 
 
+@pytest.mark.statement("PR-4")
+def test_categories_without_shares_leave_theirs_to_the_others_among_running_jobs() -> None:
+    """Seen on the original: users alone have shares, all weights are 0.25."""
+    cluster = cell(weight_tickets_functional="10000")
+    cluster.queue(slots="2")
+    for user in ("alice", "bob"):
+        cluster.change("user", user, fshare="100")
+    running = [cluster.submit(), cluster.submit(owner="bob")]
+    waiting = [cluster.submit(), cluster.submit(owner="bob")]
+    cluster.cycle()
+    cluster.cycle()
+    assert [functional for _, functional in tickets(cluster, *running)] == [5000, 5000]
+    assert [functional for _, functional in tickets(cluster, *waiting)] == [625, 625]
+
+
 @pytest.mark.statement("PR-5")
 def test_override_tickets_of_project_and_department_add_up() -> None:
     cluster = cell()
@@ -225,7 +240,7 @@ def test_what_qstat_shows() -> None:
     caller = Caller("root", 0, "root", 0, "m")
     rows = job_rows(Listing(cluster.state), {"users": ["*"], "details": ["shares"]}, caller, cluster.now)
     found = {row[0]: (row[9]["tickets"], round(row[9]["share"], 2)) for row in (*rows["running"], *rows["pending"])}
-    assert found == {running: ([250, 250, 0], 0.4), other: ([750, 0, 0], 0.6), waiting: ([9, 125, 0], 1.0)}
+    assert found == {running: ([250, 1000, 0], 0.62), other: ([750, 0, 0], 0.38), waiting: ([9, 125, 0], 1.0)}
 
 
 @pytest.mark.statement("SC-1", "PR-5")

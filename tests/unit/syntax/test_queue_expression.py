@@ -47,6 +47,12 @@ def test_operators_in_each_part() -> None:
     assert selected("big_*1&!*2@h1") == ["big_11@h1"]
 
 
+@pytest.mark.statement("QN-4", "QN-3")
+def test_each_name_in_an_expression_of_groups_may_have_its_at_sign() -> None:
+    assert selected("adam@@g1|@g2") == ["adam@h1", "adam@h2"]
+    assert selected("adam@@(@g1|@x)&!@g2") == ["adam@h1"]
+
+
 @pytest.mark.statement("QN-7")
 def test_a_list_is_the_union() -> None:
     assert selected("anna@h1,adam@b1") == ["adam@b1", "anna@h1"]

@@ -89,7 +89,7 @@ def _altered(
     """The change of one job, all of it or nothing. Raises Refused."""
     job = selected.job
     whole = said - {"holds"}
-    if whole and selected.tasks is not None:
+    if (whole or verify not in ("", "n")) and selected.tasks is not None:
         raise Refused("denied: the selected option works only on jobs and not on tasks", EXIT_WHOLE_JOBS_ONLY)
     _check_rights(state, job, changes, said, caller, world)
     fields = _fields(state, job, changes, said, world) if whole else {}

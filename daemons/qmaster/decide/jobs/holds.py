@@ -47,6 +47,7 @@ def hold_jobs(state: State, request: HoldJobs, caller: Caller, world: World) -> 
                 decision += changed_holds(state, selected, letters, caller, world, EXIT_RIGHTS)
             except Refused as refusal:
                 decision.answer.error(refusal.text, refusal.status, refusal.hint)
+    decision.answer.answers = list(dict.fromkeys(decision.answer.answers))  # a task that is named twice changes once
     return decision
 
 
