@@ -6,6 +6,12 @@ Called by the renderers of the commands and the pages of `daemons/web`.
 import time
 
 
+def plain_number(value: float) -> "int | float":
+    """As programs are told it: a whole number without a fraction, others to the millionth."""
+    rounded = round(value, 6)
+    return int(rounded) if rounded.is_integer() else rounded
+
+
 def size_text(size: float, decimals: int, none: str = "") -> str:
     """`23.541G`: the largest fitting letter of K M G T; `none` is what stands for no letter below 1024."""
     for letter, unit in (("T", 2**40), ("G", 2**30), ("M", 2**20), ("K", 2**10)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 from typer.exceptions import Abort, TyperException
@@ -9,6 +10,13 @@ from typer.exceptions import Abort, TyperException
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
+
+_REASONS = {
+    "Input should be a valid integer": "a whole number is expected",
+    "Input should be a valid number": "a number is expected",
+    "Input should be greater than or equal to ": "must be at least ",
+    "Input should be less than or equal to ": "must be at most ",
+}
 
 
 def main() -> int:
@@ -21,10 +29,22 @@ def main() -> int:
     except Refusal as refusal:
         return _give_up(str(refusal))
     except TyperException as error:
-        return _give_up(f"{error.format_message()} (gridengine --help explains)")
+        return _give_up(f"{in_plain_words(error.format_message())} (gridengine --help explains)")
     except (KeyboardInterrupt, Abort):
         print("gridengine: interrupted", file=sys.stderr)
         return 130
+
+
+def in_plain_words(message: str) -> str:
+    """What the library says is wrong with a word of the command line, without the words of the library."""
+    value = re.fullmatch(r"Invalid value for '(?P<place>[^']*)': (?P<reason>.*)", message, re.DOTALL)
+    if value is None:
+        return message
+    reason = value["reason"].removeprefix("Value error, ").removesuffix(".")
+    for theirs, ours in _REASONS.items():
+        if reason.startswith(theirs):
+            reason = ours + (reason.removeprefix(theirs) if ours.endswith(" ") else "")
+    return f"{value['place']}: {reason}"
 
 
 def _give_up(reason: str) -> int:

@@ -6,7 +6,7 @@ Owns these two text formats. Called by qacct. Source: qacct(1), QA-1 … QA-8, A
 from gridengine import failed
 from gridengine.accounting import FIELDS, SUMMED, AccountingRecord, Sums
 from gridengine.printable import printable
-from gridengine.quantities import long_date, size_text
+from gridengine.quantities import long_date, plain_number, size_text
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def totals_by_group(sums: Sums, fields: "dict[str, Any]") -> "list[dict[str, Any
     groups = _groups(fields)
     return [
         {group[0]: int(value) if group[3] else value for group, value in zip(groups, key, strict=True)}
-        | dict(zip(_SUM_NAMES, row, strict=True))
+        | dict(zip(_SUM_NAMES, map(plain_number, row), strict=True))
         for key, row in _rows(sums, groups)
     ]
 

@@ -7,6 +7,7 @@ there. Called by the commands. Shapes of what comes in: docs/gdi.md.
 from clients.render.json_status import grants
 from gridengine.accounting import FIELDS
 from gridengine.field_names import LABELLED
+from gridengine.quantities import plain_number
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _accounted(name: str, text: str) -> "tuple[str, Any]":
     if name in _NULL_IF_NONE and text == "NONE":
         value = None
     elif name not in _TEXTS:
-        value = float(text) if name in _REALS else int(float(text)) * (1024 if name == _IN_KIB else 1)
+        value = plain_number(float(text)) if name in _REALS else int(float(text)) * (1024 if name == _IN_KIB else 1)
         value = None if name in _NULL_IF_ZERO and not value else value
     return _RENAMED.get(name, name), value
 

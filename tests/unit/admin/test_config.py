@@ -112,6 +112,13 @@ def test_hosts_that_move_between_groups_keep_their_state(admin: Administrator, f
     assert admin.cell.state.instances["all.q@h2"].disabled
 
 
+@pytest.mark.parametrize("verb", ["plan", "apply"])
+def test_a_refusal_is_said_once(admin: Administrator, files: Path, verb: str) -> None:
+    _edit(files / "queues" / "all.q", "seq_no", "seq_no x #")
+    status, text = admin(verb, files)
+    assert status == 1 and text.count("is not an integer") == 1, text
+
+
 def test_changes_made_meanwhile_are_not_lost(admin: Administrator, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _edit(files / "projects" / "p", "fshare 0", "fshare 5")
     call = gdi.call

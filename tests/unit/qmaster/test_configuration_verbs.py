@@ -133,6 +133,9 @@ def test_a_user_is_in_one_department_only(cell: Cell) -> None:
     assert '"alice" is already in the department "d1"' in texts(answer)[0]
     assert cell.add("userset", "a2", type="ACL", entries="alice").status == 0
     assert cell.admin("change_users", verb="add", users=["alice"], lists=["defaultdepartment"]).status == 1
+    assert cell.configure("userset", "defaultdepartment").status == 0, "as it is shown"
+    answer = cell.configure("userset", "defaultdepartment", entries="alice")
+    assert answer.status == 1 and "it lists nobody" in texts(answer)[0]
 
 
 RULES = "name r1 users alice to slots=3\nusers bob to slots=4"

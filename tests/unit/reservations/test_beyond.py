@@ -11,6 +11,7 @@ import pytest
 from dateutil import rrule as rrule_module
 
 from daemons.qmaster.decide.reservations.series import MOST_EXAMINED
+from daemons.qmaster.tell.mail import Mail
 from gridengine.delivery import Load
 from tests.harness import LOAD
 from tests.unit.clients.shell import Shell
@@ -210,12 +211,16 @@ def test_a_lost_share_is_moved_to_a_sound_host(tmp_path: Path) -> None:
     cell = ReservingCell(tmp_path, hosts=4, slots=2)
     parameters = cell.state.configuration_text("")["reporting_params"].replace("reporting=false", "reporting=true")
     cell.configure("configuration", "global", reporting_params=parameters)
-    number = cell.qrsub(pe="mpi", pe_range="6", heal=True)
+    number = cell.qrsub(pe="mpi", pe_range="6", heal=True, mail_options="a")
     stays = cell.qrsub(hard=["hostname=h1"], heal=False, at=100000)
     job = cell.submit(ar=number, hard=["hostname=h2"])
     cell.cycle()
+    posted: list[Mail] = []
+    cell.master.post = posted.extend
     cell.master.lose_host("h1")
     cell.tick()
+    told = [letter for letter in posted if letter.subject == f"Advance Reservation {number} has moved"]
+    assert [letter.recipients for letter in told] == [("alice",)] and "all.q@h4=2" in str(told[0].body)
     assert cell.granted(number) == {"all.q@h4": 2, "all.q@h2": 2, "all.q@h3": 2}
     assert cell.ar(number).state == "r"
     assert cell.ar(stays).state == "W"
