@@ -8,7 +8,7 @@ from gridengine.state.letters import instance_letters
 from tests.harness import Cell
 
 
-@pytest.mark.statement("QF-36", "QF-38")
+@pytest.mark.statement("QF-36", "QF-38", "SE-2")
 def test_only_managers_on_admin_hosts_change(cell: Cell) -> None:
     fields = {"kind": "manager", "name": "alice"}
     assert cell.ask("config_add", "alice", "h1", **fields).answers == [

@@ -187,6 +187,16 @@ def test_success_of_an_array_is_that_of_all_tasks(cell: Cell) -> None:
     assert cell.state.jobs[job].doomed == f"job {first} had to succeed but failed"
 
 
+def test_a_smaller_number_of_finished_jobs_holds_at_once(cell: Cell) -> None:
+    jobs = [cell.submit() for _ in range(3)]
+    cell.cycle()
+    for job in jobs:
+        cell.end(job)
+    assert [each.id for each in cell.state.finished] == jobs
+    cell.configure("configuration", "global", finished_jobs="1")
+    assert [each.id for each in cell.state.finished] == jobs[-1:]
+
+
 @pytest.mark.statement("DP-3")
 def test_conditions_on_jobs_that_have_ended(cell: Cell) -> None:
     good, bad = cell.submit(), cell.submit()

@@ -13,16 +13,6 @@ from gridengine.state.letters import instance_letters, running_letters
 from tests.harness import LOAD, Cell
 
 
-def test_a_smaller_number_of_finished_jobs_holds_at_once(cell: Cell) -> None:
-    jobs = [cell.submit() for _ in range(3)]
-    cell.cycle()
-    for job in jobs:
-        cell.end(job)
-    assert [each.id for each in cell.state.finished] == jobs
-    cell.configure("configuration", "global", finished_jobs="1")
-    assert [each.id for each in cell.state.finished] == jobs[-1:]
-
-
 @pytest.mark.statement("SP-3", "EX-9")
 def test_a_running_job_survives_the_master(cell: Cell) -> None:
     job = cell.submit()

@@ -246,7 +246,7 @@ def test_who_may_ask_for_what(cell: Cell, fields: dict[str, float], user: str, t
     assert (answer.status == 0) == taken, answer.answers
 
 
-@pytest.mark.statement("AR-26", "SB-6")
+@pytest.mark.statement("SE-2", "AR-26", "SB-6")
 @pytest.mark.parametrize("kind", ["submit_host", "admin_host"])
 def test_admin_hosts_may_submit_as_submit_hosts_do(cell: Cell, kind: str) -> None:
     job = cell.submit()
