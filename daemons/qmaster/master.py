@@ -29,6 +29,7 @@ from daemons.qmaster.follow.timers import clock_step, due
 from daemons.qmaster.spooling.followed_file import AccountingRows, CarryOut, FollowedFile, ReportingRows
 from daemons.qmaster.spooling.spool import Spool, Transaction
 from daemons.qmaster.tell import story
+from daemons.qmaster.tell.configuration_log import configuration_changes
 from daemons.qmaster.tell.held_slots import Held, held, held_slots
 from daemons.qmaster.tell.interventions import interventions
 from daemons.qmaster.tell.job_log import Occasion
@@ -249,7 +250,6 @@ class Master:
             _log.exception("a transaction of %s@%s could not be applied and is taken back", caller.user, caller.host)
             self._take_back(queued, revision)
             raise
-
         if caller is not DAEMON and self.state.reservations and may_trouble(decision.events):
             self._tend_reservations(decision.world or self.world())
 
@@ -287,7 +287,7 @@ class Master:
                 decision.accounting,
                 records,
                 holding,
-                self._history(touched),
+                configuration_changes(self.state, touched),
                 (decision.receipt, msgspec.json.encode(decision.answer)) if decision.receipt is not None else None,
                 touched,
                 said,
@@ -315,15 +315,6 @@ class Master:
         carry_over(self.state, state)
         state.revision = revision
         self.state = state
-
-    def _history(self, touched: Touched) -> list[tuple[str, str, str, str]]:
-        """Configuration changes of a transaction, which was applied, with the texts before and after."""
-        changes = []
-        for (kind, name), before in touched.objects.items():
-            after = self.state.kind(kind).get(name)
-            texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
-            changes.append((kind, name, texts[0], texts[1]))
-        return changes
 
     # --- durability --------------------------------------------------------------------------------------
 

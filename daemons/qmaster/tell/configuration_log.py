@@ -1,0 +1,21 @@
+"""What a transaction has changed of the configuration: the history that `gridengine config history` shows.
+
+Owns the rows of it, each object with its texts before and after. Pure. Called by `master`.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from gridengine.state.state import State
+from gridengine.state.touched import Touched
+
+
+def configuration_changes(state: State, touched: Touched) -> list[tuple[str, str, str, str]]:
+    """(kind, name, before, after) of each object that was changed; `state` is that after it, "" what was or is not there."""
+    changes = []
+    for (kind, name), before in touched.objects.items():
+        after = state.kind(kind).get(name)
+        texts = [msgspec.json.encode(text).decode() if text is not None else "" for text in (before, after)]
+        changes.append((kind, name, texts[0], texts[1]))
+    return changes
