@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
+from daemons.execd.company import Company
 from daemons.execd.tries import Tries
 from daemons.runtime.call_faults import call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
@@ -51,12 +52,18 @@ class Reporter:
         self._full_wanted = True  # this side has just started
         self._news = asyncio.Event()
         self._news.set()
+        self._company = Company()
         self._settled = asyncio.Event()
 
     def add(self, *reports: Report) -> None:
-        """Send these as soon as possible."""
+        """Send these soon: at once, or with others that are likely to come (`Company`)."""
         self._pending += reports
-        self._news.set()
+        loop = asyncio.get_running_loop()
+        wait_s = min((self._company.wait_s(report, loop.time()) for report in reports), default=0.0)
+        if wait_s:
+            loop.call_later(wait_s, self._news.set)
+        else:
+            self._news.set()
 
     def send_everything(self) -> None:
         """Begin with the inventory and a full load report again: the qmaster has (re)started, or may have lost us."""
@@ -76,18 +83,22 @@ class Reporter:
         pause_s = _FIRST_PAUSE_S
         while True:
             await self._news.wait()
+            self._news.clear()
+            if not self._pending and not self._full_wanted:
+                continue  # it went with others
             if await self._deliver():
                 pause_s = _FIRST_PAUSE_S
-                if not self._pending and not self._full_wanted:
-                    self._news.clear()
             else:
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+                self._news.set()
 
     async def _deliver(self) -> bool:
         first = self._full() if self._full_wanted else []
         self._full_wanted = False
         batch, self._pending = self._pending[:_BATCH], self._pending[_BATCH:]
+        if self._pending:
+            self._news.set()
         if first:
             batch = [report for report in batch if not isinstance(report, Load)]  # `first` has all values
         try:

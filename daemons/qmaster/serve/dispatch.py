@@ -18,6 +18,7 @@ from gridengine.delivery import decode, encode
 
 _log = logging.getLogger(__name__)
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.2, 5.0
+_WRITTEN_WITHIN_S = 0.02
 _LONGEST_AWAY_S = 60.0
 """Between two looks for a host that is not up: thousands that are away must not cost what thousands that work do."""
 
@@ -77,6 +78,10 @@ class Dispatcher:
         if host in self._back:
             self._back[host].set()
 
+    def _flush_later(self) -> None:
+        """What a host has answered it would say again: it is written with what comes next, which may be the end of the task."""
+        asyncio.get_running_loop().call_later(_WRITTEN_WITHIN_S, self._flush)
+
     async def stop(self) -> None:
         """Tell nobody anything any more; what was not told is in the state."""
         self._stopped = True
@@ -121,13 +126,13 @@ class Dispatcher:
 
     async def _deliver(self, host: str) -> bool:
         """Send what is pending; whether there may be more. Raises LookupError: the host can do nothing of it now."""
-        if self._master.pending:
-            self._flush()
         batch = self._batches.compose(host)
         if not batch.instructions:
             return False
-        if self._batches.note(batch):
+        noted = self._batches.note(batch)
+        if self._master.pending:
             self._flush()
+        if noted:
             batch = self._batches.compose(host)
         await self._durable()  # a host is told nothing that a crash of this process, or of this host, could undo
         answer = decode(await self._call(host, encode(batch)))
@@ -136,7 +141,7 @@ class Dispatcher:
                 raise LookupError("it obeys a later qmaster")
             return True  # it has heard more than this batch knew of
         self._batches.answered(host, batch, answer.acknowledgements)
-        self._flush()
+        self._flush_later()
         if all(each.again for each in answer.acknowledgements):
             raise LookupError(answer.acknowledgements[0].reason)
         if not any(each.ok or each.needs_script for each in answer.acknowledgements):

@@ -1,0 +1,41 @@
+"""How long a report waits for others that are likely to come, so that one call carries them.
+
+Owns the rule alone, which is pure: times come in. Called by `reporter`. Why: docs/adr/0169.
+"""
+
+from __future__ import annotations
+
+from gridengine.delivery import Ended, Report, Started
+from gridengine.task_key import TaskKey
+
+STARTED_WAITS_S = 1.0
+"""A start, of which the answer to the instruction has told already: this is in case that answer is lost."""
+ENDED_WAITS_S = 0.02
+"""An end while there are other young tasks, which may be as short."""
+YOUNG_S = 1.0
+"""A task is young for so long."""
+
+
+class Company:
+    """Which tasks of this host began a moment ago, as its reports say. `now`: seconds of a clock that is never set."""
+
+    def __init__(self) -> None:
+        self._young: dict[TaskKey, float] = {}
+
+    def wait_s(self, report: Report, now: float) -> float:
+        """How long a report that is made now waits, 0 for not at all."""
+        if isinstance(report, Started):
+            self._young[report.key] = now
+            return STARTED_WAITS_S
+        if isinstance(report, Ended):
+            self._young.pop(report.key, None)
+            self._forget_the_old(now)
+            return ENDED_WAITS_S if self._young else 0.0
+        return 0.0
+
+    def _forget_the_old(self, now: float) -> None:
+        """They are in the order in which they began."""
+        for key, began in list(self._young.items()):
+            if now - began <= YOUNG_S:
+                return
+            del self._young[key]
