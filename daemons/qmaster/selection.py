@@ -57,7 +57,8 @@ def select_jobs(
     selection = Selection()
     targets = list(targets)
     if not targets:
-        mine = [Selected(job, everyone) for job in meant(state.jobs.values(), "", wanted)]
+        his = state.jobs_of(lambda owner, group: user_matches(owner, wanted))
+        mine = [Selected(job, everyone) for job in his]
         selection.found.append(("", mine))
     for target in targets:
         if isinstance(target, Unmatched):
@@ -142,7 +143,7 @@ def predecessors(
             candidates = [job.id for job in known if job is not None and job.owner == owner]
         else:
             named = compile_expression(item)
-            candidates = [job.id for job in state.jobs.values() if job.owner == owner and named(job.name)]
+            candidates = [job.id for job in state.jobs_of(lambda other, group: other == owner) if named(job.name)]
         found.extend(candidate for candidate in candidates if candidate not in found)
     return found
 

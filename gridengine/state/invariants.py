@@ -72,6 +72,10 @@ def _who_waits(state: State) -> Iterator[str]:
     known = {number: others for number, others in _filled(state.dependents).items() if number in state.jobs}
     there = {number: others for number, others in waiting.items() if number in state.jobs}
     yield from _compared("jobs that wait for job {}", known, there)
+    owned: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for job in state.jobs.values():
+        owned[job.owner, job.group].add(job.id)
+    yield from _compared("jobs of {}", state.owned, owned)
     doomed = {job.id for job in state.jobs.values() if job.doomed}
     if state.doomed != doomed:
         yield f"doomed are {doomed}, and not {state.doomed}"

@@ -6,8 +6,9 @@ Owns the primary data (spooled and mirrored as a snapshot) and the indexes deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -85,7 +86,8 @@ class State:
     Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
     instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
     (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run), `sensing` (host -> hosts of which its load sensors may have said something).
+    wait for it), `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts of
+    which its load sensors may have said something).
     Volatile, never spooled: `priorities`, `tickets`,
     `job_reservations` (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration
     alone, by whom; empty again after each change of it.
@@ -136,6 +138,7 @@ class State:
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}
         self.dependents: dict[int, set[int]] = {}
         self.doomed: set[int] = set()
+        self.owned: dict[tuple[str, str], set[int]] = {}
         self.sensing: dict[str, set[str]] = {}
 
     # --- configuration ---------------------------------------------------------------------------------
@@ -207,6 +210,13 @@ class State:
     def bookings_of(self, task: Task) -> Iterator[Booking]:
         """What a dispatched task takes of its places and its PE."""
         return bookings_of(task.granted, self.amounts(task.resources), task.pe)
+
+    def jobs_of(self, wanted: Callable[[str, str], bool]) -> list[Job]:
+        """The jobs of those whom `wanted(owner, group)` names, by number. Costs what is found, not what is there."""
+        found = [numbers for whose, numbers in self.owned.items() if wanted(*whose)]
+        if len(found) == len(self.owned):
+            return list(self.jobs.values())
+        return [self.jobs[number] for number in sorted(chain.from_iterable(found))]
 
     def waits_for(self, job: Job) -> list[int]:
         """Predecessors of `-hold_jid` that have not ended, or not as they had to (DP-2, DP-3)."""

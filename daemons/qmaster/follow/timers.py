@@ -42,7 +42,7 @@ def _expired_users(state: State, now: float) -> list[AnyEvent]:
     expired = [user for user in state.users if 0 < state.users[user].delete_time <= now]
     if not expired:
         return []
-    busy = {job.owner for job in state.jobs.values()}
+    busy = {owner for owner, _ in state.owned}
     seconds = state.configuration().auto_user_delete_time_s
     events: list[AnyEvent] = []
     for user in expired:

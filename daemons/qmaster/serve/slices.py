@@ -15,7 +15,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.qmaster.decide.jobs.dependencies import FIELDS as DEPENDENCIES
-from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs
+from daemons.qmaster.selection import Unmatched, meant, select_instances, select_jobs, user_matches
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import AlterJobs, Caller, ChangeStates, DeleteJobs, HoldJobs, ResubmitJobs, Submit
 from gridengine.state.state import State
@@ -72,7 +72,8 @@ def looked_up(state: State, target: str, users: list[str]) -> Iterator[list[str]
     little is done for many callers in one round. Raises SyntaxFault.
     """
     yield []
-    for jobs in batched(list(state.jobs.values()), at_a_time(target)):
+    his = state.jobs_of(lambda owner, group: user_matches(owner, users))
+    for jobs in batched(his, at_a_time(target)):
         yield [str(job.id) for job in meant(jobs, target, users)]
 
 

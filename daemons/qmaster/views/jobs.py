@@ -46,7 +46,7 @@ def jobs(listing: Listing, body: Body, caller: Caller, now: float) -> dict[str, 
     state = listing.state
     states = frozenset(body.get("states") or "prs")
     wanted = users_wanted(state, body, caller)
-    shown = [job for job in state.jobs.values() if wanted(job.owner, job.group)]
+    shown = state.jobs_of(wanted)
     instances: frozenset[str] | None = None
     could: set[int] | None = None
     if any(body.get("select", {}).values()):

@@ -58,7 +58,7 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
 def _wanted(state: State, scope: str, patterns: Iterable[str]) -> _Wanted:
     """The users, hosts and so on that an option means."""
     if scope == "users":
-        candidates = {job.owner for job in state.jobs.values()} | state.kind("user").keys()
+        candidates = {owner for owner, _ in state.owned} | state.kind("user").keys()
         filters = (rule.filters.get("users") for each in state.quotas.sets for rule in each.rules)
         candidates |= {name for part in filters if part is not None for name in part.included + part.excluded}
     else:

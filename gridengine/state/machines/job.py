@@ -108,6 +108,7 @@ def index_job(state: State, job: Job) -> None:
     reservations.index_job(state, job)
     for other in (*job.predecessors, *job.array_predecessors):
         state.dependents.setdefault(other, set()).add(job.id)
+    state.owned.setdefault((job.owner, job.group), set()).add(job.id)
     if job.doomed:
         state.doomed.add(job.id)
 
@@ -189,6 +190,10 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
     state.tickets.pop(job.id, None)
     prio = state.priorities.pop(job.id, (0.0, 0.0, 0.0, 0.0))
     state.doomed.discard(job.id)
+    his = state.owned[job.owner, job.group]
+    his.discard(job.id)
+    if not his:
+        del state.owned[job.owner, job.group]
     _forget_dependencies(state, job)
     for other_id in state.dependents.pop(job.id, ()):
         _predecessor_ended(state, state.jobs[other_id], job)

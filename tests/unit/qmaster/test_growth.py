@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from daemons.qmaster.decide.jobs.admission import check_limits
+from daemons.qmaster.selection import select_jobs
+from daemons.qmaster.views.jobs import jobs as listed
+from daemons.qmaster.views.selection import Listing
 from gridengine.delivery import Inventory, Load
+from gridengine.gdi.requests import Caller
 from gridengine.state.events import encode_events
 from tests.harness import LOAD, Cell
 
@@ -75,3 +81,27 @@ def test_a_pending_job_is_some_bytes_of_a_snapshot(cell: Cell) -> None:
         cell.submit(hard=["h_rt=3600"], cwd="/home/alice/work", home="/home/alice")
     cell.master.spool.snapshot(cell.state)
     assert sum(map(len, cell.master.spool._jobs.read())) / 256 < 60
+
+
+ALICE = Caller("alice", 1001, "users", 1001, "h1")
+OF_ONE_USER: dict[str, Callable[[Cell], object]] = {
+    "qstat -u alice": lambda cell: listed(Listing(cell.state), {"users": ["alice"]}, ALICE, cell.now),
+    "qdel -u alice": lambda cell: select_jobs(cell.state, [], users=["alice"]),
+    "max_u_jobs": lambda cell: check_limits(cell.state, cell.state.configuration(), ALICE),
+}
+
+
+@pytest.mark.parametrize("what", OF_ONE_USER)
+def test_what_concerns_one_user_does_not_grow_with_the_jobs_of_others(tmp_path: Path, what: str) -> None:
+    figures = []
+    for jobs in (30, 300):
+        directory = tmp_path / str(jobs)
+        directory.mkdir()
+        cell = Cell(directory)
+        cell.configure("configuration", "global", max_u_jobs="1000")
+        for _ in range(jobs):
+            cell.submit(user="bob")
+        work = partial(OF_ONE_USER[what], cell)
+        work()
+        figures.append(steps(work))
+    assert figures[1] < figures[0] * 1.3

@@ -46,7 +46,7 @@ def check_limits(state: State, configuration: HostConfiguration, caller: Caller)
         raise Refused(text, EXIT_LIMIT)
     most = configuration.max_u_jobs
     if most:
-        mine = sum(1 for job in state.jobs.values() if job.owner == caller.user)
+        mine = sum(len(numbers) for (owner, _), numbers in state.owned.items() if owner == caller.user)
         if mine >= most:
             text = f'job rejected: only {most} jobs are allowed per user (max_u_jobs), "{caller.user}" has {mine}'
             raise Refused(text, EXIT_LIMIT)
