@@ -85,7 +85,7 @@ class ExecdSupervisor:
         self._caller = _own_identity()
         self._cluster: Cluster | None = None
         self._news = asyncio.Event()  # the cluster is another one
-        self._node_id = ""
+        self._node_id, self._pace_s = "", _HELLO_S
         self._hello_wanted = asyncio.Event()
         self._complaint, self._silent_since = "", 0.0
         self._word: str | None = None
@@ -183,6 +183,7 @@ class ExecdSupervisor:
                 _log.warning(gone_text, cluster.head.rpartition(":")[0], extra=about("master_gone"))
         finally:
             self._node_id = ""
+            self._hello_wanted.set()
             headless = gone.done() or self._cluster not in (None, cluster)  # a new head is on another host, or in its place
             if (headless or not node.alive) and self._cluster == cluster:
                 self._cluster = None  # wait until the qmaster says again which cluster there is
@@ -217,13 +218,13 @@ class ExecdSupervisor:
     # --- the qmaster ----------------------------------------------------------------------------------------------
 
     async def _hello(self) -> None:
-        """Tell the qmaster every 2 s that this host lives, and learn which Ray cluster to join."""
+        """Tell the qmaster that this host lives, and learn which Ray cluster to join: every 2 s, a node as it is told."""
         failures = 0
         while True:
             self._hello_wanted.clear()
             try:
                 self._learn(await self._say_hello())
-                failures, wait_s = 0, _HELLO_S
+                failures, wait_s = 0, self._pace_s if self._node_id else _HELLO_S
                 self._complain("")
                 self._note_word("")
             except NoQmaster as error:
@@ -263,6 +264,7 @@ class ExecdSupervisor:
                 raise _Refused(refusal)
             if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
                 raise _Refused(refusal)
+            self._pace_s = float(data.get("hello_s", _HELLO_S))
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmaster(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error

@@ -49,6 +49,23 @@ RAY_SETTINGS = {
     "RAY_LOG_TO_DRIVER": "0",
 }
 
+#: What each process of Ray does again and again for tasks and objects of Ray's own, of which there are none here, and for its
+#: dashboard, which does not run. None of it has a part in seeing that a node or an actor has gone (adr/0169).
+RAY_SETTINGS |= {
+    "RAY_enable_metrics_collection": "0",
+    "RAY_event_stats": "0",
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_io_context_event_loop_lag_collection_interval_ms": "0",
+    "RAY_debug_dump_period_milliseconds": "0",
+    "RAY_report_worker_backlog_interval_ms": "60000",
+    "RAY_raylet_report_resources_period_milliseconds": "1000",
+    "RAY_gcs_pull_resource_loads_period_milliseconds": "60000",
+    "RAY_raylet_check_gc_period_milliseconds": "60000",
+    "RAY_free_objects_period_milliseconds": "60000",
+    "RAY_object_manager_timer_freq_ms": "60000",
+    "RAY_kill_idle_workers_interval_ms": "10000",
+}
+
 _SOCKET_PATH_BYTES = 107
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -32,7 +33,9 @@ from daemons.runtime.daemon import die_with_parent
 from daemons.runtime.ray_node import END_NOW
 
 _OBJECT_STORE_BYTES = 80_000_000  # Ray's least
-_POLL_S = 0.1
+_LOOK_S = 5.0
+"""Between looks at the processes, of whose ends the kernel tells at once."""
+_NOTICES = 4096
 
 #: The raylet insists on two agents and ends when one of them does. These hold its pipe and end with it.
 _AGENT = ["/bin/sh", "-c", "exec cat >/dev/null"]
@@ -100,6 +103,19 @@ def _end(node: PlainNode | None, status: int) -> NoReturn:
     os._exit(status)
 
 
+def _signals() -> Callable[[float], None]:
+    """From now on signals are noticed, the end of a child among them; what waits for the next one, or for so many seconds."""
+    noticed, notices = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(notices, warn_on_full_buffer=False)
+
+    def wait(seconds: float) -> None:
+        if select.select([noticed], [], [], seconds)[0]:
+            os.read(noticed, _NOTICES)
+
+    return wait
+
+
 def main() -> None:
     """Be the node until told to end (SIGTERM; at once: `END_NOW`), or one of its processes ends, or the supervisor does."""
     supervisor, spec = int(sys.argv[1]), json.loads(sys.argv[2])
@@ -112,12 +128,13 @@ def main() -> None:
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(END_NOW, stop)
+    wait_for_signal = _signals()
     node = start_node(spec)
     facts = {"session": node.session_name, "head": node.gcs_address, "node_id": node.node_id}
     os.write(1, json.dumps(facts).encode() + b"\n")
     os.dup2(2, 1)
     while not told:
-        time.sleep(_POLL_S)
+        wait_for_signal(_LOOK_S)
         if dead := node.dead_processes():
             print("ended by itself:", ", ".join(str(kind) for kind, _ in dead), file=sys.stderr)
             _end(node, 1)

@@ -10,6 +10,7 @@ import fcntl
 import os
 import sys
 from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -28,8 +29,9 @@ def installed_release(program: str) -> str:
     return _name_of(Path(program).resolve().parents[1])
 
 
+@cache
 def ray_version() -> str:
-    """What the nodes of one Ray cluster must have alike, read without loading Ray."""
+    """What the nodes of one Ray cluster must have alike, read without loading Ray; once, for each hello of each host asks."""
     return f"Ray {metadata.version('ray')} on Python {sys.version_info.major}.{sys.version_info.minor}"
 
 

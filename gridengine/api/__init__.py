@@ -10,8 +10,6 @@ Owns the names that are promised (docs/python.md). Must not import anything by i
 room, and a name is loaded when it is first used. Imports nothing of `clients`: a user's program may have a package of that name.
 """
 
-from importlib import import_module
-
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from gridengine.api.answers import CellEvent, JobEnd, ListedJob, RequestDenied, StreamEnded, SubmittedJob
@@ -56,4 +54,6 @@ __all__ = (
 def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module  # which the q* commands do without
+
     return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -20,6 +20,9 @@ from gridengine.units import spoken_time
 
 _log = logging.getLogger(__name__)
 
+HELLO_S, LONGEST_HELLO_S, MOST_HELLOS = 2.0, 20.0, 100
+"""How often a host that has joined says hello, and how many hellos a second there are to be of all hosts: each costs a
+millisecond, and that a host is gone is seen by other means."""
 RESTART_S = 60.0
 """How long a host that was told to go on as another release is not taken for lost."""
 
@@ -69,7 +72,9 @@ class HostReleases:
     def word(self, host: str) -> dict[str, object]:
         """What the answer to a hello has of this."""
         known = self._hosts.get(host)
-        return {"protocol": PROTOCOL, **({"restart": known.wanted} if known and known.wanted else {})}
+        pace_s = min(len(self._hosts) / MOST_HELLOS, LONGEST_HELLO_S)
+        pace = {"hello_s": pace_s} if pace_s > HELLO_S else {}
+        return {"protocol": PROTOCOL, **pace, **({"restart": known.wanted} if known and known.wanted else {})}
 
     def inventoried(self, host: str) -> None:
         """A host has told what it has."""

@@ -62,7 +62,8 @@ class SchedulerDriver:
         self.turned: Callable[[], None] = lambda: None
         self._woken_at = 0.0
         self._wake = asyncio.Event()
-        self._gathering, self._clock = Gathering(), lambda: 0.0  # that of the loop, once it runs
+        self._gathering = Gathering()
+        self._clock: Callable[[], float] = lambda: 0.0  # that of the loop, once it runs
         self._events: list[bytes] = []
         self._base = master.committed
         self._snapshot_due = True

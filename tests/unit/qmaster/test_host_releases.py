@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from daemons.qmaster.serve.host_releases import HELLO_S, HostReleases
 from daemons.qmaster.serve.service import Service
 from daemons.runtime.release import ray_version
 from gridengine.delivery import Batch, Inventory, encode
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.gdi.requests import Answer, Caller, ExecdHello
 from gridengine.protocol import PROTOCOL, disagreement
 from tests.harness import MASTER, Cell
 
@@ -110,3 +112,11 @@ def test_a_host_that_does_not_come_back_is_lost_in_the_end(service: Service, cel
     cell.pass_time(61)
     service.nodes_lost({"h1"})
     assert not cell.state.hosts["h1"].up
+
+
+@pytest.mark.parametrize(("hosts", "seconds"), [(3, 2.0), (500, 5.0), (10_000, 20.0)])
+def test_hosts_say_hello_less_often_the_more_there_are(tmp_path: Path, hosts: int, seconds: float) -> None:
+    releases = HostReleases(Cell(tmp_path).master)
+    for number in range(hosts):
+        releases.heard(ExecdHello(f"n{number}", protocol=PROTOCOL, ray=ray_version()), "")
+    assert releases.word("n1").get("hello_s", HELLO_S) == seconds
