@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.cells import need
+
 ROOT = Path(__file__).parents[3]
 HEAVY = (
     "re json socket selectors enum typing dataclasses argparse http collections functools pathlib subprocess base64 logging "
@@ -50,7 +52,8 @@ def told(status):
     end(status)
 os._exit = told
 """
-MOST_IMPORTS, MOST_FILES = 30, 27
+MOST_IMPORTS, MOST_FILES = 28, 25
+MOST_CALLS = 410
 """Of a whole command: each module costs 0.1 to 0.3 ms, of the 10 that it may take beyond the interpreter itself."""
 
 
@@ -65,6 +68,24 @@ def test_a_whole_command_imports_and_opens_few_files(serve, line: str) -> None: 
         outcome = subprocess.run([sys.executable, "-IS", "-c", start, *arguments], capture_output=True, text=True, check=True)
     imports, files, listed = map(int, outcome.stderr.split())
     assert imports <= MOST_IMPORTS and files <= MOST_FILES, (imports, files, listed)
+
+
+def _system_calls(report: Path, *command: str) -> int:
+    subprocess.run(["strace", "-f", "-qq", "-o", str(report), sys.executable, "-IS", *command], capture_output=True, check=True)
+    return sum("resumed>" not in line for line in report.read_text().splitlines())
+
+
+@pytest.mark.parametrize("line", ANSWERS)
+def test_a_whole_command_makes_few_system_calls(serve, tmp_path: Path, line: str) -> None:  # type: ignore[no-untyped-def]
+    """Beyond those of an interpreter that does nothing, of whatever version it is: 15 a module, 60 for the request."""
+    need("strace", "strace")
+    answer = ANSWERS[line]
+    serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
+    name, *arguments = line.split()
+    start = f"import sys\nsys.path.append({str(ROOT)!r})\nfrom clients.{name} import main\nmain()"
+    counts = [_system_calls(tmp_path / "calls", "-c", start, *arguments) for _ in range(2)]  # the first may compile
+    nothing = _system_calls(tmp_path / "calls", "-c", "import os\nos._exit(0)")
+    assert counts[-1] - nothing <= MOST_CALLS, (counts, nothing)
 
 
 @pytest.mark.statement("SO-39")
