@@ -1,6 +1,6 @@
 """Measures how fast a cell is, through its commands alone, and prints the figures as JSON.
 
-    measure.py CELL.env [--reference OTHER.env] [--parts qsub,sync,array,pending]
+    measure.py CELL.env [--reference OTHER.env] [--parts qsub,sync,array,singles,idle,pending]
 
 An env file describes a cell by command prefixes (`build/cell.env` is written by `make cell`). With a reference, the
 same is measured there in the same run, and `ratios` are reference over cell for times and cell over reference for
@@ -10,6 +10,9 @@ Wanted of a cell: it is idle, all.q has 150 slots or more, and no load threshold
 process of one qsub, median of 30; `sync_ms`, `qsub -sync y` of /bin/true from submission to end, median of 7;
 `array_tasks_per_s` of 1,000 tasks until qstat is empty, with the number of accounting records and of bad ones, and the
 processor time of each kind of process of the cell, in ms a task (docs/performance.md);
+with `singles`, 400 jobs of /bin/true submitted one by one from four shells: `single_jobs_per_s`, until the last is over, and the
+processor time of each kind of process, in ms a job, that of `qsub` with the shells; with `idle`, 60 s in which nothing is asked:
+the part of a core that each kind takes (`idle_percent.*`);
 with `pending`, 10,000 jobs: `submit_per_s` from four shells, `qstat_10k_ms` and `drain_jobs_per_s`.
 """
 
@@ -29,7 +32,9 @@ from bench import processor_time
 
 PARTS = ("qsub", "sync", "array")
 TASKS = 1000
+SINGLES, SHELLS = 400, 4
 PENDING = 10000
+IDLE_S = 60.0
 NAME = "bench"
 OPTIONS = f"-N {NAME} -b y -o /dev/null -e /dev/null"
 
@@ -110,12 +115,37 @@ def measure_array(cell: Cell) -> Figures:
     }
 
 
+def _from_four_shells(cell: Cell, jobs: int) -> str:
+    """Submit jobs one by one; what the shell says in the end of the processor time that it and its children took."""
+    loop = f"(for i in $(seq {jobs // SHELLS}); do qsub {OPTIONS} /bin/true >/dev/null; done) &"
+    return cell.user("bash", "-c", f"for s in $(seq {SHELLS}); do {loop} done; wait; times")
+
+
+def measure_singles(cell: Cell) -> Figures:
+    before, begin = cell.processor_time(), time.monotonic()
+    spoken = _from_four_shells(cell, SINGLES)
+    cell.drain()
+    took_s = time.monotonic() - begin
+    figures = processor_time.per_task(before, cell.processor_time(), SINGLES)
+    figures["processor_ms.qsub"] = processor_time.of_shell(spoken) * 1000 / SINGLES
+    figures["processor_ms.together"] += figures["processor_ms.qsub"]
+    return {"single_jobs_per_s": SINGLES / took_s, **{name.replace(".", ".single.", 1): ms for name, ms in figures.items()}}
+
+
+def measure_idle(cell: Cell) -> Figures:
+    cell.drain()
+    time.sleep(IDLE_S / 10)
+    before = cell.processor_time()
+    time.sleep(IDLE_S)
+    spent = {role: after - before[role] for role, after in cell.processor_time().items()}
+    return {f"idle_percent.{role}": 100 * s / IDLE_S for role, s in {**spent, "together": sum(spent.values())}.items()}
+
+
 def measure_pending(cell: Cell) -> Figures:
     cell.manager("qmod", "-d", "*")
     try:
         begin = time.monotonic()
-        loop = f"(for i in $(seq {PENDING // 4}); do qsub {OPTIONS} /bin/true >/dev/null; done) &"
-        cell.user("bash", "-c", f"for s in 1 2 3 4; do {loop} done; wait")
+        _from_four_shells(cell, PENDING)
         submit_s = time.monotonic() - begin
         qstat_ms = cell.repeat("qstat", 9)
     finally:
@@ -133,6 +163,8 @@ MEASUREMENTS: dict[str, Callable[[Cell], Figures]] = {
     "qsub": measure_qsub,
     "sync": measure_sync,
     "array": measure_array,
+    "singles": measure_singles,
+    "idle": measure_idle,
     "pending": measure_pending,
 }
 

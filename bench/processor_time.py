@@ -20,6 +20,7 @@ ROLES = {
     "sge_shepherd": "shepherds_and_jobs",
     "raylet": "raylets",
     "gcs_server": "gcs",
+    "python3": "node_keepers",
 }
 _EACH = "cat /proc/[0-9]*/stat 2>/dev/null; true"
 
@@ -46,6 +47,12 @@ def _count(line: str, found: Seconds) -> None:
     found[role] += own
     if role in ("launchers", "shepherds_and_jobs"):
         found["shepherds_and_jobs"] += children
+
+
+def of_shell(spoken: str) -> float:
+    """Seconds that a shell and its children took, as its `times` says in the last two lines: `0m1.234s 0m0.567s`."""
+    words = [word for line in spoken.strip().splitlines()[-2:] for word in line.split()]
+    return sum(60 * float(minutes) + float(seconds) for minutes, seconds in (word.rstrip("s").split("m") for word in words))
 
 
 def per_task(before: Seconds, after: Seconds, tasks: int) -> dict[str, float]:

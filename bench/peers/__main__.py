@@ -1,4 +1,4 @@
-"""`python -m bench.peers PREFIX [--rounds 3] [--json FILE] [--plot FILE]`: measure this system beside its peers.
+"""`python -m bench.peers PREFIX [--rounds 3] [--json FILE] [--plot FILE] [--page FILE]`: measure this system beside its peers.
 
 Each round brings each system up in turn, measures it and takes it down: what the machine does meanwhile meets all of them.
 The figures are medians over the rounds. Needs root, an installation in PREFIX (make install), and Debian's packages of the
@@ -7,7 +7,7 @@ peers, which it installs.
 `submit_ms`, `list_ms`: one whole process of the client, medians of 30 with few jobs there. `sync_ms`: a submission that waits
 for the end of /bin/true, median of 7. `array_per_s`: 1,000 tasks of /bin/true on 3 hosts with 50 slots each, from submission
 until no job is listed. `single_per_s`: 1,000 jobs from four shells, until all are in the accounting. `missing`: tasks that are
-not there.
+not there. The table and the plot go into a page of the documentation as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from bench.peers.grid_engine import OwnSystem, RealGridEngine
-from bench.peers.report import plot, table
+from bench.peers.report import in_page, plot, table
 from bench.peers.slurm import Slurm
 from bench.peers.system import System, need_packages
 
@@ -69,7 +69,8 @@ def main() -> int:
     parser.add_argument("prefix", help="where this system is installed")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, default=Path("build/peers.json"))
-    parser.add_argument("--plot", type=Path, default=Path("build/peers.png"))
+    parser.add_argument("--plot", type=Path, default=Path("docs/pictures/peers.png"))
+    parser.add_argument("--page", type=Path, default=Path("docs/performance.md"), help="where the table goes, with the plot")
     options = parser.parse_args()
     if os.geteuid():
         sys.exit("bench.peers: hosts of the test bed need root")
@@ -93,6 +94,10 @@ def main() -> int:
     record = {"time": time.strftime("%Y-%m-%d %H:%M"), "versions": versions, "medians": figures, "rounds": rounds}
     options.json.write_text(json.dumps(record, indent=2) + "\n")
     plot(figures, options.plot)
+    said = f"{record['time']}, medians of {options.rounds} rounds; {'; '.join(f'{k}: {v}' for k, v in versions.items())}."
+    place = os.path.relpath(options.plot, options.page.parent)
+    found = f"{said}\n\n{table(figures)}\n\n![The same as bars]({place})"
+    options.page.write_text(in_page(options.page.read_text(), found))
     print(table(figures))
     return 0
 

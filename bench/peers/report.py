@@ -7,6 +7,8 @@ from pathlib import Path
 
 Figures = Mapping[str, float]
 
+BEGIN, END = "<!-- peers: make bench-peers writes from here -->", "<!-- peers: to here -->"
+
 TITLES = {
     "submit_ms": "submit, whole process (ms)",
     "list_ms": "list jobs, whole process (ms)",
@@ -34,6 +36,15 @@ def table(figures: Mapping[str, Figures]) -> str:
         rows.append([title, *values, *ratios])
     rows.insert(1, ["---", *("--:" for _ in rows[0][1:])])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def in_page(page: str, found: str) -> str:
+    """A page of Markdown with `found` between the two lines that mark its place. Raises ValueError for a page without them."""
+    before, begin, rest = page.partition(f"{BEGIN}\n")
+    _, end, after = rest.partition(END)
+    if not end:
+        raise ValueError(f"the page has no lines {BEGIN} and {END}")
+    return f"{before}{begin}{found}\n{end}{after}"
 
 
 def plot(figures: Mapping[str, Figures], file: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.peers.report import TITLES, plot, ratio, table
+import pytest
+
+from bench.peers.report import BEGIN, END, TITLES, in_page, plot, ratio, table
 
 FIGURES = {
     "this system": {"submit_ms": 25.0, "list_ms": 20, "sync_ms": 40.0, "array_per_s": 120.0, "single_per_s": 60.0, "missing": 0},
@@ -28,3 +30,15 @@ def test_the_table_has_a_row_a_figure_and_a_column_a_system() -> None:
 def test_the_plot_is_a_picture(tmp_path: Path) -> None:
     plot(FIGURES, tmp_path / "peers.png")
     assert (tmp_path / "peers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_was_found_takes_the_place_of_what_was_found_before() -> None:
+    page = f"# A\n\n{BEGIN}\nold\n{END}\n\n## B\n"
+    assert in_page(page, "new") == page.replace("old", "new") == in_page(in_page(page, "1"), "new")
+    with pytest.raises(ValueError, match="no lines"):
+        in_page("# A\n", "new")
+
+
+def test_the_page_has_the_place() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "performance.md").read_text()
+    assert "new" in in_page(page, "new")
