@@ -35,6 +35,9 @@ TASKS = 1000
 SINGLES, SHELLS = 400, 4
 PENDING = 10000
 IDLE_S = 60.0
+
+#: After the last task shepherds wait for another one, in seconds, before they end.
+SETTLED_S = 30.0
 NAME = "bench"
 OPTIONS = f"-N {NAME} -b y -o /dev/null -e /dev/null"
 
@@ -134,7 +137,7 @@ def measure_singles(cell: Cell) -> Figures:
 
 def measure_idle(cell: Cell) -> Figures:
     cell.drain()
-    time.sleep(IDLE_S / 10)
+    time.sleep(SETTLED_S)
     before = cell.processor_time()
     time.sleep(IDLE_S)
     spent = {role: after - before[role] for role, after in cell.processor_time().items()}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import deque
 
-MANY, WITHIN_S = 5, 0.1
-"""So many things within such a time are a stream. Whoever submits one job after the other, and waits for each, makes none."""
+MANY, WITHIN_S = 10, 0.1
+"""So many things within such a time are a stream. Who submits one job after the other, and waits for the end of each, makes none:
+a submission and an end each 29 ms."""
 APART_S = 0.05
 """Between the beginnings of two runs while there is a stream."""
 

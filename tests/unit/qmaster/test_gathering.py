@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from daemons.qmaster.serve.gathering import APART_S, MANY, WITHIN_S, Gathering
+from daemons.qmaster.serve.gathering import APART_S, MANY, Gathering
 
 
 def runs(arrivals: list[float]) -> list[float]:
@@ -21,8 +21,8 @@ def runs(arrivals: list[float]) -> list[float]:
 
 
 def test_one_job_after_the_other_waits_for_nobody() -> None:
-    alone = [number * WITHIN_S / (MANY - 2) for number in range(50)]
-    assert runs(alone) == alone
+    submitted_and_ended = sorted(number * 0.029 + later for number in range(50) for later in (0.0, 0.02))
+    assert runs(submitted_and_ended) == submitted_and_ended
 
 
 def test_a_stream_is_gathered() -> None:
