@@ -14,7 +14,7 @@ from pathlib import Path
 #: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
     "qacct qalter qconf qdel qevent qexplain qhold qhost qlogin qmake qmod qping qquota qralter qrdel qresub qrls qrsh qrstat "
-    "qrsub qselect qsh qstat qsub sge_share_mon"
+    "qrsub qsched qselect qsh qstat qstatus qsub sge_share_mon"
 ).split()
 
 #: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is on nobody's PATH by itself.

@@ -120,6 +120,10 @@ class Reservations(TypedDict, total=False):
     users: Users
 
 
+class Planned(TypedDict, total=False):
+    users: Users
+
+
 class Quotas(TypedDict, total=False):
     users: Users
     hosts: Patterns
@@ -141,6 +145,7 @@ class Status(TypedDict, total=False):
     hosts: Hosts
     job_detail: JobDetail
     reservations: Reservations
+    planned: Planned
     quotas: Quotas
     share_tree: Nothing
     totals: Nothing

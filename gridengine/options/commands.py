@@ -11,7 +11,9 @@ from gridengine.options.events import EVENT_OPTIONS
 from gridengine.options.explain import EXPLAIN_OPTIONS
 from gridengine.options.make import MAKE_OPTIONS
 from gridengine.options.option import Option, options_of
+from gridengine.options.overview import OVERVIEW_OPTIONS
 from gridengine.options.ping import PING_OPTIONS
+from gridengine.options.planned import PLANNED_OPTIONS
 from gridengine.options.quota import QUOTA_OPTIONS
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.share_tree import SHARE_TREE_OPTIONS
@@ -45,6 +47,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("qmake", "-- [make_argument...]", "make, whose commands run on the hosts of a job or as jobs", MAKE_OPTIONS),
     Command("qsh", "", "open an xterm on an exec host", SUBMIT_OPTIONS),
     Command("qstat", "", "show jobs and queues", STATUS_OPTIONS),
+    Command("qstatus", "[user]", "list jobs in short, with sums by owner", OVERVIEW_OPTIONS),
+    Command("qsched", "", "show what is kept free for waiting jobs, and from when", PLANNED_OPTIONS),
     Command("qhost", "", "show hosts", STATUS_OPTIONS),
     Command("qselect", "", "list the queue instances that meet criteria", STATUS_OPTIONS),
     Command("qexplain", "job_list", "say why jobs are pending", EXPLAIN_OPTIONS),

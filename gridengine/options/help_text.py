@@ -117,6 +117,16 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("qstat -j 17", "everything about a job, and why it waits"),
         ("qstat -f -explain E", "queue instances, and the reasons of their errors"),
     ),
+    "qstatus": (
+        ("qstatus", "the own jobs, those that run first"),
+        ("qstatus -a -c -l", "how many jobs and slots each user has"),
+        ("qstatus -m -r -s time ann", "ann's jobs by age, with hosts"),
+    ),
+    "qsched": (
+        ("qsched", "from when places are kept for the own jobs (-R y)"),
+        ("qsched -a -f", "for those of all users, with all resources"),
+        ("qsched -q", "where slots and memory are free, and who waits"),
+    ),
     "qhost": (
         ("qhost", "hosts and their load"),
         ("qhost -q -j", "with queues and jobs"),

@@ -15,6 +15,7 @@ from daemons.qmaster.views.explanation import explain_jobs
 from daemons.qmaster.views.hosts import hosts
 from daemons.qmaster.views.job_detail import job_detail
 from daemons.qmaster.views.jobs import jobs
+from daemons.qmaster.views.planned import planned
 from daemons.qmaster.views.queues import cluster_queues, queue_configurations, queues
 from daemons.qmaster.views.quotas import quotas
 from daemons.qmaster.views.reservations import reservations
@@ -33,6 +34,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "hosts": hosts,
     "job_detail": job_detail,
     "reservations": reservations,
+    "planned": planned,
     "quotas": quotas,
     "share_tree": share_tree,
     "totals": totals,
