@@ -30,7 +30,7 @@ from clients.admin.refusal import Refusal
 from gridengine.joining import JoinRecord
 
 #: of `common/`, as far as they are there; `settings.sh` is made on the host, where programs may lie elsewhere
-GIVEN = ("bootstrap", "act_qmaster", "cell_id", "host_aliases", "tls.crt", "shadow_masters")
+GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters")
 
 
 def main() -> int:

@@ -67,6 +67,7 @@ def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) 
     write_new(draft.bootstrap, _settings(plan.bootstrap))
     write_new(draft.cell_id, f"{'cell_id':<20} {secrets.token_hex(16)}\n")
     write_new(draft.act_qmaster, f"{plan.master_host}\n")
+    write_new(draft.common / "cluster_name", f"{cluster_name(plan.qmaster_port)}\n")
     write_new(draft.host_aliases, "".join(f"{name} {' '.join(others)}\n" for name, others in plan.aliases.items()))
     write_settings(draft.common, plan.files, plan.qmaster_port, installation)
     if plan.arco:
@@ -103,6 +104,11 @@ def write_settings(common: Path, files: CellFiles, qmaster_port: int, installati
     write_new(common / "settings.csh", settings_csh(files, qmaster_port, installation))
 
 
+def cluster_name(qmaster_port: int) -> str:
+    """What scripts call the cell, `p6444`, as the installation of 8.1.9 proposes it."""
+    return f"p{qmaster_port}"
+
+
 def settings_sh(files: CellFiles, qmaster_port: int, installation: Installation) -> str:
     """Return the text that a Bourne shell sources to work with the cell. Names are checked to need no quotes.
 
@@ -112,6 +118,8 @@ def settings_sh(files: CellFiles, qmaster_port: int, installation: Installation)
         f"SGE_ROOT={files.root}; export SGE_ROOT",
         f"SGE_CELL={files.name}; export SGE_CELL",
         f"SGE_QMASTER_PORT={qmaster_port}; export SGE_QMASTER_PORT",
+        f"SGE_CLUSTER_NAME={cluster_name(qmaster_port)}; export SGE_CLUSTER_NAME",
+        f"SGE_ARCH=`{files.root}/util/arch`; export SGE_ARCH",
     ]
     for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):
         lines += [
@@ -131,6 +139,8 @@ def settings_csh(files: CellFiles, qmaster_port: int, installation: Installation
         f"setenv SGE_ROOT {files.root}",
         f"setenv SGE_CELL {files.name}",
         f"setenv SGE_QMASTER_PORT {qmaster_port}",
+        f"setenv SGE_CLUSTER_NAME {cluster_name(qmaster_port)}",
+        f"setenv SGE_ARCH `{files.root}/util/arch`",
         'if (! $?MANPATH) setenv MANPATH ""',
     ]
     for variable, directory in (("PATH", installation.bin), ("MANPATH", installation.man)):

@@ -258,6 +258,8 @@ def test_settings_name_the_cell_for_both_kinds_of_shell(plan):
     assert f"SGE_ROOT={plan.files.root};" in words and "SGE_CELL=c1;" in words and "SGE_QMASTER_PORT=6444;" in words
     assert "PATH=/opt/x/bin:$PATH;" in words and "MANPATH=/opt/x/current/share/man:$MANPATH;" in words
     assert f"setenv SGE_ROOT {plan.files.root}\n" in of_csh
+    assert f"SGE_ARCH=`{plan.files.root}/util/arch`;" in of_sh and f"setenv SGE_ARCH `{plan.files.root}/util/arch`\n" in of_csh
+    assert "SGE_CLUSTER_NAME=p6444;" in words and "setenv SGE_CLUSTER_NAME p6444\n" in of_csh
     assert 'setenv MANPATH "/opt/x/current/share/man:${MANPATH}"\n' in of_csh
 
 

@@ -109,7 +109,7 @@ def test_a_bare_host_is_one_of_the_cell_by_one_request(admin: Administrator, cel
     assert state.configs["all.q@h9"].slots == 12 and state.kind("exec_host")["h9"]["complex_values"] == "h_vmem=1024M"
     assert is_signed_by(given["certificate"].encode(), given["files"]["tls.crt"].encode())
     assert given["gdi_key"] == (cell.qmaster_spool_dir / "authority" / "hosts" / "h9" / "gdi_key").read_text()
-    assert sorted(given["files"]) == ["act_qmaster", "bootstrap", "cell_id", "host_aliases", "tls.crt"]
+    assert sorted(given["files"]) == ["act_qmaster", "bootstrap", "cell_id", "cluster_name", "host_aliases", "tls.crt"]
     assert asks(cell, token, "h9", "10.9.9.9")["gdi_key"] != given["gdi_key"], "by the same token it may ask again"
 
 
