@@ -23,7 +23,7 @@ from gridengine.syntax.lists import is_none, join_pairs, split_pairs
 from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table
 
 #: What lies beside the objects in `cluster-config` and is none.
-NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "grafana", "README.md"})
+NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "README.md"})
 
 
 def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) -> None:

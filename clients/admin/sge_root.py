@@ -1,4 +1,4 @@
-"""What programs look for below SGE_ROOT, beside the cells: libraries, commands by architecture, `util/arch`.
+"""What programs look for below SGE_ROOT, beside the cells: libraries, commands by architecture, scripts in `util`.
 
 Owns these names, which are those of 8.1.9. What is there already stays: a root may be shared, and a site's own files are its own.
 Called by `creation` and `join`.
@@ -15,6 +15,11 @@ from gridengine.architecture import ARCHITECTURES, architecture
 
 #: helper libraries of verifiers, and the names by which scripts of 8.1.9 load them
 _VERIFIER_LIBRARIES = {"jsv.sh": "jsv_include.sh", "JSV.pm": "JSV.pm", "jsv_include.tcl": "jsv_include.tcl", "jsv.py": "jsv.py"}
+#: scripts about hosts, and the file of each in cluster-config/scripts
+_SCRIPTS = {
+    **dict.fromkeys(("busy-nodes", "dead-nodes", "idle-nodes", "nodes-in-job"), "node-list"),
+    "qselect-node-list": "qselect-node-list",
+}
 _ARCH = """\
 #!/bin/sh
 # The architecture of this host, as the load value `arch` says it; -lib: the variable that names directories of libraries.
@@ -34,6 +39,8 @@ def provide(root: Path, installation: Installation) -> None:
     """Make what is missing. Raises OSError."""
     for name, known_as in _VERIFIER_LIBRARIES.items():
         _new(root / "util" / "resources" / "jsv" / known_as, (installation.cluster_config / "jsv" / name).read_text())
+    for name, script in _SCRIPTS.items():
+        _new(root / "util" / name, (installation.cluster_config / "scripts" / script).read_text(), 0o755)
     cases = "\n".join(f"  {machine}) echo {name} ;;" for machine, name in ARCHITECTURES.items())
     _new(root / "util" / "arch", _ARCH.format(cases=cases), 0o755)
     _link(root / "bin" / architecture(os.uname().machine), installation.bin)

@@ -39,7 +39,8 @@ def installation(tmp_path: Path) -> Installation:
     (config / "queues" / "all.q").write_text(
         text_of(ClusterQueue.template("all.q")).replace("hostlist NONE", "hostlist @allhosts")
     )
-    shutil.copytree(Path(__file__).parents[3] / "cluster-config" / "jsv", config / "jsv")
+    for name in ("jsv", "scripts"):
+        shutil.copytree(Path(__file__).parents[3] / "cluster-config" / name, config / name)
     shutil.copy(Path(__file__).parents[3] / "cluster-config" / "complexes", config / "complexes")
     (config / "configuration").write_text(text_of(Configuration.template("global")))
     (config / "exec_hosts").mkdir()
