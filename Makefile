@@ -29,6 +29,7 @@
 #   make simulate SEEDS=1000 FROM=0  as many seeds of the simulation, each a cell of its own that everything befalls
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
 #   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
+#   make unmodified            Dask, Parsl, Snakemake, ipyparallel and gridmap as they are, on a cell of this checkout
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
 
@@ -36,7 +37,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters simulate scale clean
+.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -205,6 +206,14 @@ kills: setup
 clusters: setup
 	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1" $(BIN)/pytest -p no:cacheprovider -m apart --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
+
+# each program in an environment of its own, by the versions in its file
+THEIR_TESTS := tests/integration/unmodified
+unmodified: setup drmaa $(patsubst $(THEIR_TESTS)/%.txt,$(VENV)/clients/%/complete,$(wildcard $(THEIR_TESTS)/*.txt))
+	@$(BIN)/pytest -p no:cacheprovider -m apart --durations=5 $(THEIR_TESTS)
+
+$(VENV)/clients/%/complete: $(THEIR_TESTS)/%.txt
+	@$(PYTHON) -m venv --clear $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check -r $< && touch $@
 
 siege: setup
 	@$(BIN)/python bench/siege.py build/cell.env

@@ -1,0 +1,47 @@
+"""gridmap as it is: functions run as jobs that it submits by DRMAA; what one raises is raised, and the others are killed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.integration.unmodified.conftest import BLOCKS, User
+
+FUNCTIONS = """\
+import time
+
+
+def reciprocal(number):
+    if number:
+        time.sleep(600)
+    return 1 / number
+"""
+FAILING = """\
+from functions import reciprocal
+from gridmap import grid_map
+
+if __name__ == "__main__":
+    try:
+        grid_map(reciprocal, [0, 1], queue="all.q", require_cluster=True, max_processes=2, temp_dir=".")
+    except ZeroDivisionError as error:
+        print("raised", error)
+"""
+
+
+@pytest.fixture(autouse=True)
+def settings(user: User) -> None:
+    """What the program asks of the load of hosts, of a server of mail and of a library of plots is not there."""
+    wishes = {"USE_MEM_FREE": "False", "SEND_ERROR_MAIL": "False", "CREATE_PLOTS": "False", "PYTHONPATH": str(user.work)}
+    user.environment.update(wishes)
+
+
+@pytest.mark.apart
+@pytest.mark.statement("DM-1")
+def test_functions_run_as_jobs(user: User) -> None:
+    assert user.play(BLOCKS["gridmap"]) == ["results [6, 24, 120]"]
+
+
+@pytest.mark.apart
+@pytest.mark.statement("DM-1")
+def test_what_one_raises_ends_the_others(user: User) -> None:
+    user.write("functions.py", FUNCTIONS)
+    assert user.play(FAILING) == ["raised division by zero"]
