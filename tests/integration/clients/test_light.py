@@ -17,7 +17,9 @@ HEAVY = (
 ).split()
 
 
-@pytest.mark.parametrize("name", "qsub qrsh qlogin qsh qstat qdel qmod qhold qrls qhost qselect qalter qacct".split())
+@pytest.mark.parametrize(
+    "name", "qsub qrsh qlogin qsh qstat qdel qmod qhold qrls qhost qselect qalter qacct qstatus qsched".split()
+)
 def test_a_command_imports_nothing_heavy(name: str) -> None:
     code = (
         f"import sys; sys.path.append({str(ROOT)!r}); import clients.{name}; "

@@ -58,7 +58,9 @@ def test_kinds_of_arguments(argument: str, kind: str) -> None:
     assert kind_of(argument) == kind
 
 
-DICT_FILLED = "qdel qhold qrls qmod qstat qacct qping qhost qrdel qevent qrstat qquota qexplain qselect sge_share_mon".split()
+DICT_FILLED = (
+    "qdel qhold qrls qmod qstat qstatus qsched qacct qping qhost qrdel qevent qrstat qquota qexplain qselect sge_share_mon"
+).split()
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.name in DICT_FILLED], ids=lambda command: command.name)
