@@ -9,7 +9,7 @@ import time
 
 from clients import program
 from gridengine.job_rows import ID, LETTERS, NAME, OWNER, TASKS, TIME, details_of, master_of
-from gridengine.options.overview import COLUMNS, OVERVIEW_OPTIONS
+from gridengine.options.overview import OVERVIEW_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -54,9 +54,11 @@ def qstatus(arguments: list[str]) -> int:
     states = ["r", "p", *(["s"] if "suspended" in fields else [])]
     body = {"jobs": {"users": users, "states": states, "single": True, "details": ["requests"]}}
     data = program.read("status", body)["jobs"]
-    with_owner = _with_owner(fields)
+    with_owner, columns = _with_owner(fields), _columns(fields)
     for phase, runs in (("running", True), ("pending", False)):
-        lines = _sorted([TaskLine(row, fields, runs) for row in data[phase]], fields, runs)
+        lines = [TaskLine(row, fields, runs) for row in data[phase]]
+        if columns:
+            lines.sort(key=lambda line: [getattr(line, name) for name in columns])
         if lines and "unlisted" not in fields:
             program.show(_listing(lines, runs, "" if with_owner else lines[0].owner, "relative" in fields))
         if lines and "counts" in fields:
@@ -97,14 +99,13 @@ def _contradiction(fields: "Fields", operands: list[str]) -> str:
     return ""
 
 
-def _sorted(lines: "list[TaskLine]", fields: "Fields", runs: bool) -> "list[TaskLine]":
-    """By the columns that were named; what waits has no place where it runs."""
-    wanted = ["owner", "running"] if "grouped" in fields else fields.get("sort", ["running"])
+def _columns(fields: "Fields") -> list[str]:
+    """By which columns lines are sorted; "running" is the same for all that wait, which keeps their order."""
+    wanted: list[str] = ["owner", "running"] if "grouped" in fields else fields.get("sort", ["running"])
     if "owner" in wanted and not _with_owner(fields):
         program.complain("qstatus: owners are not shown, so jobs are not sorted by them")
         wanted = [name for name in wanted if name != "owner"]
-    columns = [name for name in wanted if name in COLUMNS and (runs or name != "running")]
-    return sorted(lines, key=lambda line: [getattr(line, name) for name in columns]) if columns else lines
+    return wanted
 
 
 def _listing(lines: "list[TaskLine]", runs: bool, user: str, relative: bool) -> "Iterator[str]":

@@ -76,6 +76,10 @@ def test_instances_with_something_free_and_who_waits_for_them(planned: Shell, ce
         "all.q@h2: h_vmem=8.000G slots=4 2.1",
         "all.q@h3: h_vmem=8.000G slots=4 2.1",
     ]
+    assert planned.as_root("qconf -rattr exechost complex_values h_vmem=512M h3").status == 0
+    assert [line.split()[0] for line in planned("qsched -q").lines] == ["all.q@h1:", "all.q@h2:"]
+    assert planned("qdel 2").status == 0
+    assert planned("qsched -a").out == NONE + SMALL.replace("bob ", "bob"), "at once, not after the next run"
     cell.cycle()
     assert planned("qsched -a").out == NONE, "what has begun waits no more"
 
