@@ -29,7 +29,7 @@
 #   make simulate SEEDS=1000 FROM=0  as many seeds of the simulation, each a cell of its own that everything befalls
 #   make kills MINUTES=10 SEED=1     kill processes of a cell just when tasks start and end: every task must run once
 #   make clusters              Ray, Dask, MPICH and Jupyter in jobs, and a host that is lost under a map, on the test bed (root)
-#   make unmodified            Dask, Parsl, Snakemake, ipyparallel and gridmap as they are, on a cell of this checkout
+#   make unmodified            Dask, Parsl, Snakemake, Toil, ipyparallel and gridmap as they are, on a cell
 #   make siege                 what attacks of one user on that cell cost another one
 #   make clean                 remove what these targets have made in this directory
 

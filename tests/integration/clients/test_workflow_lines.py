@@ -1,4 +1,4 @@
-"""The lines by which programs that are not run here submit, watch and delete jobs, as their sources have them.
+"""The lines by which workflow systems submit, watch and delete jobs, as their sources have them; most are not run here.
 
 What each reads of an answer is read here in the same way. The answers were compared with those of 8.1.9.
 """
