@@ -28,6 +28,7 @@ class User:
     def __init__(self, cell: DemoCell, name: str, work: Path) -> None:
         self.cell, self.work = cell, work
         self.bin = ENVIRONMENTS / name / "bin"
+        self.write(".sge_request", "-cwd\n")  # else jobs write into the home of whoever tests
         assert (self.bin.parent / "complete").exists(), "run these tests by make unmodified, which installs the programs"
         self.environment = {
             **cell.environment,
