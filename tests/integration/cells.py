@@ -23,6 +23,8 @@ from clients.admin.free_ports import free_cell_ports
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.prefix) / "bin"
 TESTBED = ROOT / "tests" / "testbed"
+#: the system's interpreter, which every user of a host may run; one of a developer's own may lie in his home
+PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else getattr(sys, "_base_executable", sys.executable)
 #: another one keeps the installations of checkouts of different ages apart
 TEST_PREFIX = Path(os.environ.get("GRIDENGINE_TEST_PREFIX", "/opt/gridengine-test"))
 

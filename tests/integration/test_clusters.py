@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import ROOT, TEST_PREFIX, DemoCell, TestbedCell, eventually, need, run
+from tests.integration.cells import PYTHON, ROOT, TEST_PREFIX, DemoCell, TestbedCell, eventually, need, run
 from tests.integration.test_tight_integration import RING
 
 SLOTS = ("-pe", "mpi", "6", "-alloc", "$round_robin", "6", "-masterq", "all.q@t1")
@@ -30,7 +30,7 @@ LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
 def python_with(libraries: str) -> Path:
     """A user's own Python with these libraries, which all hosts see. AssertionError with what pip said."""
     place = TEST_PREFIX / "user-python"
-    for command in (["python3", "-m", "venv", str(place)], [f"{place}/bin/pip", "install", "-q", *libraries.split()]):
+    for command in ([PYTHON, "-m", "venv", "--clear", str(place)], [f"{place}/bin/pip", "install", "-q", *libraries.split()]):
         done = run(command, timeout=600)
         assert done.returncode == 0, done.stderr
     return place / "bin" / "python"

@@ -9,15 +9,13 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import ROOT, TESTBED, Done, eventually, run, why_no_testbed
+from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run, why_no_testbed
 
-PYTHON = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else getattr(sys, "_base_executable", sys.executable)
 HOST = "k1"
 DPKG = "/mnt"
 BUILD_S = 900.0
