@@ -1,10 +1,11 @@
 """The files between a program and the tasks that make its calls: in a private directory that the exec hosts see, too.
 
 Owns their shapes, and that nobody else can have written them. `calls` holds a length in 16 digits, a pickled description
-{"python": version, "path", "cwd", "umask", "most": bytes, "functions": [(begin, size)], "tasks": [(number of the function,
-(begin, size))]}, and the pickles that it points into; each of a task's is a list of (args, kwargs). `N.result` holds the
-outcomes of task N, a pickle for each call; `N.log` what it printed. Written by rename. Called by `executor` and
-`task_arrays`; the other end is `worker`.
+{"python": version, "path", "cwd", "umask", "most": bytes, "shift": s, "functions": [(begin, size)], "chunks": [(number of the
+function, (begin, size))], "tasks": [(first chunk, count)]}, and the pickles that it points into; each of a chunk's is a list of
+(args, kwargs). `N.K.result` holds the outcomes of chunk K of task N, a pickle for each call. What it printed is `N.log`, or
+`N.K.log` where a task has several chunks; then `N.K.claim`, a link, says whose it is. Results are written by rename. Called by
+`executor` and `task_arrays`; the other end is `worker`.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ def pickled(value: object, what: str) -> bytes:
         raise NotPicklable(f"{what} cannot be sent to a job: {type(error).__name__}: {error}") from error
 
 
-def write_calls(directory: Path, tasks: Sequence[tuple[bytes, bytes]], most_bytes: int) -> None:
-    """Make the directory of an array with the calls of its tasks, (function, calls) each. Raises OSError."""
+def write_calls(directory: Path, tasks: Sequence[Sequence[tuple[bytes, bytes]]], most_bytes: int, shift_s: float) -> None:
+    """Make the directory of an array with the chunks of its tasks, (function, calls) each. Raises OSError."""
     directory.mkdir(mode=0o700)
     blobs: list[bytes] = []
-    places: dict[bytes, tuple[int, int]] = {}
+    numbers: dict[bytes, int] = {}
     end = 0
 
     def placed(blob: bytes) -> tuple[int, int]:
@@ -71,12 +72,15 @@ def write_calls(directory: Path, tasks: Sequence[tuple[bytes, bytes]], most_byte
         return end - len(blob), len(blob)
 
     functions: list[tuple[int, int]] = []
+    chunks: list[tuple[int, tuple[int, int]]] = []
     rows = []
-    for function, calls in tasks:
-        if function not in places:
-            places[function] = (len(functions), 0)
-            functions.append(placed(function))
-        rows.append((places[function][0], placed(calls)))
+    for task in tasks:
+        rows.append((len(chunks), len(task)))
+        for function, calls in task:
+            if function not in numbers:
+                numbers[function] = len(functions)
+                functions.append(placed(function))
+            chunks.append((numbers[function], placed(calls)))
     mask = os.umask(0)
     os.umask(mask)
     array = {
@@ -85,17 +89,19 @@ def write_calls(directory: Path, tasks: Sequence[tuple[bytes, bytes]], most_byte
         "cwd": os.getcwd(),
         "umask": mask,
         "most": most_bytes,
+        "shift": shift_s,
         "functions": functions,
+        "chunks": chunks,
         "tasks": rows,
     }
     head = pickle.dumps(array, 2)
     worker.leave(directory, "calls", lambda file: file.writelines([b"%016d" % len(head), head, *blobs]))
 
 
-def read_outcomes(directory: Path, place: TaskPlace) -> list[Any]:
-    """What came of a task's calls: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
+def read_outcomes(directory: Path, name: str, place: TaskPlace) -> list[Any]:
+    """What came of the calls of a chunk: results, and exceptions as `Raised`. Raises FileNotFoundError, Unsafe, TaskFailed."""
     worker.check_private(directory)
-    path = directory / f"{place.task_id}.result"
+    path = directory / f"{name}.result"
     found: list[Any] = []
     with worker.open_own(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -125,9 +131,9 @@ def _outcome(came: tuple[Any, ...], place: TaskPlace) -> Any:
     return Raised(fault(text, *place))
 
 
-def read_log(directory: Path, task_id: int) -> str:
-    """The end of what a task printed, "" where there is nothing."""
-    path = directory / f"{task_id}.log"
+def read_log(directory: Path, name: str) -> str:
+    """The end of what a task or one of its chunks printed, "" where there is nothing."""
+    path = directory / f"{name}.log"
     try:
         with worker.open_own(path) as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_BYTES))

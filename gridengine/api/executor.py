@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from gridengine.api.async_cell import AsyncCell
 from gridengine.api.call_files import Call, PrivateDirectory, Raised, pickled
 from gridengine.api.job_fields import JobFields
-from gridengine.api.task_arrays import TASKS, ArrayWishes, PendingTask, TaskArrays
+from gridengine.api.running_arrays import CallChunk
+from gridengine.api.task_arrays import CHUNKS, ArrayWishes, TaskArrays
 from gridengine.api.task_faults import NotPicklable
 
 if TYPE_CHECKING:
@@ -43,36 +44,36 @@ class GridFuture(Future[T]):
     def __init__(self, executor: GridExecutor) -> None:
         super().__init__()
         self._executor = executor
-        self._task: PendingTask | None = None
+        self._chunk: CallChunk | None = None
         self.log = ""
 
     @property
     def job_id(self) -> int:
         """The array job in which it runs, 0 before it was submitted."""
-        return self._task.place.job_id if self._task and self._task.place else 0
+        return self._chunk.task.place.job_id if self._chunk and self._chunk.task else 0
 
     @property
     def task_id(self) -> int:
         """The task of that job, 0 before it was submitted."""
-        return self._task.place.task_id if self._task and self._task.place else 0
+        return self._chunk.task.place.task_id if self._chunk and self._chunk.task else 0
 
     def running(self) -> bool:
         """Whether it has a place in the cell."""
-        return bool(self._task and self._task.began) and not self.done()
+        return bool(self._chunk and self._chunk.task and self._chunk.task.began) and not self.done()
 
     def cancel(self) -> bool:
-        """Delete the call's task, also while it runs. False once there is a result."""
+        """End the call, also while it runs. False once there is a result."""
         if not super().cancel():
             return False
-        if self._task is not None:
-            self._executor.forget(self._task)
-            self._task = None
+        if self._chunk is not None:
+            self._executor.forget(self._chunk)
+            self._chunk = None
             self.set_running_or_notify_cancel()
         return True
 
-    def take(self, task: PendingTask) -> None:
-        """The task that makes this call."""
-        self._task = task
+    def take(self, chunk: CallChunk) -> None:
+        """What makes this call."""
+        self._chunk = chunk
 
     def settle(self, outcome: Any, log: str) -> None:
         """Have a result, or an exception."""
@@ -93,7 +94,7 @@ _NONE: Any = object()
 class GridMap(Iterator[T]):
     """Results of a map, in order. What failed is raised in its turn, and the next `next` goes on behind it.
 
-    `futures`: those of its tasks, each for the calls of a chunk.
+    `futures`: those of its chunks, each for some calls.
     """
 
     def __init__(self, futures: list[GridFuture[list[Any]]], sizes: list[int], timeout: float | None, kept: bool) -> None:
@@ -114,7 +115,7 @@ class GridMap(Iterator[T]):
         return cast(T, result)
 
     def _of_next(self) -> list[Any]:
-        """The outcomes of the next task. Raises TimeoutError, and the same is waited for again then."""
+        """The outcomes of the next chunk. Raises TimeoutError, and the same is waited for again then."""
         left = None if self._deadline is None else max(0.0, self._deadline - monotonic())
         future, size = self.futures[self._next], self._sizes[self._next]
         try:
@@ -131,7 +132,7 @@ class GridMap(Iterator[T]):
         return outcomes
 
     def cancel(self) -> None:
-        """Delete all tasks that are not done."""
+        """Cancel all that is not done."""
         for future in self.futures:
             future.cancel()
 
@@ -140,10 +141,10 @@ class GridExecutor(Executor):
     """Runs functions in the cell: calls that come together are one array job.
 
     `job`: fields of a job, as for `Cell.submit`: `queue`, `hard` … `directory`: where calls and results are exchanged, which the
-    exec hosts must see; ~/.gridengine if it is "". `python`: for the jobs, this one if it is "". `retries`: how often a task
-    is tried again that ended without a result, or whose function raised an exception of `retry_on`. `most_bytes`: of what
-    comes of a task. `host_patience`: s for which the host of a task may be lost. `cell`: arguments of `AsyncCell`. Raises
-    GridError, OSError.
+    exec hosts must see; ~/.gridengine if it is "". `python`: for the jobs, this one if it is "". `retries`: how often calls
+    are tried again whose task ended without a result, or whose function raised an exception of `retry_on`. `most_bytes`: of what
+    comes of a task, or of a chunk. `host_patience`: s for which the host of a task may be lost. `cell`: arguments of
+    `AsyncCell`. Raises GridError, OSError.
     """
 
     def __init__(
@@ -181,8 +182,8 @@ class GridExecutor(Executor):
         def done(outcomes: Any, log: str) -> None:
             future.settle(outcomes if isinstance(outcomes, Exception) else outcomes[0], log)
 
-        task = PendingTask(function, pickled([(args, kwargs)], _arguments_of(fn)), _name_of(fn), self._retries, done)
-        self._add([(future, task)])
+        chunk = CallChunk(function, pickled([(args, kwargs)], _arguments_of(fn)), _name_of(fn), self._retries, done)
+        self._add([(future, chunk)])
         return future
 
     def map(
@@ -194,28 +195,30 @@ class GridExecutor(Executor):
         return_exceptions: bool = False,
         **unknown: Any,
     ) -> GridMap[T]:
-        """The results of calls with an item of each iterable, in order. `chunksize`: calls of a task, 0 for 1000 tasks at most.
+        """The results of calls with an item of each iterable, in order.
 
+        `chunksize`: calls of a task; 0: a thousand chunks at most, and a task takes as many of them as it makes in a second.
         `return_exceptions`: an exception is an item of the results instead of being raised. `timeout`: s for all of it.
         Raises NotPicklable, RuntimeError after `shutdown`.
         """
         if unknown:
             raise TypeError(f"map has no argument {next(iter(unknown))!r}")
         calls: list[Call] = [(args, {}) for args in zip(*iterables, strict=False)]
-        size = chunksize if chunksize > 0 else -(-len(calls) // TASKS) or 1
+        size = chunksize if chunksize > 0 else -(-len(calls) // CHUNKS) or 1
         function, name = pickled(fn, f"the function {_name_of(fn)}"), _name_of(fn)
         chunks = [calls[begin : begin + size] for begin in range(0, len(calls), size)]
         futures: list[GridFuture[list[Any]]] = [GridFuture(self) for _ in chunks]
         pairs = []
-        for future, chunk in zip(futures, chunks, strict=True):
+        for future, some in zip(futures, chunks, strict=True):
             try:
-                blob = pickled(chunk, _arguments_of(fn))
+                blob = pickled(some, _arguments_of(fn))
             except NotPicklable as fault:
                 future.settle(fault, "")
                 continue
-            pairs.append((future, PendingTask(function, blob, name, self._retries, self._done_of(future, len(chunk)))))
+            chunk = CallChunk(function, blob, name, self._retries, self._done_of(future, len(some)), alone=chunksize > 0)
+            pairs.append((future, chunk))
         self._add(pairs)
-        return GridMap(futures, [len(chunk) for chunk in chunks], timeout, return_exceptions)
+        return GridMap(futures, [len(some) for some in chunks], timeout, return_exceptions)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Take no more calls; wait for those that were made, or delete those that have no place yet."""
@@ -233,10 +236,11 @@ class GridExecutor(Executor):
             self._cancel(running=True)
         self.shutdown(wait=True)
 
-    def forget(self, task: PendingTask) -> None:
-        """A future has been cancelled: delete its task."""
+    def forget(self, chunk: CallChunk) -> None:
+        """A future has been cancelled."""
+        chunk.cancelled = True
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._arrays.cancel, task)
+            self._loop.call_soon_threadsafe(self._arrays.cancel, chunk)
 
     def _cancel(self, running: bool) -> None:
         for future in list(self._outstanding):
@@ -251,14 +255,14 @@ class GridExecutor(Executor):
 
         return done
 
-    def _add(self, pairs: list[tuple[GridFuture[Any], PendingTask]]) -> None:
+    def _add(self, pairs: list[tuple[GridFuture[Any], CallChunk]]) -> None:
         self._check_owner()
         if self._closed:
             raise RuntimeError("this executor was shut down")
-        for future, task in pairs:
-            future.take(task)
+        for future, chunk in pairs:
+            future.take(chunk)
             self._outstanding.add(future)
-        self._loop.call_soon_threadsafe(self._arrays.add, [task for _, task in pairs])
+        self._loop.call_soon_threadsafe(self._arrays.add, [chunk for _, chunk in pairs])
 
     def _check_owner(self) -> None:
         if self._owner != os.getpid():

@@ -1,4 +1,6 @@
-"""What a task of a GridExecutor runs on its host: it takes its calls out of a file, makes them, and leaves what came of them.
+"""What a task of a GridExecutor runs on its host: it takes calls out of a file, makes them, and leaves what came of them.
+
+A task may have several chunks of calls. It takes another one as long as its shift lasts; those that it leaves go to other tasks.
 
 A program of its own, run by the caller's Python, which need not know the project: it must import nothing but the standard
 library, and of that little. Reads and writes in one private directory alone, and unpickles only what nobody else can have
@@ -10,11 +12,14 @@ written. Shapes of the files: `gridengine.api.call_files`.
 import os
 import stat
 import sys
+import time
 
 TYPE_CHECKING = False  # as typing has it: each task pays for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, BinaryIO
+
+    Description = dict[str, Any]
 
 try:
     import _pickle as pickle  # the C part alone: the module around it costs 5 ms more
@@ -23,6 +28,8 @@ except ImportError:
 
 _HEAD = 16
 """Bytes of the length that stands before the description of a file of calls."""
+TASK, PROGRAM = "task", "program"
+"""Who may claim a chunk: the task that is to make it, or the program, which takes it back then."""
 
 
 class Unsafe(Exception):
@@ -69,18 +76,41 @@ def open_own(path: "str | os.PathLike[str]") -> "BinaryIO":
     return file
 
 
-def read_task(directory: str, number: int) -> "tuple[dict[str, Any], list[bytes]]":
-    """The description of the array's calls, and the pickled function and calls of one task."""
-    check_private(directory)
-    with open_own(os.path.join(directory, "calls")) as file:
-        length = int(file.read(_HEAD))
-        array = pickle.loads(file.read(length))
-        function, calls = array["tasks"][number - 1]
-        blobs = []
-        for begin, size in (array["functions"][function], calls):
-            file.seek(_HEAD + length + begin)
-            blobs.append(file.read(size))
-    return array, blobs
+def claim(directory: "str | os.PathLike[str]", name: str, holder: str) -> bool:
+    """Whether a chunk is this holder's, as it is once he has claimed it first: the links to nowhere are made in one step."""
+    path = os.path.join(directory, f"{name}.claim")
+    try:
+        os.symlink(holder, path)
+        return True
+    except FileExistsError:
+        return os.readlink(path) == holder
+
+
+def is_claimed(directory: "str | os.PathLike[str]", name: str) -> bool:
+    """Whether a chunk is somebody's."""
+    return os.path.lexists(os.path.join(directory, f"{name}.claim"))
+
+
+class Calls:
+    """The file of calls of an array, open. `array`: its description. Raises Unsafe, OSError."""
+
+    def __init__(self, directory: str) -> None:
+        check_private(directory)
+        self._file = open_own(os.path.join(directory, "calls"))
+        length = int(self._file.read(_HEAD))
+        self.array: Description = pickle.loads(self._file.read(length))
+        self._begin = _HEAD + length
+
+    def chunks(self, number: int) -> "list[tuple[int, tuple[int, int]]]":
+        """Those of a task: number of the function, place of the calls."""
+        first, count = self.array["tasks"][number - 1]
+        chunks: list[tuple[int, tuple[int, int]]] = self.array["chunks"][first : first + count]
+        return chunks
+
+    def at(self, place: "tuple[int, int]") -> bytes:
+        """A pickle by its place."""
+        self._file.seek(self._begin + place[0])
+        return self._file.read(place[1])
 
 
 def leave(directory: "str | os.PathLike[str]", name: str, write: "Callable[[BinaryIO], object]") -> None:
@@ -151,15 +181,8 @@ def write_outcomes(file: "BinaryIO", function: "Callable[..., Any]", calls: "Any
         pickle.dump(came, file, 5)
 
 
-def run(directory: str, number: int) -> None:
-    """Make the calls of a task."""
-    array, (function_blob, calls_blob) = read_task(directory, number)
-    here = python_version()
-    if array["python"] != here:
-        text = f"{sys.executable} on {os.uname()[1]} is Python {here}, and the calls were made by {array['python']}"
-        leave(directory, f"{number}.result", lambda file: pickle.dump(("text", "other python", text), file, 2))
-        return
-    sys.path[:0] = [path for path in array["path"] if path not in sys.path]
+def make_chunk(directory: str, name: str, array: "Description", function_blob: bytes, calls_blob: bytes) -> None:
+    """Make the calls of a chunk, where the program is and with its umask. Raises OSError."""
     if os.path.isdir(array["cwd"]):
         os.chdir(array["cwd"])
     os.umask(array["umask"])
@@ -173,7 +196,39 @@ def run(directory: str, number: int) -> None:
         write_outcomes(file, function, calls, array["most"])
         sys.stdout.flush()
 
-    leave(directory, f"{number}.result", make)
+    leave(directory, f"{name}.result", make)
+
+
+def print_to(directory: str, name: str) -> None:
+    """Have a log of its own for what is printed from now on."""
+    sys.stdout.flush()
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    log = os.open(os.path.join(directory, f"{name}.log"), flags, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+
+
+def run(directory: str, number: int) -> None:
+    """Make the calls of a task: of its only chunk, or of one chunk after the other until its shift is over."""
+    begin = time.monotonic()
+    calls = Calls(directory)
+    array, chunks, here = calls.array, calls.chunks(number), python_version()
+    names = [f"{number}.{which}" for which in range(len(chunks))]
+    if array["python"] != here:
+        text = f"{sys.executable} on {os.uname()[1]} is Python {here}, and the calls were made by {array['python']}"
+        for name in names:
+            leave(directory, f"{name}.result", lambda file: pickle.dump(("text", "other python", text), file, 2))
+        return
+    sys.path[:0] = [path for path in array["path"] if path not in sys.path]
+    for name, (function, place) in zip(names, chunks, strict=True):
+        if len(chunks) > 1:
+            if time.monotonic() - begin > array["shift"]:
+                break
+            if not claim(directory, name, TASK) or os.path.exists(os.path.join(directory, f"{name}.result")):
+                continue
+            print_to(directory, name)
+        make_chunk(directory, name, array, calls.at(array["functions"][function]), calls.at(place))
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from gridengine.gdi.reading import decode_body
 from gridengine.gdi.requests import Caller, malformed
 from gridengine.state.jobs import Job
 from gridengine.state.machines.job import JobErrorChanged, PendingTasksDeleted
-from gridengine.state.machines.task import TaskDispatched, TaskEnded, TaskErrorCleared, TaskRequeued
+from gridengine.state.machines.task import TaskDeletionRequested, TaskDispatched, TaskEnded, TaskErrorCleared, TaskRequeued
 
 Record = dict[str, Any]
 
@@ -89,7 +89,7 @@ class JobWaits:
         return ([] if job is None else self._there(job)) + ended
 
     def _there(self, job: Job) -> list[Record]:
-        """Tasks that have a place, those whose host is lost, and what is in error."""
+        """Tasks that have a place, those whose host is lost or that are being deleted, and what is in error."""
         placed = list(job.placed)
         hosts = self._master.state.hosts
         lost = [task for task in placed if task.host in hosts and not hosts[task.host].up]
@@ -97,6 +97,7 @@ class JobWaits:
         return [
             *(_started(task.id, task.host) for task in placed),
             *(_lost(task.id, task.host, True) for task in lost),
+            *(_deleting(task.id) for task in placed if task.deleted_by),
             *errors,
             *([_error(0, job.error)] if job.error else []),
         ]
@@ -145,6 +146,10 @@ def _lost(task_id: int, host: str, lost: bool) -> Record:
     return {"task_id": task_id, "host": host, "lost": lost}
 
 
+def _deleting(task_id: int) -> Record:
+    return {"task_id": task_id, "deleting": True}
+
+
 def _error(task_id: int, error: str) -> Record:
     """`task_id` 0: the whole job."""
     return {"task_id": task_id, "error": error}
@@ -157,6 +162,7 @@ def _requeued(event: TaskRequeued) -> Iterable[Record]:
 _RECORDS: dict[type, Callable[[Any], Iterable[Record]]] = {
     TaskEnded: lambda event: [{"task_id": event.task_id, "exit_status": event.exit_status, "failed": event.failed}],
     TaskDispatched: lambda event: [_started(event.task_id, event.granted[0].host)],
+    TaskDeletionRequested: lambda event: [_deleting(event.task_id)],
     TaskRequeued: _requeued,
     TaskErrorCleared: lambda event: [_error(event.task_id, "")],
     JobErrorChanged: lambda event: [_error(0, event.error)],

@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import as_completed
+from concurrent.futures import CancelledError, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ from gridengine.api import (
     Cell,
     GridExecutor,
     GridFuture,
+    GridMap,
     NotPicklable,
     OtherPython,
     ResultTooLarge,
     TaskFailed,
+    task_arrays,
 )
 from tests.integration.cells import DemoCell, eventually, run
 
@@ -98,6 +101,88 @@ def test_a_hundred_thousand_items_are_some_tasks(executor: Maker) -> None:
     results = executor().map(lambda number: number + 1, range(100_000), chunksize=5_000)
     assert list(results) == list(range(1, 100_001))
     assert len({future.job_id for future in results.futures}) == 1 and len(results.futures) == 20
+
+
+def chunks_by_task(results: GridMap[Any]) -> list[int]:
+    """How many chunks each task of a map has made."""
+    return list(Counter((future.job_id, future.task_id) for future in results.futures).values())
+
+
+@pytest.fixture
+def long_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow this machine is, a task makes all of its chunks."""
+    monkeypatch.setattr(task_arrays, "SHIFT_S", 1000.0)
+    monkeypatch.setattr(task_arrays, "LOOK_AFTER_S", 1000.0)
+
+
+@pytest.mark.statement("DM-5")
+def test_a_task_makes_several_short_calls_and_each_has_its_own_log(executor: Maker, long_shifts: None) -> None:
+    def named(number: int) -> int:
+        print("number", number, flush=True)
+        subprocess.run(["/bin/echo", "child", str(number)], check=True)
+        return number
+
+    results = executor().map(named, range(66))
+    assert list(results) == list(range(66))
+    assert [future.log for future in results.futures] == [f"number {n}\nchild {n}\n" for n in range(66)]
+    assert chunks_by_task(results) == [2] * 33
+
+
+@pytest.mark.statement("DM-5")
+def test_what_shares_a_task_fails_and_is_cancelled_by_itself(executor: Maker, tmp_path: Path) -> None:
+    def odd(number: int) -> int:
+        if number == 1:
+            raise ValueError("one")
+        if number == 2:
+            os._exit(6)  # the call behind it in its task goes on elsewhere
+        if number == 6:
+            (tmp_path / "began").touch()
+            time.sleep(1000)
+        return number
+
+    results = executor().map(odd, range(66), return_exceptions=True)
+    eventually("one is made for ever", lambda: (tmp_path / "began").exists())
+    assert results.futures[6].cancel()
+    found = list(results)
+    assert repr(found[1]) == "ValueError('one')" and isinstance(found[6], CancelledError)
+    assert isinstance(found[2], TaskFailed) and "exit status 6" in str(found[2])
+    assert [each for n, each in enumerate(found) if n not in (1, 2, 6)] == [n for n in range(66) if n not in (1, 2, 6)]
+
+
+@pytest.mark.statement("DM-5")
+def test_calls_do_not_wait_for_a_long_one_that_shares_their_task(executor: Maker, tmp_path: Path) -> None:
+    def gate(number: int) -> int:
+        while number == 0 and not (tmp_path / "go").exists():
+            time.sleep(0.05)
+        return number
+
+    results = executor().map(gate, range(66))
+    eventually("all others are done", lambda: all(future.done() for future in results.futures[1:]))
+    first, second = results.futures[:2]
+    assert not first.done() and first.running()
+    assert (first.job_id, first.task_id) != (second.job_id, second.task_id), "it was taken back and made elsewhere"
+    (tmp_path / "go").touch()
+    assert list(results) == list(range(66))
+
+
+@pytest.mark.statement("DM-5")
+def test_whoever_deletes_a_task_deletes_what_it_has_not_begun_with(
+    executor: Maker, demo_cell: DemoCell, tmp_path: Path, long_shifts: None
+) -> None:
+    def number_of(number: int) -> int:
+        if number == 0:
+            (tmp_path / "began").touch()
+            time.sleep(1000)
+        return number
+
+    results = executor().map(number_of, range(66), return_exceptions=True)
+    eventually("one is made for ever", lambda: (tmp_path / "began").exists())
+    with Cell(str(demo_cell.place), "test") as cell:
+        cell.delete(f"{results.futures[0].job_id}.{results.futures[0].task_id}")
+    found = list(results)
+    assert isinstance(found[0], TaskFailed) and "signal 9" in str(found[0])
+    assert isinstance(found[1], TaskFailed) and "it was deleted before it began" in str(found[1])
+    assert found[2:] == list(range(2, 66))
 
 
 @pytest.mark.statement("DM-5")
