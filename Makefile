@@ -135,7 +135,8 @@ $(DOCS)/complete: requirements.lock
 	touch $@
 
 drmaa:
-	@$(MAKE) --silent -C clients/drmaa BUILD="$(CURDIR)/build/drmaa/$(ARCH)"
+	@command -v "$(CC)" >/dev/null || { echo "no C compiler ($(CC)): install gcc and libc6-dev"; exit 1; }
+	$(MAKE) --silent -C clients/drmaa BUILD="$(CURDIR)/build/drmaa/$(ARCH)"
 	@if command -v aarch64-linux-gnu-gcc >/dev/null; then
 	  $(MAKE) --silent -C clients/drmaa BUILD="$(CURDIR)/build/drmaa/lx-arm64" CC=aarch64-linux-gnu-gcc
 	fi
@@ -148,15 +149,15 @@ drmaa-sanitizers: setup
 install:
 	@KEEP="$(or $(KEEP),2)" tools/install "$(PREFIX)" "$(PYTHON)"
 
-# isolated: no setup but Python and pip
-wheel:
+# isolated: no setup but Python, pip and a C compiler
+wheel: drmaa
 	@$(PYTHON) -m venv build/wheel-maker
 	rm -rf build/wheel
 	build/wheel-maker/bin/$(PIP) --upgrade pip
 	build/wheel-maker/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir build/wheel .
 	ls build/wheel/*.whl
 
-deb:
+deb: drmaa
 	@tools/deb "$(PYTHON)" build/deb
 
 packages: setup
@@ -204,7 +205,7 @@ kills: setup
 
 # what these tests need is installed for them alone
 clusters: setup
-	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1" $(BIN)/pytest -p no:cacheprovider -m apart --durations=5 \
+	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
 
 # each program in an environment of its own, by the versions in its file

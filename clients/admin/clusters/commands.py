@@ -88,6 +88,8 @@ def python_with(kind: str, wanted: str) -> str:
     Refusal: it lacks what a cluster of this kind needs.
     """
     own = shutil.which("python3")
+    if wanted and not shutil.which(wanted):
+        raise Refusal(f"{kind}: {wanted} is no program that you may run")
     for python in [wanted] if wanted else [*([own] if own else []), *([sys.executable] if kind == "ray" else [])]:
         path = shutil.which(python)
         if path and _has(path, _MODULES[kind]):
