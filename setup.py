@@ -1,6 +1,7 @@
-"""What pyproject.toml cannot say of a wheel: the programs, and the default cell beside them.
+"""What pyproject.toml cannot say of a wheel: the programs, the default cell and the DRMAA library beside them.
 
-Owns where both lie in an environment: `bin/` and `share/gridengine/`. Called by setuptools when a wheel is built.
+Owns where they lie in an environment: `bin/`, `share/gridengine/`, `lib/ARCH/` and `include/`. The library is there for the
+architectures for which `make drmaa` has built it; one wheel has them all. Called by setuptools when a wheel is built.
 Source: adr/0163.
 """
 
@@ -24,7 +25,15 @@ def cell_files() -> list[tuple[str, list[str]]]:
     return list(found.items())
 
 
+def library_files() -> list[tuple[str, list[str]]]:
+    """The DRMAA library of each architecture with the name by which the linker finds it, and its header."""
+    built = sorted(path.parent for path in (TOP / "build" / "drmaa").glob("*/libdrmaa.so.1.0"))
+    names = ("libdrmaa.so", "libdrmaa.so.1.0")
+    libraries = [(f"lib/{place.name}", [str((place / name).relative_to(TOP)) for name in names]) for place in built]
+    return [*libraries, ("include", ["clients/drmaa/drmaa.h"])]
+
+
 scripts = TOP / "build" / "launchers"
 scripts.mkdir(parents=True, exist_ok=True)
 names = write_portable_launchers(scripts)
-setup(scripts=[str((scripts / name).relative_to(TOP)) for name in names], data_files=cell_files())
+setup(scripts=[str((scripts / name).relative_to(TOP)) for name in names], data_files=[*cell_files(), *library_files()])

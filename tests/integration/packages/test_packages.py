@@ -7,6 +7,7 @@ memory, without what is in /opt, so that what dpkg does there happens nowhere el
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -14,10 +15,30 @@ from pathlib import Path
 
 import pytest
 
+from gridengine.architecture import architecture
 from tests.integration.cells import PYTHON, ROOT, TESTBED, Done, eventually, run, why_no_testbed
 
 HOST = "k1"
 DPKG = "/mnt"
+LIBRARY = f"lib/{architecture(os.uname().machine)}/libdrmaa.so"
+DRMAA_PROGRAM = """
+import ctypes, sys
+library, job, status, code = ctypes.CDLL(sys.argv[1]), ctypes.create_string_buffer(99), ctypes.c_int(), ctypes.c_int()
+template = ctypes.c_void_p()
+def must(call, *arguments):
+    why = ctypes.create_string_buffer(1024)
+    assert getattr(library, "drmaa_" + call)(*arguments, why, ctypes.c_size_t(1024)) == 0, why.value
+must("init", None)
+must("allocate_job_template", ctypes.byref(template))
+for name, value in (b"drmaa_remote_command", b"/bin/sh"), (b"drmaa_output_path", b":/dev/null"), (b"drmaa_join_files", b"y"):
+    must("set_attribute", template, name, value)
+must("set_vector_attribute", template, b"drmaa_v_argv", (ctypes.c_char_p * 3)(b"-c", b"exit 3", None))
+must("run_job", job, ctypes.c_size_t(99), template)
+must("wait", job, None, ctypes.c_size_t(0), ctypes.byref(status), ctypes.c_long(-1), None)
+must("wexitstatus", ctypes.byref(code), status)
+must("exit")
+print(code.value)
+"""
 BUILD_S = 900.0
 """Libraries are downloaded, on a machine that others load."""
 
@@ -26,6 +47,12 @@ def must(command: list[str], **options: object) -> str:
     done = run(command, **{"timeout": BUILD_S, **options})
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
+
+
+def lines_of(kind: str) -> str:
+    """What docs/api.md has people type for a kind of package."""
+    (lines,) = re.findall(rf"^```sh {kind}\n(.*?)^```$", (ROOT / "docs/api.md").read_text(), re.MULTILINE | re.DOTALL)
+    return str(lines)
 
 
 @pytest.fixture(scope="module")
@@ -47,15 +74,15 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.apart
 def test_a_wheel_brings_the_programs(source: Path, tmp_path: Path) -> None:
-    must(["make", "-C", str(source), "wheel", f"PYTHON={PYTHON}"])
-    (wheel,) = (source / "build" / "wheel").glob("*.whl")
-    environment = tmp_path / "empty"
-    must([PYTHON, "-m", "venv", str(environment)])
-    pip = [str(environment / "bin" / "python3"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    must([*pip, "--constraint", str(ROOT / "requirements.lock"), str(wheel)], cwd=tmp_path)
-    outside = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "PYTHONPATH": "/nowhere"}
-    shown = must([str(environment / "bin" / "gridengine"), "demo"], cwd=tmp_path, env=outside)
+    outside = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    shown = must(["bash", "-ec", lines_of("wheel")], cwd=source, env={**os.environ, **outside})
+    environment = tmp_path / "grid"
+    outside["PYTHONPATH"] = "/nowhere"
     assert "all.q@demo3" in shown and "exit_status  0" in shown
+    asks = "import ctypes, sys; system = ctypes.create_string_buffer(99); "
+    asks += "ctypes.CDLL(sys.argv[1]).drmaa_get_DRM_system(system, 99, None, 0); print(system.value.decode())"
+    assert must([PYTHON, "-c", asks, str(environment / LIBRARY)]) == "SGE 8.1.9\n"
+    assert (environment / "include" / "drmaa.h").exists()
     (tmp_path / "link").symlink_to(environment / "bin" / "qstat")
     assert must([str(tmp_path / "link"), "-help"], cwd=tmp_path, env=outside).startswith("SGE 8.1.9\n")
 
@@ -102,12 +129,15 @@ def bare() -> Iterator[BareHost]:
 @pytest.mark.apart
 @pytest.mark.statement("UT-2")
 def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost) -> None:
-    must(["make", "-C", str(source), "deb", f"PYTHON={PYTHON}"])
+    make, *on_the_host = lines_of("deb").splitlines()
+    must(["bash", "-ec", make], cwd=source)
     (package,) = (source / "build" / "deb").glob("*.deb")
-    host_file = Path(f"/var/lib/testbed/{HOST}/spool/package.deb")  # a disk that the host sees
-    shutil.copy(package, host_file)
-    said = bare.must("dpkg", "-i", "/var/spool/package.deb")
-    assert "gridengine init" in said
+    disk = Path(f"/var/lib/testbed/{HOST}/spool")  # one that the host sees
+    (disk / "build" / "deb").mkdir(parents=True)
+    shutil.copy(package, disk / "build" / "deb")
+    shutil.copy(package, disk / "package.deb")
+    said = bare.must("env", "CC=none", "bash", "-ec", "\n".join(("cd /var/spool", *on_the_host)))
+    assert "gridengine init" in said and "Usage: gridengine" in said
     for unit in ("sge_qmaster", "sge_execd"):
         assert "ExecStart=/opt/gridengine/bin/" in bare.must("cat", f"/lib/systemd/system/{unit}.service")
     where = ["--root", "/opt/gridengine/cells", "--exec-host", HOST]
@@ -116,6 +146,9 @@ def test_a_debian_package_makes_a_bare_host_a_cell(source: Path, bare: BareHost)
     bare.must(*in_cell, "gridengine", "start")
     bare.must(*in_cell, "qsub", "-sync", "y", "-b", "y", "-o", "/var/spool/said", "-j", "y", "-S", "/bin/sh", "echo", "packed")
     eventually("the job's output is there", lambda: bare.on("cat", "/var/spool/said").stdout == "packed\n")
+    (disk / "program.py").write_text(DRMAA_PROGRAM)
+    told = bare.must(*in_cell, "python3", "/var/spool/program.py", f"/opt/gridengine/{LIBRARY}")
+    assert told == "3\n", "the library that the package brought, since there was no compiler"
     refused = bare.on("dpkg", "-r", "gridengine-ray")
     assert refused.returncode != 0 and "still run from" in refused.stderr
     assert bare.must("dpkg", "-i", "/var/spool/package.deb").count("installed"), "again, beneath the daemons"
