@@ -11,10 +11,11 @@ from tests.integration.drmaa.programs import FLAGS, SOURCE, Programs
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The directory of the library, with the link by which the linker finds it."""
+def library(demo_cell: DemoCell) -> Path:
+    """The directory of the library, with the link by which the linker finds it; every user may read it."""
     need("cc", "gcc", "libc6-dev", "make")
-    directory = tmp_path_factory.mktemp("drmaa")
+    directory = demo_cell.place / "drmaa"
+    directory.mkdir(mode=0o755)
     done = run(["make", "--silent", "-C", str(SOURCE), f"BUILD={directory}", f"CFLAGS={FLAGS} -Werror"])
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return directory

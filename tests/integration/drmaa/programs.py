@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import subprocess
 import sys
 from pathlib import Path
@@ -26,16 +27,21 @@ class Programs:
         self.directory = directory
         self.environment = {**cell.environment, "DRMAA_LIBRARY_PATH": str(directory / "libdrmaa.so"), "HOME": str(cell.work)}
 
-    def start(self, text: str, **variables: str) -> subprocess.Popen[str]:
-        """Start a Python program that has `drmaa`, the session `s`, and `job(command, **attributes)`, a job template."""
+    def start(self, text: str, user: str = "", **variables: str) -> subprocess.Popen[str]:
+        """Start a Python program that has `drmaa`, the session `s`, and `job(command, **attributes)`, a job template.
+
+        `user`: whose program it is, which root may say.
+        """
         words = [sys.executable, "-c", f"{_PRELUDE}\n{text}"]
         pipe = subprocess.PIPE
-        settings = {"env": {**self.environment, **variables}, "cwd": self.cell.work, "text": True}
+        settings: dict[str, Any] = {"env": {**self.environment, **variables}, "cwd": self.cell.work, "text": True}
+        if user:
+            settings |= {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
         return subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, **settings)
 
-    def python(self, text: str, **variables: str) -> Any:
+    def python(self, text: str, user: str = "", **variables: str) -> Any:
         """Run one; what it printed, as JSON values."""
-        program = self.start(text, **variables)
+        program = self.start(text, user, **variables)
         out, err = program.communicate(timeout=COMMAND_S)
         assert program.returncode == 0, f"exit {program.returncode}: {out}{err}"
         found = [json.loads(line) for line in out.splitlines()]

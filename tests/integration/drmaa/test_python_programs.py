@@ -31,6 +31,7 @@ def test_how_jobs_end(programs: Programs) -> None:
     told = programs.python("""
 made = {
     "well": shell("exit 0"), "badly": shell("exit 3"), "killed": shell("kill -9 $$"), "segv": shell("ulimit -c 0; kill -SEGV $$"),
+    "core": shell("ulimit -c unlimited; kill -ABRT $$", workingDirectory=os.getcwd()),
     "none": job("/no/such/program"), "nowhere": job("/bin/true", outputPath=":/no/such/file"),
     "script": job("/bin/true", workingDirectory="/no/such/directory"),
 }
@@ -46,6 +47,7 @@ for name, number in numbers.items():
         "badly": [3, False, "", False, "done"],
         "killed": [0, True, "SIGKILL", False, "failed"],
         "segv": [0, True, "SIGSEGV", False, "failed"],
+        "core": [0, True, "SIGABRT", False, "failed"],
         "none": [0, False, "", True, "failed"],
         "nowhere": [0, False, "", True, "failed"],
         "script": [0, False, "", True, "failed"],
