@@ -57,7 +57,7 @@ class ManualPage:
     def _block(self, block: SyntaxTreeNode) -> Iterator[str]:
         if block.type == "heading":
             title = self._inline(block.children[0], plain=True)
-            yield f".SH {title.upper()}" if block.tag == "h2" else f".SS {title}"
+            yield f".SH {_upper(title)}" if block.tag == "h2" else f".SS {title}"
         elif block.type == "paragraph":
             yield ".PP"
             yield from _folded(self._inline(block.children[0]))
@@ -109,6 +109,11 @@ class ManualPage:
 
 def _escaped(text: str) -> str:
     return "".join(_SPECIAL.get(letter, letter if letter.isascii() else f"\\[u{ord(letter):04X}]") for letter in text)
+
+
+def _upper(escaped: str) -> str:
+    """In capitals, but for the names of special letters."""
+    return re.sub(r"(\\\(..|\\\[\w+\]|\\.)|(.)", lambda found: found[1] or found[2].upper(), escaped)
 
 
 def _guarded(line: str) -> str:

@@ -84,7 +84,7 @@ def test_the_master_is_stopped_and_started_while_jobs_run_elsewhere(testbed_cell
     done = testbed_cell.as_user("alice", "t1", "qstat")
     assert done.returncode == 1 and "unable to contact" in done.stderr and "Traceback" not in done.stderr
     for host in testbed_cell.hosts:
-        eventually("its node ends with the head", lambda host=host: "its node here ends" in last_messages(testbed_cell, host))
+        eventually("its node ends with the head", lambda host=host: "is gone: this host waits for it" in last_messages(testbed_cell, host))
     GATE.touch()
     eventually("they end unseen", lambda: not any(behind_gate(testbed_cell, host) for host in testbed_cell.hosts))
     testbed_cell.start("tm")

@@ -102,12 +102,15 @@ class MailSender:
         except (TimeoutError, asyncio.CancelledError) as error:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
+            if process.stdin is not None:
+                process.stdin.transport.abort()  # what the mailer has left behind may never read the rest
             if isinstance(error, asyncio.CancelledError):
                 raise
             raise OSError(f"{path} did not end within {self._timeout_s:g} s") from None
-        if process.stdin is not None:
-            with contextlib.suppress(ConnectionError):
-                await process.stdin.wait_closed()
+        finally:
+            if process.stdin is not None:
+                with contextlib.suppress(ConnectionError):
+                    await process.stdin.wait_closed()  # else a pipe that broke is complained of when it is thrown away
         if process.returncode:
             said.seek(0)
             words = " ".join(said.read(MOST_WORDS).decode(errors="replace").split())

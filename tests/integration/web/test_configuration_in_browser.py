@@ -39,6 +39,7 @@ def test_host_groups_are_made_cloned_changed_and_removed_along_their_graph(web_c
     page.get_by_label("group_name").fill("@racks")
     page.get_by_label("hostlist").fill("@rack")
     page.get_by_role("button", name="Save").click()
+    expect(page.locator("main")).to_contain_text("added")
     go(page, "/hostgroups?group=@racks")
     expect(page.get_by_role("link", name=re.compile("@rack: 1 hosts"))).to_be_visible()
     assert f"@racks\n   @rack\n      {web_cell.host}" in web_cell.must("qconf", "-shgrp_tree", "@racks")
