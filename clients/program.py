@@ -8,7 +8,7 @@ import os
 import sys
 
 from clients import gdi
-from gridengine import json_text
+from gridengine import __version__, json_text
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
 
@@ -263,9 +263,7 @@ def show_help(name: str) -> int:
 
 def show_version() -> int:
     """The version whose commands these are, and the one of this system; exit 0."""
-    from importlib.metadata import version
-
-    print(f"{VERSION} (gridengine {version('gridengine')})")
+    print(f"{VERSION} (gridengine {__version__})")
     return 0
 
 

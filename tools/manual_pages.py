@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gridengine import __version__
 from tools.roff import ManualPage
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -81,8 +81,7 @@ def main() -> None:
     """`manual_pages.py DIRECTORY`: write the manual below it."""
     if len(sys.argv) != 2:
         sys.exit("usage: manual_pages.py DIRECTORY")
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    print(f"{len(write_manual(Path(sys.argv[1]), version))} manual pages", file=sys.stderr)
+    print(f"{len(write_manual(Path(sys.argv[1]), __version__))} manual pages", file=sys.stderr)
 
 
 if __name__ == "__main__":

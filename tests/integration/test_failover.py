@@ -214,9 +214,10 @@ def install_another(directory: Path) -> str:
     assert "\n    make install\n" in (ROOT / "docs" / "operations.md").read_text()
     for name in ("gridengine", "shepherd", "daemons", "clients", "cluster-config", "tools", "docs"):
         shutil.copytree(ROOT / name, directory / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("requirements.lock", "Makefile", "README.md", "CHANGELOG.md"):
+    for name in ("pyproject.toml", "requirements.lock", "Makefile", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, directory)
-    (directory / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text().replace('version = "', 'version = "9.', 1))
+    own = directory / "gridengine" / "__init__.py"
+    own.write_text(own.read_text().replace('__version__ = "', '__version__ = "9.', 1))
     python = getattr(sys, "_base_executable", sys.executable)
     done = run(["make", "-C", str(directory), "install", f"PREFIX={TEST_PREFIX}", f"PYTHON={python}"])
     assert done.returncode == 0, done.stdout + done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine import __version__
 from tests.integration.cells import GATE, TestbedCell, eventually
 
 
@@ -84,7 +85,7 @@ def test_the_master_is_stopped_and_started_while_jobs_run_elsewhere(testbed_cell
     done = testbed_cell.as_user("alice", "t1", "qstat")
     assert done.returncode == 1 and "unable to contact" in done.stderr and "Traceback" not in done.stderr
     for host in testbed_cell.hosts:
-        eventually("its node ends with the head", lambda host=host: "is gone: this host waits for it" in last_messages(testbed_cell, host))
+        eventually("its node has ended", lambda host=host: "is gone: this host waits" in last_messages(testbed_cell, host))
     GATE.touch()
     eventually("they end unseen", lambda: not any(behind_gate(testbed_cell, host) for host in testbed_cell.hosts))
     testbed_cell.start("tm")
@@ -103,3 +104,9 @@ def test_users_are_who_their_hosts_say_they_are(testbed_cell: TestbedCell) -> No
     assert key.returncode != 0
     assert testbed_cell.as_user("alice", "t3", "qdel", job).returncode == 0
     eventually("it is gone", lambda: testbed_cell.on("tm", "qstat", "-u", "*").stdout == "")
+
+
+def test_installed_commands_say_their_version(testbed_cell: TestbedCell) -> None:
+    for program in ("qsub", "qconf", "gridengine"):
+        done = testbed_cell.on("t1", program, "--version")
+        assert (done.returncode, done.stderr) == (0, "") and f"gridengine {__version__}" in done.stdout
