@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("prefix", help="where this system is installed")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, default=Path("build/peers.json"))
-    parser.add_argument("--plot", type=Path, default=Path("docs/pictures/peers.png"))
+    parser.add_argument("--plot", type=Path, default=Path("docs/plots/peers.png"))
     parser.add_argument("--page", type=Path, default=Path("docs/performance.md"), help="where the table goes, with the plot")
     options = parser.parse_args()
     if os.geteuid():
