@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from daemons.execd.company import Company
+from daemons.execd.report_delay import ReportDelay
 from daemons.execd.tries import Tries
 from daemons.runtime.call_faults import call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
@@ -52,14 +52,14 @@ class Reporter:
         self._full_wanted = True  # this side has just started
         self._news = asyncio.Event()
         self._news.set()
-        self._company = Company()
+        self._delay = ReportDelay()
         self._settled = asyncio.Event()
 
     def add(self, *reports: Report) -> None:
-        """Send these soon: at once, or with others that are likely to come (`Company`)."""
+        """Send these soon: at once, or with others that are likely to come (`ReportDelay`)."""
         self._pending += reports
         loop = asyncio.get_running_loop()
-        wait_s = min((self._company.wait_s(report, loop.time()) for report in reports), default=0.0)
+        wait_s = min((self._delay.wait_s(report, loop.time()) for report in reports), default=0.0)
         if wait_s:
             loop.call_later(wait_s, self._news.set)
         else:

@@ -57,8 +57,7 @@ def select_jobs(
     selection = Selection()
     targets = list(targets)
     if not targets:
-        his = state.jobs_of(lambda owner, group: user_matches(owner, wanted))
-        mine = [Selected(job, everyone) for job in his]
+        mine = [Selected(job, everyone) for job in state.jobs_of(lambda owner, group: user_matches(owner, wanted))]
         selection.found.append(("", mine))
     for target in targets:
         if isinstance(target, Unmatched):

@@ -80,7 +80,11 @@ class Dispatcher:
 
     def _flush_later(self) -> None:
         """What a host has answered it would say again: it is written with what comes next, which may be the end of the task."""
-        asyncio.get_running_loop().call_later(_WRITTEN_WITHIN_S, self._flush)
+        asyncio.get_running_loop().call_later(_WRITTEN_WITHIN_S, self._flush_what_is_left)
+
+    def _flush_what_is_left(self) -> None:
+        if self._master.pending:
+            self._flush()
 
     async def stop(self) -> None:
         """Tell nobody anything any more; what was not told is in the state."""

@@ -391,9 +391,8 @@ ENDPOINTS: dict[str, Endpoint] = {row.name: row for row in _rows()}
 
 
 def _log_answer(answer: Answer, caller: Caller) -> None:
-    """What somebody was refused or warned of is his affair, and no fault of the daemon: at level info, with who it was.
-    Deviation: 8.1.9 logs it as its own error."""
+    """What somebody was told is no fault of the daemon: at level info, with who. Deviation: 8.1.9 logs it as its own error."""
+    who = f"{caller.user}@{caller.host}"
     for level, text in answer.answers:
-        if level in ("error", "warning"):
-            who = f"{caller.user}@{caller.host}"
-            _log.info("%s was told: %s", who, text, extra=about("refused", by=who))
+        if event := {"error": "refused", "warning": "warned"}.get(level):
+            _log.info("%s was told: %s", who, text, extra=about(event, by=who))

@@ -1,8 +1,8 @@
 """Driving the scheduler: when to ask for orders, and with which events.
 
 Owns the pulse: a cycle runs as soon as something happened that could matter and no cycle is running; what happens
-meanwhile is gathered for the next one, and in a stream of jobs a little longer (`gathering`). `schedule_interval` is the longest
-pause (SC-1, SC-3).
+meanwhile is gathered for the next one, and in a stream of jobs a little longer (`cycle_pacing`). `schedule_interval` is the
+longest pause (SC-1, SC-3).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.gathering import Gathering
+from daemons.qmaster.serve.cycle_pacing import CyclePacing
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
 from daemons.runtime.call_faults import call_fault
@@ -62,7 +62,7 @@ class SchedulerDriver:
         self.turned: Callable[[], None] = lambda: None
         self._woken_at = 0.0
         self._wake = asyncio.Event()
-        self._gathering = Gathering()
+        self._pacing = CyclePacing()
         self._clock: Callable[[], float] = lambda: 0.0  # that of the loop, once it runs
         self._events: list[bytes] = []
         self._base = master.committed
@@ -81,7 +81,7 @@ class SchedulerDriver:
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
         if transaction.touched.frees:
-            self._gathering.note(self._clock())
+            self._pacing.note(self._clock())
             self.wake()
 
     def wake(self) -> None:
@@ -109,9 +109,9 @@ class SchedulerDriver:
                     await self._wake.wait()
             except TimeoutError:
                 pass
-            if pause_s := self._gathering.pause_s(clock()):
+            if pause_s := self._pacing.pause_s(clock()):
                 await asyncio.sleep(pause_s)
-            self._gathering.begin(clock())
+            self._pacing.begin(clock())
             self._wake.clear()
             self.turned()
             woken_at, self._woken_at = self._woken_at, 0.0

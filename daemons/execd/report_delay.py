@@ -16,7 +16,7 @@ YOUNG_S = 1.0
 """A task is young for so long."""
 
 
-class Company:
+class ReportDelay:
     """Which tasks of this host began a moment ago, as its reports say. `now`: seconds of a clock that is never set."""
 
     def __init__(self) -> None:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from daemons.qmaster.serve.gathering import APART_S, MANY, Gathering
+from daemons.qmaster.serve.cycle_pacing import APART_S, MANY, CyclePacing
 
 
 def runs(arrivals: list[float]) -> list[float]:
     """When runs begin if each thing that comes asks for one, and a run takes no time."""
-    gathering, began = Gathering(), []
+    pacing, began = CyclePacing(), []
     due = float("inf")
     for now in [*arrivals, float("inf")]:
         if due <= now and due < float("inf"):
-            gathering.begin(due)
+            pacing.begin(due)
             began.append(due)
             due = float("inf")
         if now < float("inf"):
-            gathering.note(now)
-            due = min(due, now + gathering.pause_s(now))
+            pacing.note(now)
+            due = min(due, now + pacing.pause_s(now))
     return began
 
 

@@ -1,4 +1,4 @@
-"""When much comes at once, what follows from it is done together: how long to wait for company.
+"""When much comes at once, one run of the scheduler does for all of it: how long it waits for more.
 
 Owns the rule alone, which is pure: times come in. Called by `scheduling`. Why: docs/adr/0169.
 """
@@ -14,7 +14,7 @@ APART_S = 0.05
 """Between the beginnings of two runs while there is a stream."""
 
 
-class Gathering:
+class CyclePacing:
     """What comes, and when the next run may begin. `now`: seconds of a clock that is never set."""
 
     def __init__(self) -> None:
