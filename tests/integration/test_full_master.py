@@ -44,6 +44,10 @@ def test_a_full_spool_refuses_and_recovers_by_itself(testbed_cell: TestbedCell, 
     cell.on("tm", "dd", "if=/dev/zero", f"of={SPOOL}/qmaster/fill", "bs=4k")
     eventually("the disk is full for the qmaster, too", lambda: not submit())
     assert not submit()
+    rows = cell.on("tm", "qstat", "-u", "*")
+    assert [row.split()[0] for row in rows.stdout.splitlines()[2:]] == acknowledged, "what it has it tells"
+    said = cell.as_user("alice", "t1", *"qsub -b y true".split()).stderr
+    assert "nothing is changed until there is room, running jobs go on" in said
     cell.on("tm", "rm", f"{SPOOL}/qmaster/fill")
     eventually("it takes jobs again", submit)
     rows = cell.on("tm", "qstat", "-u", "*").stdout.splitlines()[2:]

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
+from daemons.qmaster.serve.service import NotServing
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 
 _Result = TypeVar("_Result")
@@ -47,7 +48,9 @@ class Network:
         self, caller: str, called: str, work: Callable[[Any], Awaitable[_Result]], patience_s: float = PATIENCE_S
     ) -> _Result:
         """Have `work` done with whoever is there when the call arrives. Raises NoAnswer, and what the work raises."""
-        dice = self._dice.setdefault((caller, called), random.Random(f"{self._seed} {caller} {called}"))
+        dice = self._dice.get((caller, called))
+        if dice is None:
+            dice = self._dice[caller, called] = random.Random(f"{self._seed} {caller} {called}")
         answer: asyncio.Future[_Result] = self._loop.create_future()
         self.calls += 1
         for delay_s in self._arrivals(dice):
@@ -96,7 +99,7 @@ class Network:
     ) -> None:
         if task.cancelled():
             return
-        if (failure := task.exception()) is not None and not isinstance(failure, Killed):
+        if (failure := task.exception()) is not None and not isinstance(failure, Killed | NotServing):
             self._loop.faults.append(failure)  # whoever is called answers, whatever was asked
         outcome = failure or task.result()
         delay_s = SHORT_S[0] if self.lossless else dice.uniform(*(LONG_S if dice.random() < 0.1 else SHORT_S))

@@ -35,6 +35,7 @@ from daemons.qmaster.serve.rounds import Rounds
 from daemons.qmaster.serve.sessions import Sessions
 from daemons.qmaster.serve.shutting_down import shut_down
 from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
+from daemons.qmaster.serve.spool_room import SpoolRoom
 from daemons.qmaster.serve.streams import LastingStreams
 from daemons.qmaster.serve.turns import Turns
 from daemons.qmaster.serve.verified_copies import verified_copies
@@ -69,12 +70,12 @@ LookedUp = Mapping[str, list[int]]
 class Requests:
     """Answers the requests of a running qmaster, as their rows say. `sessions`: set anew when the keys of hosts are known."""
 
-    def __init__(self, master: Master, outside: Outside, streams: LastingStreams) -> None:
+    def __init__(self, master: Master, outside: Outside, streams: LastingStreams, room: SpoolRoom) -> None:
         self.master = master
         self.sessions = Sessions(lambda _: "")
         self.pulses = Pulses()
         self.verifier = ServerVerifier(lambda: master.state.configuration())
-        self._outside = outside
+        self._outside, self._room = outside, room
         self._event_clients, self._waits, self._task_ends, self._mirrors = streams
         self._rounds = Rounds()
         self._accounting = AccountingReading()
@@ -135,9 +136,7 @@ class Requests:
             request = verified
         return await self.decided(name, request, caller, keyed)
 
-    async def resubmitted(
-        self, name: str, request: ResubmitJobs, caller: Caller, keyed: Keyed | None = None
-    ) -> Answer:
+    async def resubmitted(self, name: str, request: ResubmitJobs, caller: Caller, keyed: Keyed | None = None) -> Answer:
         """Copies, each of which a server verifier sees first."""
         if not self.verifier.configured:
             return await self.in_slices(name, request, caller, keyed)
@@ -180,6 +179,8 @@ class Requests:
     async def _decide(
         self, name: str, request: RequestBody, caller: Caller, looked_up: LookedUp, receipt: Receipt | None
     ) -> Decision:
+        if self._room.refusal:
+            return Decision().refuse(self._room.refusal)
         decision = await self._undone(name, request, caller, looked_up)
         decision.receipt = receipt
         self.master.record(decision, caller)
@@ -286,7 +287,7 @@ class Requests:
             text = f'denied: host "{request.host}" is no execution host; add it with qconf -ae'
             return Answer(1, [("error", text)])
         joined = self._outside.session()
-        if complaint := self.releases.heard(request, joined.get("cell_id", "")):
+        if complaint := self._room.refusal or self.releases.heard(request, joined.get("cell_id", "")):
             return Answer(1, [("error", f"denied: {complaint}")], self.releases.word(request.host))
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)

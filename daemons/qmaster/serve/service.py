@@ -36,6 +36,7 @@ from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
+from daemons.qmaster.serve.spool_room import SpoolRoom
 from daemons.qmaster.serve.streams import LastingStreams
 from daemons.qmaster.serve.task_ends import EndsOfTasks
 from daemons.qmaster.spooling.spool_file import SpoolError
@@ -48,6 +49,10 @@ from gridengine.mirroring import BEAT_S, Measures
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
 _AFTER_A_BUG_S = 5.0
+
+
+class NotServing(Exception):
+    """A call that this qmaster cannot take now: another host is the master, or there is no room for what it would write."""
 
 
 class Service:
@@ -79,6 +84,7 @@ class Service:
         if replication is not None:
             master.replicate(replication.allowed)
             replication.progressed = self._announce
+        self._room = SpoolRoom(master.spool)
         self._flush_due = False
         self._durable: list[tuple[int, asyncio.Future[None]]] = []
         self._measures = Measures()
@@ -105,7 +111,7 @@ class Service:
             *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
         streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
-        self.requests = Requests(master, outside, streams)
+        self.requests = Requests(master, outside, streams, self._room)
         self._pulses = self.requests.pulses
         self._pulses.writing = lambda: len(self._durable)
         self.driver.turned = partial(self._pulses.turned, SCHEDULER)
@@ -135,7 +141,17 @@ class Service:
         await self._gdi.start(socket, address, port, tls)
 
     def begin(self) -> None:
-        """Begin the loops that keep the cluster moving, on the running event loop."""
+        """Begin what keeps the cluster moving, on the running event loop: at once, or when there is room for what it writes."""
+        if self._room.look():
+            self._begin_loops()
+        else:
+            self._tasks = [asyncio.get_running_loop().create_task(self._begin_with_room())]
+
+    async def _begin_with_room(self) -> None:
+        await self._room.wait()
+        self._begin_loops()
+
+    def _begin_loops(self) -> None:
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self.driver.run()), loop.create_task(self._timers()), loop.create_task(self._beats())]
         if self._replication is not None:
@@ -208,7 +224,7 @@ class Service:
 
     async def _deliver(self, host: str, data: bytes) -> bytes:
         if not self.held():
-            raise LookupError("this host is not the master at the moment")
+            raise NotServing("this host is not the master at the moment")
         return await self._deliver_call(host, data)
 
     async def durable(self) -> None:
@@ -238,7 +254,9 @@ class Service:
     async def reports(self, host: str, data: bytes) -> bytes:
         """Take a host's reports; the verdicts go back once they are on disk, and say of which revision they are."""
         if not self.held():
-            raise LookupError("this host is not the master at the moment")
+            raise NotServing("this host is not the master at the moment")
+        if self._room.refusal:
+            raise NotServing(self._room.refusal)
         batch = decode(data)
         if batch.master[0] > self.master.incarnation:
             self._outdated(host, batch.master[0])

@@ -7,10 +7,12 @@ Source: statements SP-1 … SP-7; house rules on durability.
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import apsw
@@ -31,6 +33,7 @@ from daemons.qmaster.tell.held_slots import Held
 from daemons.qmaster.tell.interventions import Intervention
 from daemons.qmaster.tell.story import Line
 from gridengine.accounting import AccountingRecord
+from gridengine.errors import plain_fault
 from gridengine.state.apply import apply
 from gridengine.state.events import AnyEvent, decode_events, encode_events
 from gridengine.state.machines.event import InvalidTransition
@@ -44,6 +47,10 @@ KEEP_JOURNAL = 20_000
 
 _EPOCHS = 1000
 """Epochs that follow on each other and are told apart by their incarnations."""
+
+_PROBE = "probe"
+_ROOM_BYTES = 1 << 18
+"""As much as many transactions take."""
 
 _SCHEMA = """
 create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
@@ -333,6 +340,18 @@ class Spool:
                 spool_file.remember(self._db, key, value)
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+
+    def probe(self) -> None:
+        """See whether there is room for what comes. Raises SpoolError.
+
+        A commit alone does not show that: the first ones find room in the log that SQLite has left.
+        """
+        try:
+            with TemporaryFile(dir=self.path.parent) as file:
+                os.posix_fallocate(file.fileno(), 0, _ROOM_BYTES)
+        except OSError as error:
+            raise SpoolError(f"cannot write spool {self.path}: {plain_fault(error)}") from error
+        self.remember(_PROBE, "")
 
     def begin(self, now_ms: int) -> int:
         """The incarnation of a qmaster that starts now: higher than those of all before it on this spool.

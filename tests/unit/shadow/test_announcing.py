@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve.replication import Replication
-from daemons.qmaster.serve.service import Service
+from daemons.qmaster.serve.service import NotServing, Service
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import LOAD, Cell
@@ -197,7 +197,7 @@ def test_who_is_not_the_master_answers_nobody_until_he_is_again(waiting: Waiting
         await rounds()
         assert not submitted.done() and not read.done() and not waiting.told
         report = encode(Batch(reports=[Load(waiting.cell.now, dict(LOAD), full=True, incarnation="boot1")]))
-        with pytest.raises(LookupError):
+        with pytest.raises(NotServing):
             await waiting.service.reports("h1", report)
         waiting.gate.leads = True
         waiting.service.flush()
