@@ -26,6 +26,12 @@ _PREDEFINED_NICE = -999
 """Stands for the predefined value of PTF_MIN_PRIORITY and PTF_MAX_PRIORITY."""
 
 
+@cache
+def _flags(parameters: type[Struct]) -> list[str]:
+    """The names of those that are true or false."""
+    return [field.name for field in fields(parameters) if field.type is bool]
+
+
 class QmasterParameters(Struct, frozen=True):
     """qmaster_params, by their names in lower case. `max_dyn_ec`: event clients. `jsv_timeout`: s; `jsv_threshold`: ms.
 
@@ -53,7 +59,7 @@ class QmasterParameters(Struct, frozen=True):
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("qmaster_params", text)
-        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         return cls(
             **flags,
             max_dyn_ec=given.read("max_dyn_ec", _count),
@@ -96,7 +102,7 @@ class ExecdParameters(Struct, frozen=True):
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("execd_params", text)
-        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         limits = {name: given.optional(name, parse_memory) for kind in _RESOURCES for name in (f"s_{kind}", f"h_{kind}")}
         method_timeout_s = float(given.read("method_timeout", parse_time))
         return cls(
@@ -128,7 +134,7 @@ class ReportingParameters(Struct, frozen=True):
     def of(cls, text: str) -> Self:
         """Read the elements of a text."""
         given = _Given("reporting_params", text)
-        flags = {field.name: given.read(field.name, parse_bool) for field in fields(cls) if field.type is bool}
+        flags = {name: given.read(name, parse_bool) for name in _flags(cls)}
         return cls(**flags, sharelog_s=given.read("sharelog", _finite_time))
 
 
