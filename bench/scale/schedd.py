@@ -7,11 +7,13 @@ import sys
 from typing import Any
 
 from bench.scale.calls import connect
-from daemons.schedd.actor import ScheddActor
+from daemons.runtime.cycles import seldom_look_for_cycles
+from daemons.schedd.actor import Schedd
 
 
 async def serve(socket: str) -> None:
-    actor = ScheddActor()
+    seldom_look_for_cycles()
+    actor = Schedd()
 
     async def looks() -> Any:
         """How many jobs the mirror has."""

@@ -100,12 +100,16 @@ def _places(state: State) -> Iterator[str]:
     """Who is where is what the grants say."""
     hosts: dict[str, set[tuple[int, int]]] = defaultdict(set)
     instances: dict[str, set[tuple[int, int]]] = defaultdict(set)
+    reniced: set[tuple[int, int]] = set()
     for job, task in _tasks(state):
+        if task.granted and task.nice is not None:
+            reniced.add((job.id, task.id))
         for grant in task.granted:
             hosts[grant.host].add((job.id, task.id))
             instances[grant.instance].add((job.id, task.id))
     yield from _compared("tasks on host {}", _filled(state.tasks_on), hosts)
     yield from _compared("tasks in {}", _filled(state.tasks_in), instances)
+    yield from _compared("{} nice values", {"tasks with": state.reniced}, {"tasks with": reniced})
 
 
 def _sums(state: State) -> Iterator[str]:

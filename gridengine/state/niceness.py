@@ -36,16 +36,12 @@ def niceness_changes(state: State, now: float) -> list[AnyEvent]:
 
 
 def _of_queues(state: State) -> Iterator[Change]:
-    """The tasks that do not have the nice value of their queue instance."""
-    for host, keys in state.tasks_on.items():
-        # four times a second, of all that runs: hardly any task was ever given a nice value
-        if all(state.jobs[job].tasks[task].nice is None for job, task in keys):
-            continue
-        for job, task in _running_on(state, host):
-            if task.nice is not None:
-                nice = state.configs[task.granted[0].instance].execution.priority
-                if nice != task.nice:
-                    yield job.id, task.id, nice
+    """The tasks that were given a nice value and do not have that of their queue instance."""
+    for job_id, task_id in sorted(state.reniced):
+        task = state.jobs[job_id].tasks[task_id]
+        nice = state.configs[task.granted[0].instance].execution.priority
+        if task.status == "running" and nice != task.nice:
+            yield job_id, task_id, nice
 
 
 def _by_tickets(state: State, since: float) -> list[Change]:

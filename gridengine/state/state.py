@@ -83,11 +83,11 @@ class State:
     `rule_members` (host group -> hosts that match its rule), `reservations`,
     `share_usage` (user -> project -> usage of ended tasks). `unsettled` is empty between transactions.
 
-    Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host ->
-    instances that have subordinates), `bookings`, `quotas`, `tasks_on` (host ->
-    (job, task) of every task with a grant there), `tasks_in` (the same by instance), `dependents` (job -> jobs that
-    wait for it), `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts of
-    which its load sensors may have said something).
+    Derived: `queues` and `groups` (resolution), `configs` and `ambiguous` by instance, `superiors` (host -> instances that
+    have subordinates), `bookings`, `quotas`, `tasks_on` (host -> (job, task) of every task with a grant there), `tasks_in`
+    (the same by instance), `reniced` (those with a nice value of their own), `dependents` (job -> jobs that wait for it),
+    `doomed` (jobs that can never run), `owned` (owner and group -> numbers of jobs), `sensing` (host -> hosts of which its
+    load sensors may have said something).
     Volatile, never spooled: `priorities`, `tickets`,
     `job_reservations` (what the scheduler keeps free for waiting jobs). `kept`: what readers keep of the configuration
     alone, by whom; empty again after each change of it.
@@ -136,6 +136,7 @@ class State:
         self.quotas = QuotaBook(self)
         self.tasks_on: dict[str, set[tuple[int, int]]] = {}
         self.tasks_in: dict[str, set[tuple[int, int]]] = {}
+        self.reniced: set[tuple[int, int]] = set()
         self.dependents: dict[int, set[int]] = {}
         self.doomed: set[int] = set()
         self.owned: dict[tuple[str, str], set[int]] = {}

@@ -253,14 +253,12 @@ def _task_started(state: State, event: TaskStarted) -> None:
 
 
 def _task_usage(state: State, event: TaskUsageReported) -> None:
-    task = state.task(event.job_id, event.task_id, event.attempt)
-    if task is not None:
+    if (task := state.task(event.job_id, event.task_id, event.attempt)) is not None:
         task.usage = event.usage
 
 
 def _task_usage_recorded(state: State, event: TaskUsageRecorded) -> None:
-    task = state.task(event.job_id, event.task_id, event.attempt)
-    if task is not None:
+    if (task := state.task(event.job_id, event.task_id, event.attempt)) is not None:
         task.reported = event.reported
 
 
@@ -299,8 +297,7 @@ def _task_requeued(state: State, event: TaskRequeued) -> None:
 
 
 def _task_checkpointed(state: State, event: TaskCheckpointed) -> None:
-    task = state.task(event.job_id, event.task_id, event.attempt)
-    if task is not None:
+    if (task := state.task(event.job_id, event.task_id, event.attempt)) is not None:
         task.checkpoint = event.pid
 
 
@@ -339,9 +336,9 @@ def _command_applied(state: State, event: CommandApplied) -> None:
 
 def _reprioritized(state: State, event: TasksReprioritized) -> None:
     for job_id, task_id, nice in event.changes:
-        task = state.task(job_id, task_id)
-        if task is not None:
+        if (task := state.task(job_id, task_id)) is not None:
             task.nice, task.nice_time = nice, event.time
+            state.reniced.add((job_id, task_id))
 
 
 def _niceness_applied(state: State, event: NicenessApplied) -> None:
@@ -364,6 +361,8 @@ def place(state: State, job: Job, task: Task) -> None:
     reservations.book_of(state, job).book(state.bookings_of(task))
     state.quotas.charge(job, task)
     key = (job.id, task.id)
+    if task.nice is not None:
+        state.reniced.add(key)
     for grant in task.granted:
         state.tasks_on.setdefault(grant.host, set()).add(key)
         state.tasks_in.setdefault(grant.instance, set()).add(key)
@@ -375,6 +374,7 @@ def unplace(state: State, job: Job, task: Task) -> None:
     reservations.book_of(state, job).book(state.bookings_of(task), -1)
     state.quotas.charge(job, task, -1)
     key = (job.id, task.id)
+    state.reniced.discard(key)
     for grant in task.granted:
         state.tasks_on.get(grant.host, set()).discard(key)
         state.tasks_in.get(grant.instance, set()).discard(key)

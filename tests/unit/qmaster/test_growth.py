@@ -14,7 +14,7 @@ from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.jobs import jobs as listed
 from daemons.qmaster.views.selection import Listing
 from gridengine.delivery import Inventory, Load
-from gridengine.gdi.requests import Caller
+from gridengine.gdi.requests import Caller, DeleteJobs
 from gridengine.state.events import encode_events
 from tests.harness import LOAD, Cell
 
@@ -83,7 +83,7 @@ def test_a_pending_job_is_some_bytes_of_a_snapshot(cell: Cell) -> None:
     assert sum(map(len, cell.master.spool._jobs.read())) / 256 < 60
 
 
-ALICE = Caller("alice", 1001, "users", 1001, "h1")
+ALICE, ROOT = Caller("alice", 1001, "users", 1001, "h1"), Caller("root", 0, "root", 0, "h1")
 OF_ONE_USER: dict[str, Callable[[Cell], object]] = {
     "qstat -u alice": lambda cell: listed(Listing(cell.state), {"users": ["alice"]}, ALICE, cell.now),
     "qdel -u alice": lambda cell: select_jobs(cell.state, [], users=["alice"]),
@@ -105,3 +105,28 @@ def test_what_concerns_one_user_does_not_grow_with_the_jobs_of_others(tmp_path: 
         work()
         figures.append(steps(work))
     assert figures[1] < figures[0] * 1.3
+
+
+def test_a_tick_does_not_look_at_all_that_runs(tmp_path: Path) -> None:
+    figures = []
+    for jobs in (20, 200):
+        directory = tmp_path / str(jobs)
+        directory.mkdir()
+        cell = Cell(directory, hosts=1, slots=1000)
+        for _ in range(jobs):
+            cell.submit()
+        cell.cycle()
+        assert len(cell.state.tasks_on["h1"]) == jobs
+        cell.master.tick()
+        figures.append(steps(cell.master.tick))
+    assert figures[1] < figures[0] * 1.3
+
+
+def test_a_forced_deletion_of_many_does_not_look_at_all_hosts_for_each(tmp_path: Path) -> None:
+    def work(cell: Cell) -> Callable[[], object]:
+        for _ in range(50):
+            cell.submit(holds="u")
+        request = DeleteJobs(targets=[str(number) for number in cell.state.jobs], force=True)
+        return partial(cell.master.decide, "delete_jobs", request, ROOT, {})
+
+    assert ratio(tmp_path, work) < 1.5

@@ -13,7 +13,7 @@ from enum import Enum
 from gridengine.delivery import Origin
 from gridengine.placement.charges import charges
 from gridengine.state.events import AnyEvent
-from gridengine.state.hosts import Stray
+from gridengine.state.hosts import Host, Stray
 from gridengine.state.jobs import Job
 from gridengine.state.machines.host import StraysFound
 from gridengine.state.machines.job import JobNumbersRaised
@@ -96,13 +96,16 @@ def stray_events(state: State, host: str, strays: list[Stray]) -> list[AnyEvent]
     return [*events, JobNumbersRaised(last + 1)] if last >= state.next_job_id else events
 
 
-def strays_of(state: State, target: str) -> dict[str, list[TaskKey]]:
-    """The strays that `JOB` or `JOB.TASK` means, by host."""
+def hosts_with_strays(state: State) -> list[Host]:
+    """Few, if any, of all hosts."""
+    return [host for host in state.hosts.values() if host.strays]
+
+
+def strays_of(hosts: list[Host], target: str) -> dict[str, list[TaskKey]]:
+    """The strays on these hosts that `JOB` or `JOB.TASK` means, by host."""
     number, _, task = target.partition(".")
     if not number.isdecimal() or not (task or "1").isdecimal():
         return {}
     wanted = (int(number), int(task)) if task else (int(number),)
-    found = {
-        name: [stray.key for stray in host.strays if stray.key[: len(wanted)] == wanted] for name, host in state.hosts.items()
-    }
+    found = {host.name: [stray.key for stray in host.strays if stray.key[: len(wanted)] == wanted] for host in hosts}
     return {name: keys for name, keys in found.items() if keys}

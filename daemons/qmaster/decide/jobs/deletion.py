@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from daemons.qmaster.decide.hosts.strays import strays_of
+from daemons.qmaster.decide.hosts.strays import hosts_with_strays, strays_of
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import is_admin_host, is_operator, is_submit_host, not_submit_host
@@ -41,9 +41,10 @@ def delete_jobs(state: State, request: DeleteJobs, caller: Caller, world: World)
         return decision.refuse(f"denied: {fault}")
     gone: dict[int, Ranges] = {}
     forced = _forced(state, request, operator)
+    with_strays = hosts_with_strays(state) if request.force and operator else []
     for target, matching in selection:
         matching = [selected for selected in matching if _remaining(selected.job, gone)]
-        strays = strays_of(state, target) if request.force and operator else {}
+        strays = strays_of(with_strays, target)
         for host, keys in strays.items():
             decision.events.append(StraysAbandoned(host, keys))
             for key in keys:
