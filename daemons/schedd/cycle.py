@@ -27,7 +27,8 @@ def schedule(view: View, now: float, zone: tzinfo = UTC) -> Orders:
     the same orders."""
     view.begin()
     adjustments = view.board.adjustments
-    ledger = Ledger(view.state, adjustments=adjustments, corrections=load_corrections(view, now) if adjustments else None)
+    corrections = view.corrections.at(now, view.changed) if adjustments else None
+    ledger = Ledger(view.state, adjustments=adjustments, corrections=corrections)
     view.refresh(ledger)
     scheduler = view.state.scheduler
     _look_at_calendars(view, now, zone)
@@ -73,14 +74,3 @@ def _look_at_calendars(view: View, now: float, zone: tzinfo) -> None:
     scheduler = view.state.scheduler
     if scheduler.max_reservation > 0 and view.board.has_calendars:
         view.board.windows = CalendarWindows(view.state, now, zone, scheduler.duration_offset_s)
-
-
-def load_corrections(view: View, now: float) -> dict[str, float]:
-    """Host -> slots started lately, each decayed linearly to 0 over load_adjustment_decay_time. Source: LS-6."""
-    decay = view.state.scheduler.load_adjustment_decay_time_s
-    found: dict[str, float] = {}
-    for task in view.job_lines.started_lately(now, decay):
-        left = 1.0 - (now - task.start_time) / decay
-        for grant in task.granted:
-            found[grant.host] = found.get(grant.host, 0.0) + grant.slots * min(1.0, left)
-    return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from daemons.schedd.board import Board, BoardPlace
 from daemons.schedd.categories import Category, PoolKey
 from daemons.schedd.job_lines import JobLines
+from daemons.schedd.load_corrections import LoadCorrections
 from daemons.schedd.pool import Pool
 from daemons.schedd.reserved import AnyCategory, ReservedCategory
 from gridengine.placement.access import user_sets_of
@@ -28,6 +29,7 @@ UNCONCERNED = frozenset(("manager", "operator", "admin_host", "submit_host", "sh
 class View:
     """A state with board and categories. `cached=False` derives all anew in each cycle: the same outcome, slowly.
 
+    changed: hosts whose figures are to be taken from the state anew.
     suspended_at: instance -> epoch s of the last suspension or resumption by a suspend threshold.
     """
 
@@ -44,44 +46,42 @@ class View:
         self.categories: dict[CategoryKey, AnyCategory] = {}
         self.pools: dict[PoolKey, Pool] = {}
         self.job_lines = JobLines(self.state, self._categorise)
+        self.corrections = LoadCorrections(self.state, self.job_lines)
         self._of_job: dict[int, tuple[int, AnyCategory]] = {}
         self._sets: dict[tuple[str, str], frozenset[str]] = {}
-        self._changed: set[str] = set(self.board.hosts)
+        self.changed: set[str] = set(self.board.hosts)
         self._reloaded: set[str] = set()
         self._demanded = {entry.name for entry in self.site.entries.values() if entry.is_consumable}
         self._demanded |= quota_attributes(self.site)
-        self._corrected: set[str] = set()
         self._released = False
         self._stale = False
 
     def observe(self, touched: Touched) -> None:
         """Note what events that were applied have made stale."""
         self._stale = self._stale or touched.members or bool(touched.reservations) or not touched.kinds <= UNCONCERNED
-        self._changed |= touched.hosts | touched.lost | touched.returned - {GLOBAL}
+        self.changed |= touched.hosts | touched.lost | touched.returned - {GLOBAL}
         self._suspended_in |= touched.stopped
         self.job_lines.note(touched.written)
         self._released = self._released or touched.released
         for host, values in touched.heard.items():
             if host == GLOBAL:
-                self._changed.update(self.board.hosts)
+                self.changed.update(self.board.hosts)
             elif not self._demanded.isdisjoint(values):
-                self._changed.add(host)
+                self.changed.add(host)
             elif values:
                 self._reloaded.add(host)
 
     def refresh(self, ledger: Ledger) -> None:
         """Bring board and categories up to date with the state. `ledger`: that of the cycle, nothing given away yet."""
-        # also those whose correction has ended since
-        self._changed.update(ledger.corrections, self._corrected)
-        self._corrected = set(ledger.corrections)
+        self.changed |= self.corrections.moved
         closed = {place.name for name in self._reloaded for place in self.board.places_of(name) if not place.open}
-        free = self.board.refresh(self._changed, ledger)
-        reloaded = self.board.refresh(self._reloaded - self._changed, ledger)
+        free = self.board.refresh(self.changed, ledger)
+        reloaded = self.board.refresh(self._reloaded - self.changed, ledger)
         if free or reloaded:
             self.offer(free + reloaded)
         if free or self._released or any(place.name in closed for place in reloaded):
             self.unstick()
-        self._changed, self._reloaded, self._released = set(), set(), False
+        self.changed, self._reloaded, self._released = set(), set(), False
 
     def unstick(self) -> None:
         """Something happened that may help categories that could not place anything."""
@@ -154,11 +154,11 @@ class View:
 
     def touched(self, hosts: set[str]) -> None:
         """The cycle gave away something there: take the figures from the state next time."""
-        self._changed |= hosts
+        self.changed |= hosts
 
     def look_again(self) -> None:
         """What was refused in this cycle may do in the next: it was kept free for reservations, which are made anew."""
-        self._changed.update(self.board.hosts)
+        self.changed.update(self.board.hosts)
 
     def forget_jobs(self) -> None:
         """Drop what is kept for jobs and categories that are gone."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from daemons.schedd.cycle import load_corrections
 from gridengine.ranges import Ranges
 from gridengine.state.jobs import Grant
 from gridengine.state.machines.job import HoldsChanged
@@ -119,8 +118,29 @@ def test_corrections_count_the_slots_of_what_started_lately_and_fade() -> None:
         cluster.apply(TaskDispatched(job, 1, 1, granted, began))
     assert cluster.view is not None
     cluster.view.begin()
-    assert load_corrections(cluster.view, NOW) == {"h1": 0.75 + 3 * 0.5, "h2": 2 * 0.5}
-    assert load_corrections(cluster.view, NOW - 500) == {"h1": 4.0, "h2": 3.0}, "a clock that was set back counts none twice"
+    assert cluster.view.corrections.at(NOW, set()) == {"h1": 0.75 + 3 * 0.5, "h2": 2 * 0.5}
+    assert cluster.view.corrections.at(NOW - 500, set()) == {"h1": 4.0, "h2": 3.0}, "a clock that was set back counts none twice"
+
+
+@pytest.mark.statement("LS-6")
+def test_between_two_steps_of_fading_corrections_follow_the_hosts_that_changed_alone() -> None:
+    cluster = Cluster(3, slots=8)
+    cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:1:40")
+    first, second, third = (cluster.submit() for _ in range(3))
+    view = cluster.view
+    assert view is not None
+    cluster.apply(TaskDispatched(first, 1, 1, [Grant("all.q@h1", 2), Grant("all.q@h2", 1)], NOW - 10))
+    cluster.apply(TaskDispatched(second, 1, 1, [Grant("all.q@h2", 4)], NOW - 20))
+    view.begin()
+    assert view.corrections.at(NOW, set()) == pytest.approx({"h1": 1.8, "h2": 0.9 + 3.2})
+    assert view.corrections.moved == {"h1", "h2"}
+    cluster.apply(TaskDispatched(third, 1, 1, [Grant("all.q@h3", 1)], NOW + 0.25))
+    cluster.end(second)
+    view.begin()
+    assert view.corrections.at(NOW + 0.5, {"h2", "h3"}) == pytest.approx({"h1": 1.8, "h2": 0.9, "h3": 1.0})
+    assert view.corrections.moved == set(), "whoever changed is looked at for that"
+    assert view.corrections.at(NOW + 1, set()) == pytest.approx({"h1": 1.78, "h2": 0.89, "h3": 0.9925}), "a step later all fade"
+    assert view.corrections.moved == {"h1", "h2", "h3"}
 
 
 @pytest.mark.statement("LS-6")

@@ -37,15 +37,15 @@ def test_only_the_suiting_queues_of_a_host_contribute() -> None:
 @pytest.mark.statement("LS-6")
 def test_a_correction_that_ended_is_taken_back() -> None:
     cluster = Cluster(1)
-    cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:1:0")
+    cluster.change("scheduler", "", job_load_adjustments="np_load_avg=1.0", load_adjustment_decay_time="0:1:40")
     cluster.submit()
     cluster.cycle()
     assert cluster.view is not None
     figures = []
-    for now in (NOW + 1, NOW + 30, NOW + 600):
+    for now in (NOW + 10, NOW + 50, NOW + 600):
         cluster.cycle(now)
         figures.append(round(cluster.view.board.hosts["h1"].load, 3))
-    assert figures == [0.346, 0.225, 0.1]
+    assert figures == [0.325, 0.225, 0.1]
 
 
 def test_what_someone_else_dispatched_is_in_use() -> None:
