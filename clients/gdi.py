@@ -27,8 +27,8 @@ PATIENCE_ABSENT_S = 1.0
 _PAUSE_S = 0.1
 #: after which it is said that the command waits
 SAID_AFTER_S = 1.2
-#: in which a gateway says whether it reaches the master
-_GATEWAY_SAYS_S = 0.5
+#: in which a gateway says whether it reaches the master, and a master that it is there
+_SAYS_S = 0.5
 _PEEK = 2  # MSG_PEEK
 _said_that_it_waits = False
 #: an answer that does not begin within this time will not come
@@ -68,13 +68,13 @@ def _say_that_it_waits(waited_s: float) -> None:
 
 
 def _await_answer(connection: "Socket", answer_s: float) -> None:
-    """Wait for the begin of an answer; if it takes a while because the gateway of this host does not reach the master, say so."""
+    """Wait for the begin of an answer; if it takes a while because the master hangs or is not reached, say so."""
     connection.settimeout(SAID_AFTER_S)
     try:
         connection.recv(1, _PEEK)
     except TimeoutError:
-        if not wire.master_reached(connection, _GATEWAY_SAYS_S):
-            _say_that_it_waits(SAID_AFTER_S + _GATEWAY_SAYS_S)
+        if not wire.master_reached(connection, _SAYS_S):
+            _say_that_it_waits(SAID_AFTER_S + _SAYS_S)
     except OSError:
         pass  # whoever reads says what that means
     connection.settimeout(answer_s)

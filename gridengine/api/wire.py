@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _KEY_BYTES = 16
 _GATEWAY = "/gateway.sock"
+_SMALL = "may_configure"
+"""What a qmaster that works answers at once."""
 _GOES_ON = "Running jobs go on; pending ones wait until it is back"
 
 
@@ -123,21 +125,21 @@ def connect(directory: str, answer_s: float | None) -> tuple[Socket | None, bool
 
 
 def master_reached(connection: Socket, patience_s: float) -> bool:
-    """Whether the gateway to which a connection leads reaches the master; True for a connection to the qmaster itself.
+    """Whether the qmaster at the other end of a connection answers a small question, or the gateway there reaches the master.
 
-    patience_s: in which the gateway says so; one that is of an earlier release passes the question on, and waits itself.
+    patience_s: for this answer; a gateway of an earlier release passes the question on, and waits itself.
     """
-    path = connection.getpeername()
-    if not str(path).endswith(_GATEWAY):
-        return True
+    path = str(connection.getpeername())
+    question = MASTER_REACHED if path.endswith(_GATEWAY) else _SMALL
     asking = Socket(AF_UNIX, SOCK_STREAM)
     try:
         asking.settimeout(patience_s)
         asking.connect(path)
-        asking.sendall(request_head(f"/v1/{MASTER_REACHED}", 0))
+        asking.sendall(request_head(f"/v1/{question}", 2) + b"{}")
         reader = AnswerReader(asking)
         _, _, headers = read_head(reader)
-        return answer_of(MASTER_REACHED, b"".join(pieces(reader, headers))).data is not False
+        said = b"".join(pieces(reader, headers))
+        return question == _SMALL or answer_of(question, said).data is not False
     except (OSError, Unreachable):
         return False
     finally:

@@ -161,20 +161,23 @@ def test_a_gateway_says_whether_the_answer_is_slow_or_the_master_away(  # type: 
 
 
 @pytest.mark.usefixtures("unsaid")
-def test_a_qmaster_on_this_host_that_is_slow_is_there(  # type: ignore[no-untyped-def]
-    serve, capfd, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("hangs", "said"), [(False, ""), (True, WAITS)])
+def test_a_qmaster_on_this_host_that_is_slow_is_told_from_one_that_hangs(  # type: ignore[no-untyped-def]
+    serve, capfd, monkeypatch: pytest.MonkeyPatch, hangs: bool, said: str
 ) -> None:
     monkeypatch.setattr(gdi, "SAID_AFTER_S", 0.05)
-    release = threading.Timer(0.5, lambda: None)
+    release = threading.Timer(1.0 if hangs else 0.4, lambda: None)
     release.start()
 
     def answer(name: str, body: bytes) -> bytes:
-        release.join()
+        if hangs or name == "status":
+            release.join()
         return plain(OK)
 
     server = serve(answer)
     assert gdi.call("status", {}).status == 0
-    assert capfd.readouterr() == ("", "") and len(server.requests) == 1
+    assert capfd.readouterr() == ("", said)
+    assert len(server.requests) == 2
 
 
 def test_no_socket_at_all_ends_soon(run_dir: Path, clock: Clock) -> None:
