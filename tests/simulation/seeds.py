@@ -51,15 +51,21 @@ def carried_out(place: Path, seed: int, steps: int = STEPS) -> tuple[Simulation,
     return simulation, ""
 
 
+def _look_for_cycles_seldom() -> None:
+    """The program stays, and what a seed leaves is collected behind some of them: a quarter of the time went into that."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 def some(work: tuple[int, int, int]) -> Record:
     """(first seed, one behind the last, steps of each)."""
-    gc.freeze()  # the program stays; what a seed leaves is looked through seldom: a quarter of the time went into that
-    gc.set_threshold(50_000, 20, 50)
     record, place = Record(), Path(mkdtemp(prefix="simulation-", dir=in_memory()))
     for seed in range(*work[:2]):
         simulation, broken = carried_out(place / "cell", seed, work[2])
         record += Record(1, _counts(simulation), [broken] if broken else [])
     shutil.rmtree(place)
+    gc.collect()
     return record
 
 
@@ -85,7 +91,7 @@ def run(first: int, seeds: int, steps: int, processes: int) -> Record:
     """All seeds, with a line about them now and then."""
     record, began = Record(), time.monotonic()
     said = began
-    with get_context("spawn").Pool(processes) as pool:
+    with get_context("spawn").Pool(processes, _look_for_cycles_seldom) as pool:
         for part in pool.imap_unordered(some, _chunks(first, seeds, steps)):
             record += part
             for line in part.broken:
