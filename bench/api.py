@@ -1,4 +1,4 @@
-"""Measures the Python interface against a cell of its own: importing it, submitting through it, and functions in the cell.
+"""Measures the Python interface and DRMAA against a cell of its own: importing, submitting, and functions in the cell.
 
 Run by `make bench-api`. The figures of one run belong together: an array of /bin/true is measured beside the executor, since a
 task of a function can never cost less than that.
@@ -14,8 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gridengine.api import Cell, GridExecutor
-from tests.integration.cells import DemoCell
+from tests.integration.cells import ROOT, DemoCell
 
+HELD, QUIET = "-h", "-o /dev/null -j y"
 TASKS, SUBMISSIONS, ITEMS = 1000, 500, 100_000
 
 
@@ -50,6 +51,19 @@ def array_of_true(cell: Cell) -> None:
     cell.wait(cell.submit("/bin/true", binary=True, no_shell=True, tasks=f"1-{TASKS}", stdout="/dev/null", merge=True).id)
 
 
+def by_drmaa(place: DemoCell, native: str) -> int:
+    """Submissions a second of a C program: one session, one connection, one job after the other."""
+    library, program = place.place / "drmaa", place.place / "submissions"
+    sources = ROOT / "clients" / "drmaa"
+    if not program.exists():
+        subprocess.run(["make", "--silent", "-C", str(sources), f"BUILD={library}"], check=True)
+        linked = [f"-L{library}", "-ldrmaa", f"-Wl,-rpath,{library}"]
+        source = ROOT / "bench" / "submissions.c"
+        subprocess.run(["cc", "-O2", f"-I{sources}", "-o", str(program), str(source), *linked], check=True)
+    words = [str(program), str(SUBMISSIONS), native]
+    return int(subprocess.run(words, env=place.environment, capture_output=True, text=True, check=True).stdout)
+
+
 def report(place: DemoCell) -> None:
     """Print all figures."""
     print(f"import gridengine.api               {import_ms('import gridengine.api'):8.1f} ms of the processor")
@@ -58,6 +72,8 @@ def report(place: DemoCell) -> None:
     with Cell(**where) as cell:
         median, own = submit_ms(cell)
         print(f"submit, one connection              {median:8.2f} ms a job, {own:.2f} of them this program's processor time")
+        print(f"the same by DRMAA, held jobs        {by_drmaa(place, HELD):8} jobs a second")
+        print(f"the same while they run             {by_drmaa(place, QUIET):8} jobs a second")
         plain = seconds(lambda: array_of_true(cell))
         print(f"array of {TASKS} times /bin/true        {plain / TASKS * 1000:8.2f} ms a task")
     with GridExecutor(directory=place.work / "calls", cell=where) as ex:
