@@ -119,7 +119,8 @@ class QmasterLink:
             ) from error
 
     async def reaches_master(self) -> bool:
-        """Whether the host of the master, or one that may be it, takes a connection at once. Asked by who waits for an answer."""
+        """Whether the master, or one that may be it, makes a handshake of TLS at once: of one that hangs the kernel takes
+        connections all the same. Asked by who waits for an answer."""
         try:
             masters = self._masters()
         except NoQmaster:
@@ -129,7 +130,8 @@ class QmasterLink:
     async def _takes_connection(self, master: str) -> bool:
         try:
             async with asyncio.timeout(_AT_ONCE_S):
-                _, writer = await asyncio.open_connection(await self._address(master), self._cell.qmaster_port)
+                address, port = await self._address(master), self._cell.qmaster_port
+                _, writer = await asyncio.open_connection(address, port, ssl=self._tls, server_hostname=master)
         except (OSError, TimeoutError, CellFault):
             return False
         writer.close()

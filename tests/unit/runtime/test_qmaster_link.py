@@ -11,7 +11,9 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from clients.admin.certificate import make_authority, make_certificate, utc_now
 from daemons.runtime.cell import Cell, read_cell
+from daemons.runtime.keys import Keys
 from daemons.runtime.qmaster_link import HostProof, LocalCaller, NoQmaster, QmasterLink
 
 
@@ -45,17 +47,28 @@ def test_a_master_that_does_not_run_refuses(cell: Cell) -> None:
     assert asyncio.run(ask()) == f'unable to contact qmaster on host "m" port {cell.qmaster_port}: connection refused'
 
 
-def test_whether_the_master_takes_a_connection(cell: Cell) -> None:
-    async def ask() -> bool:
-        link = QmasterLink(cell, "h1", HostProof("key", ssl.create_default_context()))
+def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path) -> None:
+    authority = make_authority("a cell", utc_now())
+    signed = make_certificate(authority, "m", [], utc_now())
+    files = {"authority": authority.certificate, "tls.key": signed.key, "tls.crt": signed.certificate}
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    keys = Keys(tmp_path, tmp_path / "authority", "make keys")
+
+    async def ask(tls: ssl.SSLContext | None = None) -> bool:
+        link = QmasterLink(cell, "h1", HostProof("key", keys.client_context()))
         try:
-            return await link.reaches_master()
+            if tls is None:
+                return await link.reaches_master()
+            async with await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", cell.qmaster_port, ssl=tls):
+                return await link.reaches_master()
         finally:
             await link.close()
 
     assert not asyncio.run(ask())
     with socket.create_server(("127.0.0.1", cell.qmaster_port)):
-        assert asyncio.run(ask())
+        assert not asyncio.run(ask()), "the kernel takes it, and nobody is there"
+    assert asyncio.run(ask(keys.server_context(callers_need_keys=True)))
     cell.act_qmaster.unlink()
     assert not asyncio.run(ask())
 
