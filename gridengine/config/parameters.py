@@ -66,5 +66,8 @@ def check_parameters(text: str) -> str:
 
 
 def unknown_parameters(text: str, known: Container[str]) -> list[str]:
-    """The keys that nobody reads, for a warning (GC-3)."""
-    return [key for key in parse_parameters(text) if key not in known]
+    """The keys that nobody reads, as they were written, for a warning (GC-3)."""
+    if is_none(text):
+        return []
+    keys = dict.fromkeys(element.partition("=")[0] for element in text.replace(",", " ").split())
+    return [key for key in keys if key.upper() not in known]

@@ -157,7 +157,7 @@ def _suspension(scene: _Scene, event: TaskSuspensionChanged) -> Iterator[_Part]:
     if event.by == "threshold":
         config = scene.state.configs.get(instance)
         limits = ",".join(f"{name}={value}" for name, value in config.suspend_thresholds.items()) if config is not None else ""
-        cause = f"suspend_thresholds {limits} of {instance}"
+        cause = f"suspend_thresholds {limits} of {instance}" if limits else f"{instance} has no suspend_thresholds any more"
     yield from _part(scene, event, f"{'is suspended' if event.suspended else 'goes on'}: {cause}{scene.by}")
 
 

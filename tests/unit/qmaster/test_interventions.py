@@ -94,6 +94,20 @@ def test_qmod_reschedules_and_suspends(cell: Cell, said: list[Intervention]) -> 
     ]
 
 
+def test_a_suspend_threshold_is_named_and_that_there_is_none_any_more(cell: Cell, said: list[Intervention]) -> None:
+    cell.configure("cluster_queue", "all.q", suspend_thresholds="np_load_avg=0.01", suspend_interval="0:0:1")
+    job, host = running(cell)
+    cell.pass_time(5)
+    cell.cycle()
+    cell.configure("cluster_queue", "all.q", suspend_thresholds="NONE")
+    cell.pass_time(5)
+    cell.cycle()
+    assert texts(said) == [
+        f"W job {job} (alice) on {host} is suspended: suspend_thresholds np_load_avg=0.01 of all.q@{host}",
+        f"W job {job} (alice) on {host} goes on: all.q@{host} has no suspend_thresholds any more",
+    ]
+
+
 def test_a_queue_that_is_suspended_says_how_many_tasks_stand_still(cell: Cell, said: list[Intervention]) -> None:
     _, host = running(cell)
     cell.admin("change_states", what="queue", action="suspend", targets=[f"all.q@{host}"])
