@@ -20,6 +20,7 @@ from daemons.runtime.call_faults import call_fault
 from gridengine.mirroring import Measures
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
+from gridengine.state.touched import Touched
 
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
@@ -80,9 +81,16 @@ class SchedulerDriver:
             self._events.clear()
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
+        self._note_for_pacing(transaction.touched)
         if transaction.touched.frees:
-            self._pacing.note(self._clock())
             self.wake()
+
+    def _note_for_pacing(self, touched: Touched) -> None:
+        """Of what a transaction concerns, what waits or runs now and what does not."""
+        jobs = self._master.state.jobs
+        keys = {*touched.tasks, *((number, 0) for number in touched.jobs)}
+        here = {key for key in keys if (job := jobs.get(key[0])) and (key[1] in job.tasks if key[1] else job.pending)}
+        self._pacing.note(self._clock(), here, keys - here)
 
     def wake(self) -> None:
         """Have a cycle run, now or as soon as the one that runs is over."""

@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
-from daemons.qmaster.serve.cycle_pacing import APART_S, MANY, CyclePacing
+import pytest
+
+from daemons.qmaster.serve.cycle_pacing import _KEPT, APART_S, MANY, YOUNG_S, CyclePacing, Key
 
 
-def runs(arrivals: list[float]) -> list[float]:
-    """When runs begin if each thing that comes asks for one, and a run takes no time."""
+def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
+    """When runs begin if each thing that comes asks for one, and a run takes no time.
+
+    arrivals: (moment, who is here, who is gone).
+    """
     pacing, began = CyclePacing(), []
     due = float("inf")
-    for now in [*arrivals, float("inf")]:
+    for now, here, gone in [*arrivals, (float("inf"), set(), set())]:
         if due <= now and due < float("inf"):
             pacing.begin(due)
             began.append(due)
             due = float("inf")
         if now < float("inf"):
-            pacing.note(now)
+            pacing.note(now, here, gone)
             due = min(due, now + pacing.pause_s(now))
     return began
 
 
-def test_one_job_after_the_other_waits_for_nobody() -> None:
-    submitted_and_ended = sorted(number * 0.029 + later for number in range(50) for later in (0.0, 0.02))
-    assert runs(submitted_and_ended) == submitted_and_ended
+def lives(jobs: int, every_s: float, lasting_s: float) -> list[tuple[float, set[Key], set[Key]]]:
+    """Jobs that come one after the other, and wait, run and are over."""
+    found = []
+    for number in range(1, jobs + 1):
+        came = number * every_s
+        found.append((came, {(number, 0)}, {(number, 1)}))
+        found.append((came + lasting_s / 2, {(number, 1)}, {(number, 0)}))
+        found.append((came + lasting_s, set(), {(number, 0), (number, 1)}))
+    return sorted(found, key=lambda each: each[0])
+
+
+@pytest.mark.parametrize("every_s", [0.029, 0.003])
+def test_one_job_after_the_other_waits_for_nobody_on_any_machine(every_s: float) -> None:
+    one_after_the_other = lives(200, every_s, every_s * 0.9)
+    assert runs(one_after_the_other) == [came for came, _, _ in one_after_the_other]
 
 
 def test_a_stream_is_gathered() -> None:
-    """Of 200 jobs a second for five seconds not each has a run of its own, and none waits for longer than between two runs."""
-    stream = [number / 200 for number in range(1000)]
+    """Of 50 jobs a second that take 0.1 s each has not a run of its own, and none waits for longer than between two runs."""
+    stream = lives(250, 0.02, 0.1)
     began = runs(stream)
-    assert len(began) <= 5 / APART_S + MANY + 1
-    for came in stream:
+    assert len(began) <= 5.1 / APART_S + 3 * MANY
+    for came, _, _ in stream:
         assert any(came <= start <= came + APART_S + 1e-9 for start in began)
 
 
 def test_what_comes_after_a_pause_is_not_held_up() -> None:
-    burst = [0.0] * MANY
-    assert runs([*burst, 10.0])[-1] == 10.0
+    burst = [(0.0, {(number, 0)}, set[Key]()) for number in range(MANY)]
+    assert runs([*burst, (0.5, {(9, 0)}, set())])[-1] == 0.5
+
+
+def test_what_runs_for_long_is_no_stream() -> None:
+    waiting = [(0.0, {(number, 1)}, set[Key]()) for number in range(10 * MANY)]
+    later = YOUNG_S + 0.1
+    assert runs([*waiting, (later, {(99, 0)}, set()), (later + 0.01, {(99, 1)}, {(99, 0)})])[-2:] == [later, later + 0.01]
+
+
+def test_what_nobody_asks_for_is_not_kept() -> None:
+    pacing = CyclePacing()
+    for number in range(5 * _KEPT):
+        pacing.note(number * 0.01, {(number, 0)}, set())
+    assert len(pacing._young) <= _KEPT
