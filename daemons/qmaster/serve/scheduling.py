@@ -13,14 +13,13 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 
 from daemons.qmaster.master import Master
-from daemons.qmaster.serve.cycle_pacing import CyclePacing
+from daemons.qmaster.serve.cycle_pacing import YOUNG_S, CyclePacing, Key
 from daemons.qmaster.spooling.spool import Transaction
 from daemons.qmaster.spooling.text_file import TextFile
 from daemons.runtime.call_faults import call_fault
 from gridengine.mirroring import Measures
 from gridengine.orders import decode_orders
 from gridengine.state.events import encode_events
-from gridengine.state.touched import Touched
 
 _log = logging.getLogger(__name__)
 _RETRY_S = 0.3
@@ -81,16 +80,25 @@ class SchedulerDriver:
             self._events.clear()
             self._snapshot_due = True
         self._events.append(encode_events(transaction.events))
-        self._note_for_pacing(transaction.touched)
+        self._note_for_pacing(transaction)
         if transaction.touched.frees:
             self.wake()
 
-    def _note_for_pacing(self, touched: Touched) -> None:
-        """Of what a transaction concerns, what waits or runs now and what does not."""
-        jobs = self._master.state.jobs
-        keys = {*touched.tasks, *((number, 0) for number in touched.jobs)}
-        here = {key for key in keys if (job := jobs.get(key[0])) and (key[1] in job.tasks if key[1] else job.pending)}
+    def _note_for_pacing(self, transaction: Transaction) -> None:
+        """Of what a transaction concerns, what has just come or begun; what runs for long is heard of again and again."""
+        keys = {*transaction.touched.tasks, *((number, 0) for number in transaction.touched.jobs)}
+        here = {key for key in keys if transaction.time - self._since(key) <= YOUNG_S}
         self._pacing.note(self._clock(), here, keys - here)
+
+    def _since(self, key: Key) -> float:
+        """Since when a task runs, or a job waits, in epoch seconds; 0 if it does not."""
+        job = self._master.state.jobs.get(key[0])
+        if job is None:
+            return 0.0
+        if not key[1]:
+            return job.submitted if job.pending else 0.0
+        task = job.tasks.get(key[1])
+        return task.start_time if task is not None else 0.0
 
     def wake(self) -> None:
         """Have a cycle run, now or as soon as the one that runs is over."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 
 from daemons.qmaster.serve.cycle_pacing import _KEPT, APART_S, MANY, YOUNG_S, CyclePacing, Key
+from daemons.qmaster.serve.scheduling import SchedulerDriver
+from gridengine.delivery import UsageReport
+from gridengine.mirroring import Measures
+from gridengine.state.jobs import Usage
+from tests.harness import Cell
 
 
 def runs(arrivals: list[tuple[float, set[Key], set[Key]]]) -> list[float]:
@@ -67,3 +72,22 @@ def test_what_nobody_asks_for_is_not_kept() -> None:
     for number in range(5 * _KEPT):
         pacing.note(number * 0.01, {(number, 0)}, set())
     assert len(pacing._young) <= _KEPT
+
+
+def test_the_driver_counts_what_has_just_come_or_begun_and_no_news_of_what_runs(cell: Cell) -> None:
+    async def call(*arguments: object) -> bytes:
+        return b""
+
+    driver = SchedulerDriver(cell.master, call, cell.master.flush, Measures())
+    driver._pacing.begin(0.0)
+    jobs = [cell.submit() for _ in range(3)]
+    assert driver._pacing.pause_s(0.0) == APART_S, "three have come"
+    cell.cycle()
+    assert driver._pacing.pause_s(0.0) == APART_S, "and begun"
+    hosts = {job: cell.state.jobs[job].tasks[1].host for job in jobs}
+    cell.pass_time(60)
+    for job in jobs:
+        cell.report(hosts[job], UsageReport((job, 1, 1), Usage(1.0)))  # type: ignore[arg-type]
+    assert driver._pacing.pause_s(0.0) == 0.0
+    cell.submit()
+    assert driver._pacing.pause_s(0.0) == 0.0, "one alone waits for nobody"
