@@ -79,7 +79,7 @@ class ExecdSupervisor:
         self._spool, self._renewal = cell.execd_spool(host), renewal
         self._link = QmasterLink(cell, host, read_proof(cell, host))
         room = Room()
-        self._gateway = Gateway(cell, self._link, room)
+        self._gateway = Gateway(cell, self._link, room, lambda: renewal.due)
         self._sessions = SessionServer(cell, host, room)
         self._witness = Witness(cell, host)
         self._caller = _own_identity()

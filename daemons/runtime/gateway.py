@@ -11,6 +11,7 @@ import asyncio
 import grp
 import os
 import pwd
+from collections.abc import Callable
 
 import aiohttp
 from aiohttp import web
@@ -32,11 +33,12 @@ _TURN_S = 2.0
 class Gateway:
     """The server on the Unix socket. Several exec hosts on one machine share the socket: one of them serves.
 
-    `room`: of the connections of this process.
+    `room`: of the connections of this process. `goes_on`: whether this daemon ends to go on as another release: its socket stays,
+    by which commands know that somebody will serve there, and wait.
     """
 
-    def __init__(self, cell: Cell, link: QmasterLink, room: Room) -> None:
-        self._cell, self._link, self._room = cell, link, room
+    def __init__(self, cell: Cell, link: QmasterLink, room: Room, goes_on: Callable[[], bool] = lambda: False) -> None:
+        self._cell, self._link, self._room, self._goes_on = cell, link, room, goes_on
         self._bodies = Bodies(cell.limits)
 
     async def run(self) -> None:
@@ -59,7 +61,8 @@ class Gateway:
             await asyncio.Event().wait()
         finally:
             await doors.close()
-            path.unlink(missing_ok=True)
+            if not self._goes_on():
+                path.unlink(missing_ok=True)
 
     async def _pass_on(self, name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
         if name == MASTER_REACHED:

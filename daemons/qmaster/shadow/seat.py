@@ -174,7 +174,7 @@ class Seat:
         try:
             while True:
                 try:
-                    await Gateway(self._cell, link, Room()).run()
+                    await Gateway(self._cell, link, Room(), lambda: self._renewal.due).run()
                 except (OSError, CellFault) as error:
                     self._complain(f"gateway: {plain_fault(error)}")
                 await asyncio.sleep(_AGAIN_S)

@@ -309,15 +309,27 @@ class Link:
 
 
 @asynccontextmanager
-async def gateway(directory: Path, link: Link | None = None) -> AsyncIterator[Place]:
+async def gateway(directory: Path, link: Link | None = None, goes_on: bool = False) -> AsyncIterator[Place]:
     spools = {"qmaster_spool_dir": directory, "execd_spool_dir": directory, "run_dir": directory}
     cell = Cell(root=directory, name="default", admin_user="root", **spools, qmaster_port=1, ray_port=2)  # type: ignore[arg-type]
-    task = asyncio.create_task(Gateway(cell, link or Link(), Room()).run())  # type: ignore[arg-type]
+    task = asyncio.create_task(Gateway(cell, link or Link(), Room(), lambda: goes_on).run())  # type: ignore[arg-type]
     while not cell.gateway_socket.exists():
         await asyncio.sleep(0)
     yield Place(cell.gateway_socket)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_the_socket_stays_while_the_daemon_goes_on_as_another_release(tmp_path: Path, goes_on: bool) -> None:
+    """So that commands are refused and wait, and do not take it for a host without daemons."""
+
+    async def play() -> None:
+        async with asyncio.timeout(PATIENCE_S), gateway(tmp_path, goes_on=goes_on):
+            pass
+
+    asyncio.run(play())
+    assert (tmp_path / "gateway.sock").exists() is goes_on
 
 
 class Lost(Link):
