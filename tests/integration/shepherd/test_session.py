@@ -163,6 +163,7 @@ def test_a_configured_daemon_sends_everybody_else_away(cell: Cell) -> None:
 def test_a_session_that_its_owner_has_stopped_does_not_keep_the_slot(cell: Cell, config: dict[str, Any]) -> None:
     task = interactive(cell, "sleep 1000", **config)
     connection, _ = greet(task)
+    wait_for(lambda: "session is process " in task.trace, "the number of the session, which may answer before it is written")
     session_pid = int(task.trace.partition("session is process ")[2].split()[0])
     os.kill(session_pid, signal.SIGSTOP)
     if "limits" not in config:
