@@ -21,9 +21,15 @@ _WORDS = {
 }
 
 
+class NotServing(Exception):
+    """A call that the qmaster cannot take now: another host is the master, or there is no room for what it would write."""
+
+
 def call_fault(error: BaseException) -> str:
     """One line. What the other side raised itself is named with its first line; a wait that was in vain is said to be that."""
     cause = getattr(error, "cause", None)
+    if isinstance(cause, NotServing):
+        return _first_line(cause)  # the qmaster's own words
     if isinstance(cause, BaseException) and cause is not error:
         return f"it failed: {type(cause).__name__}: {_first_line(cause)}"
     for kind in type(error).__mro__:

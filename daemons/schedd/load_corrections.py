@@ -17,7 +17,7 @@ STEPS = 100
 
 
 class LoadCorrections:
-    """`moved`: the hosts whose corrections have faded since the look before the last one."""
+    """`moved`: the hosts whose corrections the last look has taken a step further, or to their end."""
 
     def __init__(self, state: State, job_lines: JobLines) -> None:
         self.moved: set[str] = set()

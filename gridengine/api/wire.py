@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 _KEY_BYTES = 16
 _GATEWAY = "/gateway.sock"
-_SMALL = "may_configure"
-"""What a qmaster that works answers at once."""
+_MAY_CONFIGURE = "may_configure"
+"""A question that a qmaster which works answers at once."""
 _GOES_ON = "Running jobs go on; pending ones wait until it is back"
 
 
@@ -130,7 +130,7 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
     patience_s: for this answer; a gateway of an earlier release passes the question on, and waits itself.
     """
     path = str(connection.getpeername())
-    question = MASTER_REACHED if path.endswith(_GATEWAY) else _SMALL
+    question = MASTER_REACHED if path.endswith(_GATEWAY) else _MAY_CONFIGURE
     asking = Socket(AF_UNIX, SOCK_STREAM)
     try:
         asking.settimeout(patience_s)
@@ -139,7 +139,7 @@ def master_reached(connection: Socket, patience_s: float) -> bool:
         reader = AnswerReader(asking)
         _, _, headers = read_head(reader)
         said = b"".join(pieces(reader, headers))
-        return question == _SMALL or answer_of(question, said).data is not False
+        return question == _MAY_CONFIGURE or answer_of(question, said).data is not False
     except (OSError, Unreachable):
         return False
     finally:

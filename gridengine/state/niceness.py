@@ -39,9 +39,10 @@ def _of_queues(state: State) -> Iterator[Change]:
     """The tasks that were given a nice value and do not have that of their queue instance."""
     for job_id, task_id in sorted(state.reniced):
         task = state.jobs[job_id].tasks[task_id]
-        nice = state.configs[task.granted[0].instance].execution.priority
-        if task.status == "running" and nice != task.nice:
-            yield job_id, task_id, nice
+        if task.status == "running":
+            nice = state.configs[task.granted[0].instance].execution.priority
+            if nice != task.nice:
+                yield job_id, task_id, nice
 
 
 def _by_tickets(state: State, since: float) -> list[Change]:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from daemons.qmaster.serve.service import NotServing
+from daemons.runtime.call_faults import NotServing
 from tests.simulation.simulated_loop import Killed, Process, SimulatedLoop
 
 _Result = TypeVar("_Result")

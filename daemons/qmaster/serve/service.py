@@ -40,6 +40,7 @@ from daemons.qmaster.serve.spool_room import SpoolRoom
 from daemons.qmaster.serve.streams import LastingStreams
 from daemons.qmaster.serve.task_ends import EndsOfTasks
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.errors import plain_fault
@@ -49,10 +50,6 @@ from gridengine.mirroring import BEAT_S, Measures
 _log = logging.getLogger(__name__)
 TICK_S = 0.25
 _AFTER_A_BUG_S = 5.0
-
-
-class NotServing(Exception):
-    """A call that this qmaster cannot take now: another host is the master, or there is no room for what it would write."""
 
 
 class Service:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve import spool_room
-from daemons.qmaster.serve.service import NotServing, Service
+from daemons.qmaster.serve.service import Service
+from daemons.runtime.call_faults import NotServing
 from gridengine.delivery import Batch, encode
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import Cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ray import exceptions
 
-from daemons.runtime.call_faults import call_fault
+from daemons.runtime.call_faults import NotServing, call_fault
 
 
 class Remote(exceptions.RayTaskError):
@@ -22,6 +22,7 @@ class Remote(exceptions.RayTaskError):
         (exceptions.ActorUnavailableError("rpc error\n\x1b[36mmuch", b"x" * 16), "its process does not answer at the moment"),
         (exceptions.NodeDiedError("long"), "its node has ended"),
         (exceptions.ObjectLostError("ab", b"", ""), "the node of this host does not answer"),
+        (Remote(NotServing("this host is not the master at the moment")), "this host is not the master at the moment"),
         (Remote(KeyError("no such thing")), "it failed: KeyError: 'no such thing'"),
         (TimeoutError(), "no answer in time"),
         (LookupError("it has not joined\nand more"), "it has not joined"),

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from daemons.qmaster.serve.replication import Replication
-from daemons.qmaster.serve.service import NotServing, Service
+from daemons.qmaster.serve.service import Service
+from daemons.runtime.call_faults import NotServing
 from gridengine.delivery import Batch, Load, decode, encode
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import LOAD, Cell
