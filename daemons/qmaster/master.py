@@ -387,7 +387,10 @@ class Master:
             self.announce()
         return wrote
 
-    def compact(self) -> None:
-        """Replace the journal by a snapshot when it has grown; everything queued must be written."""
-        if self.spool.wants_snapshot:
+    def compact(self, *, ends: bool = False) -> None:
+        """Replace the journal by a snapshot when it has grown, or because the qmaster `ends`; everything queued must be written.
+
+        Raises SpoolError, after which all is as it was.
+        """
+        if ends or self.spool.wants_snapshot:
             self.spool.snapshot(self.state)

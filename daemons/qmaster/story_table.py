@@ -79,7 +79,8 @@ class StoryTable:
         return len(self._untold) >= AT_ONCE
 
     def write(self, now: float, keep_s: float) -> None:
-        """Write all lines that are not in the table, and remove stories that ended more than `keep_s` ago. Raises apsw.Error."""
+        """Write all lines that are not in the table, and remove stories that ended more than `keep_s` ago; `written` is to be
+        told when that is on the disk. Raises apsw.Error."""
         if not self._untold:
             return
         rows = sorted(
@@ -89,10 +90,15 @@ class StoryTable:
         )
         self._db.executemany("insert or replace into story values(?,?,?,?,?,?,?)", rows)
         self._note_ends({row[0]: row[3] for row in rows})
-        self._told = self._note_told(self._untold[-1].revision)
-        self._untold.clear()
+        self._note_told(self._untold[-1].revision)
         if keep_s != INFINITY:
             self._remove(now - keep_s)
+
+    def written(self) -> None:
+        """The commit of what was written last has succeeded."""
+        if self._untold:
+            self._told = self._untold[-1].revision
+            self._untold.clear()
 
     def _note_ends(self, last: dict[int, float]) -> None:
         """Note which of these jobs are gone: they have no payload any more. last: when something last happened to each."""

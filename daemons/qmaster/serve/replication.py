@@ -22,6 +22,7 @@ from daemons.qmaster.master import Master
 from daemons.qmaster.serve.shadow_sender import Post, ShadowSender
 from daemons.qmaster.spooling import spool_file
 from daemons.qmaster.spooling.patches import RecentPatches
+from daemons.qmaster.spooling.spool_file import SpoolError
 from gridengine.lease import Sets, choose_voters
 
 _log = logging.getLogger(__name__)
@@ -170,7 +171,10 @@ class Replication:
             if host not in self._waited_for and shadow.acked >= self._seen[-2 if len(self._seen) > 1 else -1][1]:
                 self._joining[host] = self._allowed  # from now on it is waited for; this much it must have at least
         ready = {host for host, commit in self._joining.items() if self._shadows[host].acked >= commit}
-        self._choose_voters(now)
+        try:
+            self._choose_voters(now)
+        except SpoolError as error:  # who votes stays as it is; this loop would end, and nobody be taken off the list any more
+            self._complain("the voters stay as they are", error)
         wanted = frozenset(self._told - late | ready)
         if self._agreed is None and self._least(set(wanted)) < self._seen[0][1]:
             return  # nothing is known yet of some; soon they are late, or not
@@ -202,9 +206,7 @@ class Replication:
         try:
             await self._agree(sorted([self._own, *wanted]), [sorted(voters) for voters in sets])
         except Exception as error:  # noqa: BLE001 - whatever it was: the voters may know it or not, it is said again
-            if str(error) != self._complaint:
-                self._complaint = str(error)
-                _log.warning("the voters cannot be told which shadows have everything: %s", error)
+            self._complain("the voters cannot be told which shadows have everything", error)
             return
         self._complaint = ""
         self._log_changes(wanted, now)
@@ -213,6 +215,12 @@ class Replication:
         if sets != self._sets:
             self._sets = self._may_vote = sets
             self._sets_changed = now
+
+    def _complain(self, what: str, why: Exception) -> None:
+        """Say it once, until something else is the matter."""
+        if str(why) != self._complaint:
+            self._complaint = str(why)
+            _log.warning("%s: %s", what, why)
 
     def _log_changes(self, wanted: frozenset[str], now: float) -> None:
         before = self._agreed if self._agreed is not None else frozenset(self._told)

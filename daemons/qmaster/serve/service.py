@@ -42,6 +42,7 @@ from daemons.qmaster.serve.task_ends import EndsOfTasks
 from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.call_faults import NotServing
 from daemons.runtime.cell import USUAL_LIMITS, Limits
+from daemons.runtime.messages import about
 from gridengine.delivery import Batch, Inventory, Load, decode, encode
 from gridengine.errors import plain_fault
 from gridengine.gdi.requests import Answer, Caller, Shutdown
@@ -172,7 +173,7 @@ class Service:
             await self._replication.settle()
         if self._writer is not None:
             await self._writer.stop()
-        self.master.spool.snapshot(self.master.state)
+        self._compact(ends=True)
         if self._replication is not None:
             await self._replication.stop()
         self.master.spool.close()
@@ -302,6 +303,12 @@ class Service:
         self._host_log.ending(host)
         self.master.lose_host(host)
 
+    def _compact(self, *, ends: bool = False) -> None:
+        try:
+            self.master.compact(ends=ends)
+        except SpoolError as error:
+            _log.warning("%s; its journal is kept until there is room for a snapshot", error, extra=about("snapshot_failed"))
+
     async def _beats(self) -> None:
         while True:
             await asyncio.sleep(BEAT_S)
@@ -319,10 +326,7 @@ class Service:
                 _log.exception("what is due could not be done, it is tried again")
                 await asyncio.sleep(_AFTER_A_BUG_S)
             self.flush()
-            try:
-                self.master.compact()
-            except SpoolError as error:  # this loop would end, and nothing would ever be due again
-                self._give_up(error)
+            self._compact()
             self._pulses.turned(TIMER)
             if statistics := self._pulses.statistics(self.master.state.configuration().qmaster_params.monitor_time_s):
                 _log.info("%s", statistics)

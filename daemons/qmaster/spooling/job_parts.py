@@ -41,12 +41,15 @@ class JobParts:
             yield bytes(row)
 
     def write(self, jobs: Mapping[int, Job]) -> None:
-        """Bring the table up to the jobs as they are now. Raises apsw.Error."""
+        """Bring the table up to the jobs as they are now; `written` is to be told when that is on the disk. Raises apsw.Error."""
         for part in sorted(self._changed):
             if there := _of_part(jobs, part):
                 self._db.execute("insert or replace into jobs values(?,?)", (part, packed_jobs(there)))
             else:
                 self._db.execute("delete from jobs where part=?", (part,))
+
+    def written(self) -> None:
+        """The commit of what was written last has succeeded."""
         self._changed.clear()
 
     def parts(self, jobs: Mapping[int, Job]) -> list[bytes]:

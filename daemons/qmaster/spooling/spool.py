@@ -44,6 +44,8 @@ from gridengine.units import INFINITY
 
 KEEP_JOURNAL = 20_000
 """Transactions in the journal before a snapshot replaces them."""
+_AGAIN_AFTER = 20
+"""A snapshot that failed is tried again when the journal has grown by a part of that: one in so many."""
 
 _EPOCHS = 1000
 """Epochs that follow on each other and are told apart by their incarnations."""
@@ -98,7 +100,7 @@ class Spool:
 
     def __init__(self, path: Path, cell: str = "", keep_journal: int = KEEP_JOURNAL) -> None:
         self.path = path
-        self._keep_journal = keep_journal
+        self._keep_journal = self._snapshot_at = keep_journal
         self.last_commit = 0
         #: in which this host is the master; two masters one after the other never have the same incarnation. 0 where it is alone
         self.epoch = 0
@@ -227,10 +229,12 @@ class Spool:
             with self._transaction():
                 for transaction in transactions:
                     self._write(transaction)
-                if self._stories.due:
+                if tells := self._stories.due:
                     self._stories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
+        if tells:
+            self._stories.written()
 
     def _write(self, t: Transaction) -> None:
         execute = self._db.execute
@@ -259,7 +263,7 @@ class Spool:
 
     @property
     def wants_snapshot(self) -> bool:
-        return self._journalled >= self._keep_journal
+        return self._journalled >= self._snapshot_at
 
     def note_written(self, jobs: Iterable[int]) -> None:
         """The records of these jobs are others now: the next snapshot is to have them."""
@@ -273,7 +277,12 @@ class Spool:
             raise SpoolError(f"cannot read spool {self.path}: {error}") from error
 
     def snapshot(self, state: State) -> None:
-        """Replace the journal by a snapshot of the state, of which all is written. Costs what has changed since the last one."""
+        """Replace the journal by a snapshot of the state, of which all is written. Costs what has changed since the last one.
+
+        Raises SpoolError. Nothing is lost or other than before then: the journal says the same, and the next snapshot is due
+        when some more is in it.
+        """
+        self._snapshot_at = self._journalled + max(1, self._keep_journal // _AGAIN_AFTER)
         try:
             with self._transaction():
                 self._stories.write(0.0, INFINITY)
@@ -283,7 +292,9 @@ class Spool:
                 self._db.execute("delete from journal where revision <= ?", (state.revision,))
         except apsw.Error as error:
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
-        self._journalled = 0
+        self._stories.written()
+        self._jobs.written()
+        self._journalled, self._snapshot_at = 0, self._keep_journal
 
     def payload(self, job_id: int) -> Payload:
         """Script and environment of a job; empty when the job is unknown."""

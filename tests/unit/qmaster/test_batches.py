@@ -322,27 +322,6 @@ def full_disk(*_: object) -> None:
     raise SpoolError("the disk is full")
 
 
-def test_a_qmaster_whose_snapshot_cannot_be_written_ends(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its timers would end with the error, and nothing would ever be due again."""
-
-    class Ended(BaseException):
-        pass
-
-    async def nothing(*_: object) -> object:
-        raise AssertionError("no call is made here")
-
-    def end(status: int) -> NoReturn:
-        raise Ended
-
-    async def timed() -> None:
-        await Service(one.master, nothing, nothing, nothing, dict, nothing, end=end)._timers()  # type: ignore[arg-type]
-
-    monkeypatch.setattr("daemons.qmaster.serve.service.TICK_S", 0.0)
-    monkeypatch.setattr(one.master, "compact", full_disk)
-    with pytest.raises(Ended):
-        asyncio.run(timed())
-
-
 @pytest.mark.statement("QM-7", "EX-9")
 def test_a_task_whose_suspension_was_never_answered_is_told_to_go_on(one: Cell, batches: Batches) -> None:
     """The host may have carried it out: the qmaster that knows only of the task's running must not leave it at that."""

@@ -363,3 +363,21 @@ def test_voters_change_by_way_of_both_sets(cell: FollowedCell, tmp_path: Path) -
     hall.run(play)
     assert seen == [[["master"]], [["master"], ["h1", "master", "s1"]], [["h1", "master", "s1"]]]
     assert cell.master.spool.recall(VOTERS) == '[["h1","master","s1"]]'
+
+
+def test_without_room_the_voters_stay_and_are_changed_later(cell: FollowedCell, tmp_path: Path) -> None:
+    """The loop goes on: whoever falls behind meanwhile is still taken off the list."""
+    hall, db = Hall(cell, tmp_path, 1, old=False), cell.master.spool._db
+
+    async def play() -> None:
+        await hall.until(lambda: hall.has("s1"))
+        db.set_commit_hook(lambda: True)
+        await hall.pass_time(1)
+        assert cell.master.spool.recall(VOTERS) == "" and hall.sets == [["master"]]
+        db.set_commit_hook(None)
+        await hall.pass_time(31)
+        await hall.until(lambda: hall.has("s1"))
+        await hall.pass_time(1)
+        assert ["h1", "master", "s1"] in hall.sets
+
+    hall.run(play)

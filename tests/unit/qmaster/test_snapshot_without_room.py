@@ -1,0 +1,107 @@
+"""A disk with room for transactions, but none for a snapshot: the journal goes on, and a later snapshot takes its place."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+import apsw
+import pytest
+
+from daemons.qmaster.serve import service
+from daemons.qmaster.serve.service import Service
+from daemons.qmaster.spooling.spool_file import SpoolError
+from tests.harness import Cell
+
+KEPT, PAGES = 100, 4
+"""Transactions in a journal that has grown, more than the jobs of one row; pages that are free for the next ones."""
+
+
+@contextmanager
+def no_room(cell: Cell) -> Iterator[None]:
+    """For a snapshot, as SQLite counts the pages of a file."""
+    db = cell.master.spool._db
+    [(pages,)] = db.execute("pragma page_count").fetchall()
+    db.execute(f"pragma max_page_count={int(pages) + PAGES}")
+    yield
+    with suppress(apsw.ConnectionClosedError):
+        db.execute("pragma max_page_count=1000000")
+
+
+def rows(cell: Cell, table: str) -> int:
+    return int(cell.master.spool._db.execute(f"select count(*) from {table}").fetchall()[0][0])
+
+
+def stories(cell: Cell) -> list[Any]:
+    return [cell.master.spool.story(number, 9) for number in cell.state.jobs]
+
+
+def filled(cell: Cell) -> None:
+    """So that a snapshot is due."""
+    cell.master.spool._keep_journal = cell.master.spool._snapshot_at = KEPT
+    while not cell.master.spool.wants_snapshot:
+        cell.submit(holds="u", context={"random": secrets.token_hex(1000)})
+
+
+@contextmanager
+def no_commit(cell: Cell) -> Iterator[None]:
+    """All can be written but the end."""
+    cell.master.spool._db.set_commit_hook(lambda: True)
+    yield
+    cell.master.spool._db.set_commit_hook(None)
+
+
+@pytest.mark.statement("SP-3")
+@pytest.mark.parametrize("fault", [no_room, no_commit])
+def test_nothing_is_lost_and_it_is_tried_again_later(cell: Cell, fault: Callable[[Cell], AbstractContextManager[None]]) -> None:
+    filled(cell)
+    told, journalled = stories(cell), rows(cell, "journal")
+    with fault(cell), pytest.raises(SpoolError, match="cannot write spool"):
+        cell.master.compact()
+    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (journalled, 0, told)
+    assert not cell.master.spool.wants_snapshot, "not with every turn: what is asked meanwhile is to be answered"
+    while not cell.master.spool.wants_snapshot:
+        last = cell.submit(holds="u")
+    told = stories(cell)
+    cell.master.compact()
+    assert (rows(cell, "journal"), rows(cell, "snapshot"), stories(cell)) == (0, 1, told)
+    for host in cell.state.hosts.values():
+        host.forget()
+    state = cell.state.snapshot()
+    cell.restart()
+    assert last in cell.state.jobs
+    assert (cell.state.snapshot(), stories(cell)) == (state, told)
+
+
+async def nothing(*arguments: Any) -> Any:
+    return None
+
+
+@pytest.mark.statement("SP-3")
+def test_the_qmaster_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """Also to its clean end."""
+    monkeypatch.setattr(service, "TICK_S", 0.001)
+    serving = Service(cell.master, nothing, nothing, nothing, dict, nothing)
+    ended: list[int] = []
+    monkeypatch.setattr(serving, "_end", ended.append)
+    filled(cell)
+
+    def said() -> list[str]:
+        return [line for line in caplog.messages if "snapshot" in line]
+
+    async def played() -> None:
+        serving.begin()
+        async with asyncio.timeout(10):
+            while not said():
+                await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)
+        assert len(said()) == 1
+        await serving.stop()
+
+    with no_room(cell):
+        asyncio.run(played())
+    reason = f"cannot write spool {cell.master.spool.path}: database or disk is full"
+    assert (ended, set(said())) == ([], {f"{reason}; its journal is kept until there is room for a snapshot"})
