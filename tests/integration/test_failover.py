@@ -209,6 +209,39 @@ def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> No
     cell.until_ready()
 
 
+@contextmanager
+def small_disk(cell: CellOfTwo, host: str) -> Iterator[str]:
+    """The spool of the master lies on a disk of 8 MiB; its directory."""
+    spool = "/var/spool/gridengine/fail"
+
+    def around(script: str) -> None:
+        assert cell.on(host, "gridengine", "stop").returncode == 0
+        done = cell.on(host, "sh", "-ec", f"cd {spool}; {script}")
+        assert done.returncode == 0, done.stderr
+        cell.start(host)
+        cell.until_ready()
+
+    around("mv qmaster real; mkdir qmaster; mount -t tmpfs -o size=8m,mode=700 tmpfs qmaster; cp -a real/. qmaster/")
+    yield f"{spool}/qmaster"
+    around("rm -r real/*; cp -a qmaster/. real/; umount qmaster; rmdir qmaster; mv real qmaster")
+
+
+@pytest.mark.statement("SH-1", "SP-3")
+def test_a_master_whose_disk_is_full_is_relieved(cell: CellOfTwo) -> None:
+    """And follows the other one when there is room."""
+    cell.until_ready()
+    leader = cell.leader()
+    with small_disk(cell, leader) as spool:
+        with Submitter(cell) as alice:
+            cell.on(leader, "dd", "if=/dev/zero", f"of={spool}/fill", "bs=4k")
+            eventually("the other one is the master", lambda: cell.leader() != leader)
+            alice.goes_on()
+        assert alice.all_known()
+        assert cell.on(leader, "rm", f"{spool}/fill").returncode == 0
+        cell.until_ready()
+    cell.until_ready()
+
+
 def install_another(directory: Path) -> str:
     """`make install` of docs/operations.md, with this checkout as a later version; the name of the release."""
     assert "\n    make install\n" in (ROOT / "docs" / "operations.md").read_text()

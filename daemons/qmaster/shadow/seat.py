@@ -26,6 +26,7 @@ from daemons.qmaster.shadow.promotion import position, shadow_directory, take_of
 from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
 from daemons.qmaster.shadow.spool_copy import SpoolCopy
+from daemons.qmaster.shadow.succession import INHERIT, no_room, resign_without_room
 from daemons.qmaster.shadow.term import TermOfOffice
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
@@ -73,6 +74,7 @@ class Seat:
         self._wish: Wish | None = Wish() if stands else None
         self._term: TermOfOffice | None = None
         self._heir = ""  # who is to be the master after this host
+        self._inheriting: asyncio.Task[None] | None = None
         self._done = asyncio.Event()
         self._voter = LeaseVoter(shadow_directory(cell) / "promise")
         self._file = LeaseFile(cell.run_dir / LEASE)
@@ -89,6 +91,7 @@ class Seat:
         requests: dict[str, PeerRequest] = {
             "lease": self._asked_for_lease,
             "hand_over": self._asked_to_hand_over,
+            INHERIT: self._asked_to_inherit,
             "release": self._asked_for_release,
             **{name: partial(self._asked_as_shadow, name) for name in self._door.handlers},
         }
@@ -248,6 +251,8 @@ class Seat:
         serving: asyncio.Task[int] | None = None
         stopped = asyncio.create_task(stop.wait())
         done = asyncio.create_task(self._done.wait())
+        spool = self._cell.qmaster_spool_dir
+        watching = asyncio.create_task(resign_without_room(spool, self._peers, term.heirs, self._complain))
         status = 0
         try:
             await asyncio.to_thread(self._take_office)
@@ -264,9 +269,9 @@ class Seat:
             self._startup.failed(f"sge_qmaster: {plain_fault(error)}")
             status = 1
         finally:
-            for task in (keeping, stopped, done, *([serving] if serving else [])):
+            for task in (keeping, stopped, done, watching, *([serving] if serving else [])):
                 task.cancel()
-            await asyncio.gather(keeping, stopped, done, return_exceptions=True)
+            await asyncio.gather(keeping, stopped, done, watching, return_exceptions=True)
             await self._leave(term, stop.is_set())
             self._copy, self._door = self._open_copy()
         return status
@@ -301,7 +306,7 @@ class Seat:
         term = self._term
         if term is None or not term.held:
             return 409, b"this host is not the master"
-        if heir not in term.lease.agreed():
+        if heir not in term.heirs():
             return 409, f"host {heir} does not have everything yet".encode()
         _log.warning("host %s is to be the master: this one ends its term", heir)
         self._heir = heir
@@ -310,6 +315,23 @@ class Seat:
         while self._term is not None and boottime() < end:
             await asyncio.sleep(_LOOK_S / 4)
         return (200, b"") if self._term is None else (504, b"it has not ended in time")
+
+    async def _asked_to_inherit(
+        self, holder: str, _headers: Mapping[str, str], _body: aiohttp.StreamReader
+    ) -> tuple[int, bytes]:
+        """The master cannot write on its disk: be the master in its place. What it hands over is asked for after the answer."""
+        if holder != self._voter.promise.holder or self._term is not None:
+            return 409, b"it follows another master"
+        if why := await asyncio.to_thread(no_room, self._cell.qmaster_spool_dir):
+            return 409, f"it cannot write in {self._cell.qmaster_spool_dir} either: {why}".encode()
+        self._inheriting = asyncio.create_task(self._inherit())
+        return 200, b""
+
+    async def _inherit(self) -> None:
+        try:
+            await self._take_over(force=False)
+        except PeerAway as error:
+            self._complain(str(error))
 
     async def _asked_for_release(
         self, caller: str, _headers: Mapping[str, str], body: aiohttp.StreamReader

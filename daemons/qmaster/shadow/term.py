@@ -99,6 +99,10 @@ class TermOfOffice:
                 raise NotAgreed("; ".join(f"{voter}: {why}" for voter, why in sorted(self.away.items())) or "no majority")
             await self._wait(_LOOK_S)
 
+    def heirs(self) -> list[str]:
+        """The other hosts that have everything: each may be the master after this one."""
+        return [host for host in self.lease.agreed() if host != self._host]
+
     async def close(self) -> None:
         """The cell is shut down: nobody is to take over from this host. As many as can be reached are told."""
         await self._tell_all(self._ask(self.lease, close=True))

@@ -7,12 +7,10 @@ Source: statements SP-1 … SP-7; house rules on durability.
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any
 
 import apsw
@@ -51,8 +49,6 @@ _EPOCHS = 1000
 """Epochs that follow on each other and are told apart by their incarnations."""
 
 _PROBE = "probe"
-_ROOM_BYTES = 1 << 18
-"""As much as many transactions take."""
 
 _SCHEMA = """
 create table if not exists journal(revision integer primary key, time real, user text, host text, events blob);
@@ -358,8 +354,7 @@ class Spool:
         A commit alone does not show that: the first ones find room in the log that SQLite has left.
         """
         try:
-            with TemporaryFile(dir=self.path.parent) as file:
-                os.posix_fallocate(file.fileno(), 0, _ROOM_BYTES)
+            spool_file.take_room(self.path.parent)
         except OSError as error:
             raise SpoolError(f"cannot write spool {self.path}: {plain_fault(error)}") from error
         self.remember(_PROBE, "")

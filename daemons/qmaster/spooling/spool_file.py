@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import NamedTuple
 
 import apsw
@@ -27,6 +28,8 @@ VOTERS = "voters"
 _CLOSED, _CLOSED_DIRECTORY = 0o600, 0o700
 _SIDES = ("-wal", "-shm")
 _STATE = ("journal", "snapshot")
+_ROOM_BYTES = 1 << 18
+"""As much as many transactions take."""
 _PAGES = 2048
 """Pages that a copy takes at once."""
 _META = "create table if not exists meta(key text primary key, value text) without rowid"
@@ -72,6 +75,12 @@ def settle(db: apsw.Connection) -> None:
     """
     with suppress(apsw.FullError):  # there was no room for the pages; the log is there by then
         db.execute("pragma wal_checkpoint(passive)")
+
+
+def take_room(directory: Path) -> None:
+    """See whether there is room in a directory for what comes: it is taken and given back. Raises OSError."""
+    with TemporaryFile(dir=directory) as file:
+        os.posix_fallocate(file.fileno(), 0, _ROOM_BYTES)
 
 
 def make_closed(directory: Path) -> None:

@@ -1,0 +1,85 @@
+"""A master that cannot write asks its shadows to go on: not for a moment's sake, and each that has everything."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemons.qmaster.shadow import succession
+from daemons.runtime.peers import PeerAway
+
+ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no road"), "old": (404, b"unknown"), "s1": (200, b"")}
+
+
+class Enough(BaseException):
+    """Ends the play."""
+
+
+class Shadows:
+    """What each host answers, and which were asked."""
+
+    def __init__(self, most: int) -> None:
+        self.asked: list[str] = []
+        self._most = most
+
+    async def call(self, host: str, name: str) -> tuple[int, bytes]:
+        assert name == succession.INHERIT
+        self.asked.append(host)
+        if len(self.asked) > self._most:
+            raise Enough
+        answer: Any = ANSWERS[host]
+        if isinstance(answer, PeerAway):
+            raise answer
+        return answer  # type: ignore[no-any-return]
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """Whether the next looks find room; behind these they find none, and are counted below zero."""
+    found: list[bool] = []
+
+    def allocate(*_: object) -> None:
+        if not (found.pop(0) if found else False):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", allocate)
+    monkeypatch.setattr(succession, "LOOK_S", 0.0)
+    yield found
+
+
+def resigned(directory: Path, heirs: list[str], most: int) -> tuple[list[str], list[str]]:
+    """Hosts that were asked until there were so many, and the complaints."""
+    shadows, complaints = Shadows(most), []
+    with pytest.raises(Enough):
+        asyncio.run(succession.resign_without_room(directory, shadows, lambda: heirs, complaints.append))  # type: ignore[arg-type]
+    return shadows.asked, complaints
+
+
+@pytest.mark.statement("SH-1", "SP-3")
+def test_those_that_cannot_are_passed_over(tmp_path: Path, looks: list[bool]) -> None:
+    asked, complaints = resigned(tmp_path, ["full", "away", "old", "s1", "full"], 4)
+    assert asked[:4] == ["full", "away", "old", "s1"]
+    assert complaints == [
+        "host full does not go on as the master: it cannot write either",
+        "host away does not go on as the master: no road",
+        "host old does not go on as the master: unknown",
+        f"cannot write in {tmp_path}: No space left on device; host s1 goes on as the master",
+    ]
+
+
+def test_a_disk_that_is_full_for_a_moment_moves_no_master(tmp_path: Path, looks: list[bool]) -> None:
+    looks += [False, False, True] * 5
+    resigned(tmp_path, ["s1"], 0)
+    assert looks == [], "all of them were looked at before anybody was asked"
+
+
+def test_while_none_will_they_are_asked_again(tmp_path: Path, looks: list[bool]) -> None:
+    asked, complaints = resigned(tmp_path, ["full"], 3)
+    assert asked == ["full"] * 4
+    assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow goes on as the master"
