@@ -99,7 +99,7 @@ def _job_details(fields: "Fields") -> int:
     data = program.read("status", {"job_detail": {"jobs": fields["jobs"]}})["job_detail"]
     output = output_of(fields)
     output.write(output.job_details(data, fields))
-    if not output.FOR_PEOPLE or not data["unknown"] or "reasons" in data:
+    if not output.FOR_PEOPLE or "reasons" in data or not data["unknown"]:
         return 0
     from clients.ended_jobs import hint_at_ends
 

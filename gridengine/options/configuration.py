@@ -45,7 +45,7 @@ CONFIGURATION_OPTIONS: tuple[Option, ...] = (
     _option("-mq", "queue_name", "modify", _QUEUE, "change a cluster queue in the editor"),
     _option("-Mq", "file", "modify_file", _QUEUE, "replace a cluster queue from a file"),
     _option("-dq", "queue_list", "delete", _QUEUE, "delete cluster queues"),
-    _option("-sq", "[wc_queue_list]", "show", _QUEUE, "show queues, or the template"),
+    _option("-sq", "[wc_queue_list...]", "show", _QUEUE, "show queues, or the template"),
     _option("-sql", "", "list", _QUEUE, "list all cluster queues"),
     _option("-cq", "wc_queue_list", "clean", _QUEUE, "remove all jobs of queues from the system"),
     _option("-ahgrp", "host_group", "add", _GROUP, "add a host group in the editor"),

@@ -16,7 +16,7 @@ from gridengine.gdi.requests import Answer, Caller, RequestBody
 
 _BYTES = 16
 _decode = msgspec.json.Decoder(Answer).decode
-_encode = msgspec.json.Encoder(order="deterministic").encode
+_encode = msgspec.json.Encoder(order="deterministic", enc_hook=str).encode  # a part may hold an `Unmatched`, which is text
 
 
 class Keyed:

@@ -85,6 +85,7 @@ class Shell:
         self._capsys.readouterr()
         status = program.guarded(command, getattr(module, command), arguments)
         captured = self._capsys.readouterr()
+        assert "internal error" not in captured.err, captured.err
         return Outcome(captured.out, captured.err, status)
 
     def as_root(self, line: str) -> Outcome:

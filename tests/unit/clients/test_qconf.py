@@ -69,10 +69,12 @@ def test_queues_by_expression(shell: Shell, cell: Cell) -> None:
     assert lines[:2] == ["qname                 all.q", "hostname              h2"]
     assert "slots                 7" in lines
     assert shell("qconf -sq 'a*@h[12]'").out.count("\n\n") == 1
-    outcome = shell("qconf -sq nosuch,all.q")
-    assert outcome.lines[0] == "qname                 all.q"
-    assert outcome.err == 'No cluster queue or queue instance matches the phrase "nosuch"\n'
-    assert outcome.status == 1
+    assert shell("qconf -sq all.q@h1 all.q@h2").out == shell("qconf -sq all.q@h1,all.q@h2").out
+    for divided in ("nosuch,all.q", "nosuch all.q"):
+        outcome = shell(f"qconf -sq {divided}")
+        assert outcome.lines[0] == "qname                 all.q"
+        assert outcome.err == 'No cluster queue or queue instance matches the phrase "nosuch"\n'
+        assert outcome.status == 1
 
 
 @pytest.mark.statement("QF-17", "HG-5")

@@ -68,6 +68,15 @@ def test_unknown_jobs(busy: Shell) -> None:
 
 
 @pytest.mark.statement("ST-18")
+def test_without_a_list_it_says_why_jobs_wait(busy: Shell) -> None:
+    outcome = busy("qstat -j")
+    assert (outcome.err, outcome.status) == ("", 0)
+    assert "Job is in hold state" in outcome.lines
+    assert "Job is in hold state" in busy("qstat -j -xml").out
+    assert "Job is in hold state" in busy("qstat -j -json").out
+
+
+@pytest.mark.statement("ST-18")
 def test_the_error_of_a_job(shell: Shell, cell: Cell) -> None:
     shell("qsub -b y -N bad -S /no/sh true")
     cell.cycle()

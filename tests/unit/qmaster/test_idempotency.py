@@ -126,6 +126,27 @@ def test_what_is_asked_again_meanwhile_waits_for_the_answer(cell: Cell) -> None:
     assert list(cell.state.jobs) == [1]
 
 
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("delete_jobs", {}),
+        ("hold_jobs", {"holds": "u"}),
+        ("alter_jobs", {"changes": {"priority": -5}}),
+        ("resubmit_jobs", {}),
+        ("change_states", {"action": "suspend", "what": "job"}),
+    ],
+)
+def test_a_name_that_means_nothing_among_many_jobs(cell: Cell, name: str, fields: dict[str, Any]) -> None:
+    """So many that names are looked up before the request is divided."""
+    for _ in range(110):
+        cell.submit(name="many", holds="u")
+    alone = ask(cell, name, "", targets=["nosuch"], **fields)
+    assert alone.status and "nosuch" in alone.answers[0][1]
+    assert ask(cell, name, "k1", targets=["nosuch"], **fields) == alone
+    mixed = ask(cell, name, "k2", targets=["nosuch", "1"], **fields)
+    assert ask(cell, name, "k2", targets=["nosuch", "1"], **fields) == mixed
+
+
 def test_of_many_copies_those_that_were_made_are_not_made_again(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     """25 are made in each transaction: the qmaster ends behind the first."""
     jobs = [str(cell.submit(name="many")) for _ in range(30)]
