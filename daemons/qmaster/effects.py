@@ -34,23 +34,22 @@ _TAKEN_BACK = frozenset(("run", "suspend"))
 
 
 def pending_effects(
-    state: State, host: str, payload: Callable[[int], Payload], inventoried: bool = True
+    state: State, host: str, payload: Callable[[int], Payload], may_begin: bool = True
 ) -> Iterator[OnTask]:
     """Instructions for one host, oldest job first; a generator, since the caller may take no more than the first of many.
 
-    `payload(job_id)` gives script and environment of a job. `inventoried`: the host has said what it has since this qmaster
-    began; before that no task is started, for its end may be among what the host has to say.
+    `payload(job_id)` gives script and environment of a job. `may_begin`: whether tasks may be started there now.
     """
     for job_id, task_id in sorted(state.tasks_on.get(host, ())):
         job = state.jobs[job_id]
         task = job.tasks[task_id]
-        yield from slave_effects(state, job, task, host, payload, inventoried)
+        yield from slave_effects(state, job, task, host, payload, may_begin)
         if task.host != host or task.master_end is not None:
             continue
         command = wanted(state, job, task)
         if not task.applied:
             # also a task to be killed is delivered: the host alone knows whether an earlier delivery arrived
-            if inventoried:
+            if may_begin:
                 yield start_of(state, job, task, payload(job_id))
         elif command != task.applied:
             yield Signal(TaskKey(job_id, task_id, task.attempt), command)
@@ -81,7 +80,7 @@ def in_doubt(state: State, instructions: Sequence[Instruction]) -> list[AnyEvent
 
 
 def slave_effects(
-    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], inventoried: bool = True
+    state: State, job: Job, task: Task, host: str, payload: Callable[[int], Payload], may_begin: bool = True
 ) -> Iterator[OnTask]:
     """What the host has still to be told of the slave tasks of a task: they do as their master does, and end with it."""
     for slave in task.slaves.values():
@@ -92,7 +91,7 @@ def slave_effects(
         # it is neither saved, nor does anything run after it
         command = "run" if master == "migrate" else "kill" if master == "end" else master
         if not slave.applied:
-            if not inventoried:
+            if not may_begin:
                 continue
             start = start_of(state, job, task, payload(job.id), slave.instance)
             mine = [grant for grant in task.granted if grant.instance == slave.instance]

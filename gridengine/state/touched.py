@@ -225,6 +225,7 @@ def _heard(touched: Touched, state: State, event: host.HostHeard) -> None:
     known = state.hosts.get(event.host)
     if known is None or not known.up:
         touched.returned.add(event.host)
+        touched.told.add(event.host)  # tasks may begin there again
     # load alone decides nothing while no job waits
     touched.frees = touched.frees or bool(state.jobs)
 

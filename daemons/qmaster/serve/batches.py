@@ -36,7 +36,7 @@ class Batches:
         if self._configured.get(host) != configuration:
             batch.instructions.append(Configure(configuration))
         size = 0
-        for instruction in pending_effects(state, host, self._payloads, host in self._inventoried):
+        for instruction in pending_effects(state, host, self._payloads, self._may_begin(host)):
             script = self._payloads.script_for(host, instruction)
             size += weight(instruction, None if instruction.key.job in batch.scripts else script)
             if batch.instructions and size > MAX_BYTES or len(batch.instructions) >= MAX_INSTRUCTIONS:
@@ -45,6 +45,12 @@ class Batches:
             if script is not None:
                 batch.scripts[instruction.key.job] = script
         return batch
+
+    def _may_begin(self, host: str) -> bool:
+        """Whether tasks may be started on a host: it has said what it has since this qmaster began, for their ends may be among
+        that; and it is not lost, for they may be placed elsewhere while a start is on its way."""
+        known = self._master.state.hosts.get(host)
+        return host in self._inventoried and known is not None and known.up
 
     def note(self, batch: Batch) -> bool:
         """Have on record what sending a batch makes unsure; whether there was anything: then it is to be composed anew."""

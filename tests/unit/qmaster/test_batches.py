@@ -18,9 +18,21 @@ from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
-from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Signal, Start, Started, Verdict, decode, encode
+from gridengine.delivery import (
+    Acknowledgement,
+    Batch,
+    Configure,
+    Inventory,
+    Load,
+    Signal,
+    Start,
+    Started,
+    Verdict,
+    decode,
+    encode,
+)
 from gridengine.task_key import TaskKey
-from tests.harness import Cell
+from tests.harness import LOAD, Cell
 
 HOST = "h1"
 
@@ -56,6 +68,33 @@ def test_no_task_is_started_before_the_host_has_said_what_it_has(one: Cell) -> N
     assert [type(each) for each in batches.compose(HOST).instructions] == [Configure]
     inventoried.add(HOST)
     assert len(starts(batches.compose(HOST))) == 3
+
+
+@pytest.mark.statement("EX-9")
+def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
+    """A start that is long on its way would begin a task that is placed elsewhere by then. It is sent when the host is back."""
+    job, sent = placed(one), []
+
+    async def call(host: str, data: bytes) -> bytes:
+        sent.append(starts(decode(data)))
+        return encode(Batch(acknowledgements=[Acknowledgement() for _ in decode(data).instructions]))
+
+    async def scene() -> None:
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        one.master.lose_host(HOST)
+        one.master.flush()
+        dispatcher.wake(HOST)
+        async with asyncio.timeout(10):
+            while not sent:
+                await asyncio.sleep(0)
+            assert sent == [[]], "it is configured alone"
+            one.report(HOST, Load(one.now, dict(LOAD), full=True, incarnation="boot1"))
+            while len(sent) < 2:
+                await asyncio.sleep(0)
+        await dispatcher.stop()
+
+    asyncio.run(scene())
+    assert sent[1] == [TaskKey(job, task, 1) for task in (1, 2, 3)]
 
 
 def test_a_script_is_sent_once_to_a_host(one: Cell, batches: Batches) -> None:
