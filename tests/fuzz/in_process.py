@@ -167,11 +167,12 @@ class Fuzzer:
             return
         user = self.shapes.random.choice(("alice", "alice", "bob", "root"))
         caller = Caller(user, USERS[user], "users", USERS[user], MASTER if user == "root" else "h1")
-        self._last = f"{user}: {name} {body[:2000]!r}"
+        key = self.shapes.random.choice(("", f"k{self.findings.requests}"))  # as commands ask, and as programs may
+        self._last = f"{user}: {name} {body[:2000]!r}, key {key!r}"
         self.findings.requests += 1
         steps = _Steps(self._collection)
         try:
-            answer = await steps.of(service.answer(name, body, caller))
+            answer = await steps.of(service.answer(name, body, caller, key))
             data = msgspec.json.encode(answer)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
             self._found("a request raised", error)
