@@ -195,6 +195,7 @@ class ExecdActor:
 
     def _apply(self, configuration: HostConfiguration) -> None:
         self._tasks.configuration = configuration
+        self._reporter.configure(configuration)
         self._restraints.configure(configuration)
         set_loglevel(configuration.loglevel)
         self._configured.set()

@@ -14,7 +14,9 @@ from daemons.execd.report_delay import ReportDelay
 from daemons.execd.tries import Tries
 from daemons.runtime.call_faults import call_fault
 from gridengine.delivery import Ended, Load, Report, UsageReport, Verdict, decode, encode
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
+from gridengine.units import INFINITY
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +56,12 @@ class Reporter:
         self._news.set()
         self._delay = ReportDelay()
         self._settled = asyncio.Event()
+        self._answered_at = -INFINITY  # when the last reports that were answered had been sent
+        self._in_touch_s = INFINITY
+
+    def configure(self, configuration: HostConfiguration) -> None:
+        """A host of which nothing is heard for reschedule_unknown may have its tasks placed elsewhere."""
+        self._in_touch_s = configuration.reschedule_unknown_s or INFINITY
 
     def add(self, *reports: Report) -> None:
         """Send these soon: at once, or with others that are likely to come (`ReportDelay`)."""
@@ -74,7 +82,12 @@ class Reporter:
     async def settled(self) -> None:
         """Return at a moment when the qmaster has answered the inventory. A task begun while one is on its way would not be
         in it, and the qmaster would take it for lost.
+
+        When nothing was answered for so long that a task may be placed elsewhere, everything is told first: what the qmaster
+        had said before its answer counts no more, also what is still on its way.
         """
+        if self._settled.is_set() and asyncio.get_running_loop().time() - self._answered_at > self._in_touch_s:
+            self.send_everything()
         while not self._settled.is_set():
             await self._settled.wait()
 
@@ -101,6 +114,7 @@ class Reporter:
             self._news.set()
         if first:
             batch = [report for report in batch if not isinstance(report, Load)]  # `first` has all values
+        sent_at = asyncio.get_running_loop().time()
         try:
             answer = decode(await self._send(encode(self._tries.letter([*first, *batch]))))
             if not self._tries.hear(answer, settling=bool(first)):
@@ -111,6 +125,7 @@ class Reporter:
             self._pending = [report for report in batch if not isinstance(report, Load | UsageReport)] + self._pending
             self._full_wanted = True
             return False
+        self._answered_at = sent_at
         verdicts = answer.verdicts
         if first and not self._full_wanted:
             self._settled.set()

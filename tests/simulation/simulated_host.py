@@ -32,6 +32,7 @@ from gridengine.delivery import (
     encode,
 )
 from gridengine.failed import AFTER_JOB, HOST_CRASHED, RESCHEDULED
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import SlaveKey, TaskKey
 from tests.harness import LOAD
 from tests.simulation.simulated_loop import Process, SimulatedLoop
@@ -68,6 +69,7 @@ class SimulatedHost:
         self.ended: dict[TaskKey, tuple[Start, Ended]] = {}
         self._strays: set[TaskKey] = set()
         self._scripts: set[int] = set()
+        self._configuration: HostConfiguration | None = None
         self.machine = Process(name)
         self.start_actor()
 
@@ -87,6 +89,8 @@ class SimulatedHost:
             on_strays=self._strays.update,
             on_unknown=lambda hosts: None,
         )
+        if self._configuration is not None:
+            self._reporter.configure(self._configuration)
         self._reporter.add(*(end for _, end in self.ended.values()))
         self.actor.run(self._loop.create_task, self._reporter.run())
         self.actor.run(self._loop.create_task, self._report_load())
@@ -133,6 +137,8 @@ class SimulatedHost:
             case Forget():
                 self._remove([instruction.key])
             case Configure():
+                self._configuration = HostConfiguration.of(instruction.configuration)
+                self._reporter.configure(self._configuration)
                 self._reporter.send_everything()
         return Acknowledgement()
 

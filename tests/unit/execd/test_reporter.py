@@ -12,6 +12,7 @@ from daemons.execd import reporter as module
 from daemons.execd.reporter import Reporter
 from daemons.execd.tries import Tries
 from gridengine.delivery import Batch, Ended, Inventory, Load, Report, Started, Verdict, decode, encode
+from gridengine.state.configured.configuration import HostConfiguration
 from gridengine.task_key import TaskKey
 
 KEY = (1, 1, 1)
@@ -98,3 +99,31 @@ def test_the_end_of_a_task_that_the_qmaster_does_not_know_is_kept_and_not_repeat
     qmaster = Qmaster([Verdict(strays=[KEY]), Verdict(strays=[KEY])])
     acknowledged, forgotten = converse(tmp_path, qmaster, lambda r: r.add(Ended(KEY)), monkeypatch)
     assert (acknowledged, forgotten, len(qmaster.heard)) == ([], [], 1)
+
+
+@pytest.mark.statement("EX-9", "EX-11")
+@pytest.mark.parametrize(("limit", "silent_s", "asks"), [("0:0:10", 9, False), ("0:0:10", 11, True), ("0:0:0", 10_000, False)])
+def test_a_task_begins_only_while_none_may_have_been_placed_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, silent_s: float, asks: bool
+) -> None:
+    """After a long silence a start counts that was said behind the answer to the inventory, and none that was on its way."""
+    heard: list[list[Report]] = []
+
+    async def send(data: bytes) -> bytes:
+        heard.append(decode(data).reports)
+        return encode(Batch(verdicts=[Verdict()], master=(1, 30 * len(heard))))
+
+    async def run() -> None:
+        now, tries = 100.0, Tries(tmp_path / "tries", 1)
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+        reporter = Reporter(send, tries, lambda: [Inventory([])], *(lambda _: None,) * 4)
+        reporter.configure(HostConfiguration.of({"reschedule_unknown": limit}))
+        running = asyncio.ensure_future(reporter.run())
+        await reporter.settled()
+        assert tries.obey((1, 31))
+        now += silent_s
+        await reporter.settled()
+        assert (len(heard) == 2, tries.is_current((1, 31))) == (asks, not asks)
+        running.cancel()
+
+    asyncio.run(run())
