@@ -75,6 +75,10 @@ class Dispatcher:
         """The host's execd is new: it has to be configured again."""
         self._batches.reconnected(host)
         self.wake(host)
+        self.inventoried(host)
+
+    def inventoried(self, host: str) -> None:
+        """The host has said what it has: what it could not do before that is tried again at once."""
         if host in self._back:
             self._back[host].set()
 

@@ -266,10 +266,13 @@ class Service:
         reports = batch.reports
         known = self.master.state.hosts.get(host)
         returned = known is not None and not known.up and not any(isinstance(r, Load) and r.full for r in reports)
-        if any(isinstance(report, Inventory) for report in reports):
+        inventory = any(isinstance(report, Inventory) for report in reports)
+        if inventory:
             self.requests.releases.inventoried(host)
         verdicts = self.master.reports(host, reports)
         await self.durable()
+        if inventory:
+            self.dispatcher.inventoried(host)
         if returned or begins:
             # if it was given up, and its load forgotten: configuring it again makes it tell everything
             self.dispatcher.reconnected(host)

@@ -97,6 +97,30 @@ def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
     assert sent[1] == [TaskKey(job, task, 1) for task in (1, 2, 3)]
 
 
+@pytest.mark.statement("EX-9")
+def test_a_host_that_asked_before_it_began_is_told_again_at_once(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it is left alone otherwise: it would ask each time, if it were out of touch again by the next."""
+    monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)
+    job, sent = placed(one, ""), []
+
+    async def scene() -> None:
+        async def call(host: str, data: bytes) -> bytes:
+            sent.append(starts(decode(data)))
+            if len(sent) == 1:
+                dispatcher.inventoried(host)
+            return encode(Batch(acknowledgements=[Acknowledgement(len(sent) > 1, again=True) for _ in decode(data).instructions]))
+
+        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
+        dispatcher.wake(HOST)
+        async with asyncio.timeout(10):
+            while len(sent) < 2:
+                await asyncio.sleep(0)
+        await dispatcher.stop()
+
+    asyncio.run(scene())
+    assert sent[:2] == [[TaskKey(job, 1, 1)]] * 2
+
+
 def test_a_script_is_sent_once_to_a_host(one: Cell, batches: Batches) -> None:
     job = placed(one, "1-50", binary=False, script="true\n", script_file="x.sh")
     first = batches.compose(HOST)
