@@ -18,21 +18,9 @@ from daemons.qmaster.serve.dispatch import Dispatcher
 from daemons.qmaster.serve.payloads import Payloads
 from daemons.qmaster.serve.service import Service
 from daemons.qmaster.spooling.spool_file import SpoolError
-from gridengine.delivery import (
-    Acknowledgement,
-    Batch,
-    Configure,
-    Inventory,
-    Load,
-    Signal,
-    Start,
-    Started,
-    Verdict,
-    decode,
-    encode,
-)
+from gridengine.delivery import Acknowledgement, Batch, Configure, Inventory, Signal, Start, Started, Verdict, decode, encode
 from gridengine.task_key import TaskKey
-from tests.harness import LOAD, Cell
+from tests.harness import Cell
 
 HOST = "h1"
 
@@ -68,57 +56,6 @@ def test_no_task_is_started_before_the_host_has_said_what_it_has(one: Cell) -> N
     assert [type(each) for each in batches.compose(HOST).instructions] == [Configure]
     inventoried.add(HOST)
     assert len(starts(batches.compose(HOST))) == 3
-
-
-@pytest.mark.statement("EX-9")
-def test_no_task_is_started_on_a_host_that_is_lost(one: Cell) -> None:
-    """A start that is long on its way would begin a task that is placed elsewhere by then. It is sent when the host is back."""
-    job, sent = placed(one), []
-
-    async def call(host: str, data: bytes) -> bytes:
-        sent.append(starts(decode(data)))
-        return encode(Batch(acknowledgements=[Acknowledgement() for _ in decode(data).instructions]))
-
-    async def scene() -> None:
-        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        one.master.lose_host(HOST)
-        one.master.flush()
-        dispatcher.wake(HOST)
-        async with asyncio.timeout(10):
-            while not sent:
-                await asyncio.sleep(0)
-            assert sent == [[]], "it is configured alone"
-            one.report(HOST, Load(one.now, dict(LOAD), full=True, incarnation="boot1"))
-            while len(sent) < 2:
-                await asyncio.sleep(0)
-        await dispatcher.stop()
-
-    asyncio.run(scene())
-    assert sent[1] == [TaskKey(job, task, 1) for task in (1, 2, 3)]
-
-
-@pytest.mark.statement("EX-9")
-def test_a_host_that_asked_before_it_began_is_told_again_at_once(one: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long it is left alone otherwise: it would ask each time, if it were out of touch again by the next."""
-    monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)
-    job, sent = placed(one, ""), []
-
-    async def scene() -> None:
-        async def call(host: str, data: bytes) -> bytes:
-            sent.append(starts(decode(data)))
-            if len(sent) == 1:
-                dispatcher.inventoried(host)
-            return encode(Batch(acknowledgements=[Acknowledgement(len(sent) > 1, again=True) for _ in decode(data).instructions]))
-
-        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        dispatcher.wake(HOST)
-        async with asyncio.timeout(10):
-            while len(sent) < 2:
-                await asyncio.sleep(0)
-        await dispatcher.stop()
-
-    asyncio.run(scene())
-    assert sent[:2] == [[TaskKey(job, 1, 1)]] * 2
 
 
 def test_a_script_is_sent_once_to_a_host(one: Cell, batches: Batches) -> None:
@@ -234,58 +171,6 @@ def test_a_refused_batch_is_made_again_or_given_up(one: Cell) -> None:
             await dispatcher._deliver(HOST)
 
     asyncio.run(scene())
-
-
-@pytest.mark.statement("GC-4")
-def test_a_host_that_cannot_be_told_is_complained_of_once_while_it_is_there(one: Cell, caplog: pytest.LogCaptureFixture) -> None:
-    async def call(host: str, data: bytes) -> bytes:
-        raise LookupError("it has not joined")
-
-    async def scene() -> None:
-        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        for _ in range(2):
-            dispatcher._complain(HOST, "it has not joined")
-        one.master.lose_host(HOST)
-        dispatcher._complain(HOST, "another reason")
-
-    asyncio.run(scene())
-    assert [record.getMessage() for record in caplog.records if "cannot reach" in record.getMessage()] == [
-        f"cannot reach execd on host {HOST}: it has not joined"
-    ]
-
-
-def test_a_host_that_is_away_is_looked_for_seldom_and_told_at_once_when_it_is_back(
-    one: Cell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tried: list[str] = []
-    pauses: list[float] = []
-
-    async def call(host: str, data: bytes) -> bytes:
-        tried.append(host)
-        raise LookupError("it has not joined")
-
-    async def scene() -> None:
-        dispatcher = Dispatcher(one.master, call, one.master.flush, {HOST})
-        rest = dispatcher._rest
-
-        async def rests(host: str, seconds: float) -> None:
-            pauses.append(seconds)
-            await rest(host, 0.0 if len(pauses) < 12 else 1000.0)
-
-        monkeypatch.setattr(dispatcher, "_rest", rests)
-        one.master.lose_host(HOST)
-        one.master.flush()
-        dispatcher.wake(HOST)
-        while len(pauses) < 12:
-            await asyncio.sleep(0)
-        before = len(tried)
-        dispatcher.reconnected(HOST)
-        while len(tried) == before:
-            await asyncio.sleep(0)
-        await dispatcher.stop()
-
-    asyncio.run(asyncio.wait_for(scene(), 30))
-    assert pauses[0] < 1.0 and pauses[11] == 60.0
 
 
 def letter(master: int, number: int, life: int = 1, inventory: bool = True) -> Batch:
