@@ -4,6 +4,7 @@ Called by `interactive`. Source: sge_submit(1) qrsh -inherit, sge_pe(5) control_
 """
 
 import os
+import time
 
 from clients import gdi, program
 from clients.interactive import InteractiveSession
@@ -11,7 +12,13 @@ from clients.submission import ReadSubmission
 from clients.terminal import Interrupted, Terminal
 from gridengine.options.option import OptionError
 
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from typing import Any
+
 _FAILED = 1
+_SLOT_WAIT_S, _SLOT_PAUSE_S = 2.0, 0.1
+"""For a slot that is in use: of the end of a task its command is told first, and the qmaster a moment later."""
 
 
 def run_inherited(job: ReadSubmission) -> int:
@@ -21,8 +28,7 @@ def run_inherited(job: ReadSubmission) -> int:
     master, task_id = _this_job()
     host, *words = job.operands
     request = job.target.request
-    answer = gdi.change(
-        "start_slave",
+    answer = _started(
         {
             "job_id": master,
             "task_id": task_id,
@@ -32,7 +38,7 @@ def run_inherited(job: ReadSubmission) -> int:
             "cwd": request.get("cwd", ""),
             "environment": request.get("environment", {}),
             "no_shell": bool(request.get("no_shell")),
-        },
+        }
     )
     program.show_answers(answer)
     if answer.status:
@@ -44,6 +50,16 @@ def run_inherited(job: ReadSubmission) -> int:
         return session.run()
     except Interrupted as interruption:
         return session.interrupted(interruption.number)
+
+
+def _started(request: "dict[str, Any]") -> gdi.Answer:
+    """Ask for a slave task, for a while also again; the last answer."""
+    end = time.monotonic() + _SLOT_WAIT_S
+    while True:
+        answer = gdi.change("start_slave", request)
+        if not (answer.status and answer.data and "in_use" in answer.data) or time.monotonic() > end:
+            return answer
+        time.sleep(_SLOT_PAUSE_S)
 
 
 def _this_job() -> tuple[int, int]:

@@ -255,7 +255,8 @@ def test_slaves_go_where_most_slots_are_left(wide: Cell) -> None:
         left[instance] -= 1
     used = sum(room.values())
     text = f'executing task of job {job} failed: all slots that it was granted on host "h1" are in use ({used} of {used})'
-    assert inherit(wide, job, "h1").answers == [("error", text)]
+    refused = inherit(wide, job, "h1")
+    assert (refused.answers, refused.data) == ([("error", text)], {"in_use": used})
 
 
 @pytest.mark.statement("TI-4")

@@ -19,7 +19,10 @@ from gridengine.task_key import SlaveKey
 
 
 def start_slave(state: State, request: StartSlave, caller: Caller, world: World) -> Decision:
-    """Accept or refuse `qrsh -inherit HOST COMMAND`; data: {"task": [job, task, attempt, number], "host"} (TI-1)."""
+    """Accept or refuse `qrsh -inherit HOST COMMAND` (TI-1).
+
+    Data: {"task": [job, task, attempt, number], "host"}; of a refusal {"in_use": slots} when that may be another in a moment.
+    """
     decision = Decision()
     job = state.jobs.get(request.job_id)
     task = job.tasks.get(request.task_id) if job is not None else None
@@ -41,6 +44,7 @@ def start_slave(state: State, request: StartSlave, caller: Caller, world: World)
     room = sum(grant.slots for grant in grants) - (pe.job_is_first_task and host == task.host)
     used = sum(not slave.over and slave.host == host for slave in task.slaves.values())
     if used >= room:
+        decision.answer.data = {"in_use": used}
         return decision.refuse(f'{where}all slots that it was granted on host "{host}" are in use ({used} of {room})')
     instance = _least_used(task, [(grant.instance, grant.slots) for grant in grants])
     slave = SlaveTask(
