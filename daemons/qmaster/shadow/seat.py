@@ -324,7 +324,8 @@ class Seat:
             return 409, b"it follows another master"
         if why := await asyncio.to_thread(no_room, self._cell.qmaster_spool_dir):
             return 409, f"it cannot write in {self._cell.qmaster_spool_dir} either: {why}".encode()
-        self._inheriting = asyncio.create_task(self._inherit())
+        if self._inheriting is None or self._inheriting.done():  # it is asked again every few seconds
+            self._inheriting = asyncio.create_task(self._inherit())
         return 200, b""
 
     async def _inherit(self) -> None:

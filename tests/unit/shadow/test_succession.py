@@ -41,7 +41,7 @@ class Shadows:
 
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
-    """Whether the next looks find room; behind these they find none, and are counted below zero."""
+    """Whether the next looks find room; those behind them find none."""
     found: list[bool] = []
 
     def allocate(*_: object) -> None:
