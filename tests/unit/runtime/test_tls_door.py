@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import ssl
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,15 +29,6 @@ def needs_keys(tmp_path: Path) -> ssl.SSLContext:
     context.load_verify_locations(tmp_path / "authority")
     context.verify_mode = ssl.CERT_REQUIRED
     return context
-
-
-@pytest.fixture
-def no_cycles_looked_for() -> Iterator[None]:
-    """As in the daemons, which look for cycles so seldom that an attack is faster."""
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def handshakes() -> int:

@@ -10,6 +10,7 @@ import pytest
 
 from shepherd import containment, task_files
 from shepherd.containment import Containment, NoGroupLeft, drop_claims, establish, recorded
+from tests.unit.shepherd.descriptors import open_descriptors
 
 
 def cgroup(path: Path, **files: str) -> Path:
@@ -67,9 +68,9 @@ def test_a_task_enters_each_of_its_cgroups(tmp_path: Path) -> None:
     cgroups = [cgroup(tmp_path / name, cgroup__procs="") for name in ("memory", "pids")]
     Containment(cgroups, None).enter()
     assert [content(each) for each in cgroups] == [{"cgroup.procs": "0"}] * 2
-    opened = len(os.listdir("/proc/self/fd"))
+    opened = open_descriptors()
     Containment(cgroups, None).enter()
-    assert len(os.listdir("/proc/self/fd")) == opened
+    assert open_descriptors() == opened
 
 
 @pytest.mark.statement("EX-8")

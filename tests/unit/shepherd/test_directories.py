@@ -10,16 +10,13 @@ from pathlib import Path
 import pytest
 
 from shepherd import directories
+from tests.unit.shepherd.descriptors import open_descriptors
 
 ME = os.geteuid()
 
 
 def unnoted(path: str, inode: int = 0) -> None:
     """Nobody wants to know where it is."""
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def nest(top: Path, depth: int) -> None:
@@ -61,11 +58,11 @@ def test_no_more_files_are_open_however_deep_it_is(tmp_path: Path, monkeypatch: 
 
     def counted(name: str, dir_fd: int) -> None:
         nonlocal most
-        most = max(most, open_files())
+        most = max(most, len(os.listdir("/proc/self/fd")))
         unlink(name, dir_fd=dir_fd)
 
     monkeypatch.setattr(os, "unlink", counted)
-    before = open_files()
+    before = open_descriptors()
     directories.remove(str(top), ME)
     assert not top.exists()
     assert 0 < most <= before + 3
@@ -137,7 +134,7 @@ def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
 def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mask: int) -> None:
     given: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "fchown", lambda _, uid, gid: given.append((uid, gid)))
-    before = open_files()
+    before = open_descriptors()
     os.umask(mask)
     try:
         made = directories.make_for(str(tmp_path / "scratch" / "7.1.all.q"), 4711, 4712, unnoted)
@@ -146,7 +143,7 @@ def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monk
         os.umask(0o022)
     assert [Path(each).stat().st_mode & 0o777 for each in (made, second)] == [0o755, 0o755]
     assert given == [(4711, 4712)] * 2
-    assert open_files() == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.statement("QC-19")
@@ -162,9 +159,7 @@ def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_awa
 
 
 @pytest.mark.statement("QC-19")
-def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes: list[int] = []
     mkdir = os.mkdir
 
@@ -199,10 +194,10 @@ def test_many_places_are_tried_but_not_for_ever(tmp_path: Path, monkeypatch: pyt
 def test_what_roots_methods_made_goes_too_and_nothing_stays_open(tmp_path: Path) -> None:
     mine = tmp_path / "7.1.all.q"
     mine.mkdir()
-    before = open_files()
+    before = open_descriptors()
     directories.remove(str(mine), ME + 1 if ME == 0 else ME)
     assert not mine.exists()
-    assert open_files() == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.statement("QC-19")

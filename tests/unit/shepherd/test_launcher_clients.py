@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from shepherd import launcher, task_files
+from tests.unit.shepherd.descriptors import open_descriptors
 from tests.unit.shepherd.test_launcher_requests import Client, Played
 
 
@@ -18,10 +19,6 @@ from tests.unit.shepherd.test_launcher_requests import Client, Played
 def played(tmp_path: Path) -> Iterator[Played]:
     with closing(Played(tmp_path)) as made:
         yield made
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 def test_only_the_daemons_user_may_connect_also_where_an_earlier_launcher_left_its_socket(tmp_path: Path) -> None:
@@ -56,10 +53,10 @@ def test_one_launcher_has_the_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         raise BlockingIOError
 
     monkeypatch.setattr(launcher.fcntl, "lockf", lockf)
-    before = open_files()
+    before = open_descriptors()
     assert launcher.main([str(tmp_path)]) == 1
     assert capsys.readouterr().err == f"launcher: another launcher serves {tmp_path}\n"
-    assert open_files() == before
+    assert open_descriptors() == before
     assert not (tmp_path / launcher.SOCKET).exists(), "the other one's is left alone"
 
 

@@ -19,6 +19,7 @@ import pytest
 from shepherd import adoption, launcher, process_tree, task_files
 from shepherd.launcher import Launcher
 from shepherd.run import COMMAND_SIGNAL
+from tests.unit.shepherd.descriptors import open_descriptors
 from tests.unit.shepherd.test_launcher_requests import Client, Played
 
 GONE = 99999999
@@ -44,10 +45,6 @@ def buried(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, set[int]]]:
 def played(tmp_path: Path, task: Path, buried: list[tuple[str, set[int]]]) -> Iterator[Played]:
     with closing(Played(tmp_path)) as made:
         yield made
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
 
 
 # --- its loop ---------------------------------------------------------------------------------------------------------
@@ -225,7 +222,7 @@ def test_the_end_of_an_adopted_shepherd_is_told(
     played: Played, tmp_path: Path, task: Path, monkeypatch: pytest.MonkeyPatch, buried: list[tuple[str, set[int]]]
 ) -> None:
     task_files.write_process(task / task_files.PID, os.getpid())
-    before = open_files()
+    before = open_descriptors()
     played._find(str(task))
     [(descriptor, directory)] = played._adopted.items()
     assert directory == str(task)
@@ -235,19 +232,19 @@ def test_the_end_of_an_adopted_shepherd_is_told(
         assert client.messages() == [{"op": "exited", "directory": str(task)}]
     assert buried == [("7.1", set())]
     played.turn()
-    assert (played._adopted, played._pids, open_files()) == ({}, {}, before)
+    assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
 
 
 @pytest.mark.parametrize("seen", [[GONE], [os.getpid(), None, None], [os.getpid(), GONE, None]])
 def test_a_shepherd_that_ends_while_it_is_looked_for_is_buried_and_nothing_stays_open(
     played: Played, task: Path, monkeypatch: pytest.MonkeyPatch, seen: list[int | None], buried: list[tuple[str, set[int]]]
 ) -> None:
-    before = open_files()
+    before = open_descriptors()
     waiting = iter(seen)
     monkeypatch.setattr(task_files, "running", lambda _: next(waiting, None))
     played._find(str(task))
     assert buried == [("7.1", set())]
-    assert (played._adopted, played._pids, open_files()) == ({}, {}, before)
+    assert (played._adopted, played._pids, open_descriptors()) == ({}, {}, before)
 
 
 def test_a_shepherd_that_cannot_be_watched_is_not_taken_for_dead(

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from shepherd import process_tree
+from tests.unit.shepherd.descriptors import open_descriptors
 
 GONE = 99999999
 
@@ -101,9 +102,9 @@ def test_a_process_that_may_not_be_signalled_has_not_got_it(monkeypatch: pytest.
         raise PermissionError
 
     monkeypatch.setattr(signal, "pidfd_send_signal", refuse)
-    opened = len(os.listdir("/proc/self/fd"))
+    opened = open_descriptors()
     assert not process_tree.send(os.getpid(), {os.getppid()}, signal.SIGUSR1)
-    assert len(os.listdir("/proc/self/fd")) == opened
+    assert open_descriptors() == opened
 
 
 def test_what_proc_says_of_a_process(monkeypatch: pytest.MonkeyPatch) -> None:

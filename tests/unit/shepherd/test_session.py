@@ -12,10 +12,7 @@ from gridengine.session import ERROR, OUTPUT
 from shepherd.session import Session, closing_deadline
 from shepherd.streams import Streams, open_pipes
 from tests.unit.shepherd.configuration import config
-
-
-def open_files() -> int:
-    return len(os.listdir("/proc/self/fd"))
+from tests.unit.shepherd.descriptors import open_descriptors
 
 
 def made(streams: Streams) -> tuple[Session, int, int]:
@@ -46,7 +43,7 @@ def test_how_long_a_client_may_take_the_end_of_its_job(
 
 @pytest.mark.statement("IA-1")
 def test_pipes_lead_from_the_client_to_the_job_and_back() -> None:
-    before = open_files()
+    before = open_descriptors()
     streams = open_pipes()
     stdin, stdout, stderr = streams.job
     os.write(streams.input, b"in")
@@ -59,12 +56,12 @@ def test_pipes_lead_from_the_client_to_the_job_and_back() -> None:
     assert all(os.get_blocking(end) for end in streams.job)
     streams.close_job_ends()
     streams.close_session_ends()
-    assert open_files() == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.statement("IA-1")
 def test_a_job_begins_when_its_client_is_there() -> None:
-    before = open_files()
+    before = open_descriptors()
     session, opener, listening = made(open_pipes())
     os.write(opener, b"10.0.0.7")
     assert session.enter() == session._streams.job
@@ -74,7 +71,7 @@ def test_a_job_begins_when_its_client_is_there() -> None:
     session.finish(0, 0, "", linger=False)
     for descriptor in (opener, listening):
         os.close(descriptor)
-    assert open_files() == before
+    assert open_descriptors() == before
 
 
 @pytest.mark.statement("IA-9", "EX-4")
@@ -113,11 +110,11 @@ def test_a_session_that_has_ended_is_not_killed_nor_told(monkeypatch: pytest.Mon
     session, opener, listening = made(open_pipes())
     os.close(listening)
     session.kill()
-    before = open_files()
+    before = open_descriptors()
     session.ended()
-    assert session.over and open_files() == before - 1
+    assert session.over and open_descriptors() == before - 1
     session.kill()
     session.finish(0, 0, "", linger=True)
     assert killed == [(4711, signal.SIGKILL)]
-    assert open_files() == before - 2
+    assert open_descriptors() == before - 2
     os.close(opener)

@@ -9,6 +9,7 @@ import pytest
 
 from shepherd.plan import Output
 from shepherd.standard_files import OpenError, close_files, install, open_files
+from tests.unit.shepherd.descriptors import open_descriptors
 
 
 def write(descriptors: tuple[int, int, int]) -> None:
@@ -56,10 +57,10 @@ def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
         (Output("/dev/null", "/dev/null", missing), "error"),
         (Output("/dev/null", str(tmp_path), None), "output"),
     ):
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_descriptors()
         with pytest.raises(OpenError, match=f"can't open {what} file"):
             open_files(output, {}, None)
-        assert len(os.listdir("/proc/self/fd")) == before, "those before it are closed again"
+        assert open_descriptors() == before, "those before it are closed again"
 
 
 @pytest.mark.statement("SO-12")
@@ -110,13 +111,13 @@ def test_who_must_not_wait_opens_plain_files_alone(tmp_path: Path, of_job: bool)
     close_files(open_files(Output("/dev/null", "/dev/null", None), {}, None, of_job, waits=False))
     os.mkfifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    before = len(os.listdir("/proc/self/fd"))
+    before = open_descriptors()
     for path in ("pipe", "", "no/file"):
         with pytest.raises(OpenError, match="can't open output file"):
             open_files(Output("/dev/null", str(tmp_path / path), None), {}, None, of_job, waits=False)
     with pytest.raises(OpenError, match="can't open input file"):
         open_files(Output(str(tmp_path / "missing"), "/dev/null", None), {}, None, of_job, waits=False)
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert open_descriptors() == before
     os.close(reader)
 
 

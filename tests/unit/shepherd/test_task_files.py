@@ -11,6 +11,7 @@ import pytest
 from shepherd import task_files
 from shepherd.containment import parse_gid_range
 from shepherd.process_tree import start_ticks
+from tests.unit.shepherd.descriptors import open_descriptors
 
 
 @pytest.mark.statement("EX-9")
@@ -107,17 +108,17 @@ def test_only_the_end_of_a_task_waits_for_the_disk(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(os, "fsync", synced.append)
     task_files.write_usage(tmp_path, {"cpu": 1.5})
     assert ((tmp_path / "usage").read_text(), synced) == ('{"cpu": 1.5}\n', [])
-    opened = len(os.listdir("/proc/self/fd"))
+    opened = open_descriptors()
     task_files.write_exit(tmp_path, {"failed": 0})
     assert ((tmp_path / "exit").read_text(), len(synced)) == ('{"failed": 0}\n', 1)
-    assert len(os.listdir("/proc/self/fd")) == opened
+    assert open_descriptors() == opened
     assert sorted(path.name for path in tmp_path.iterdir()) == ["exit", "usage"], "no half-written file stays"
     task_files.write_usage(tmp_path / "no", {"cpu": 1.5})
 
 
 @pytest.mark.statement("EX-9")
 def test_commands_are_the_owners_to_read_and_nothing_stays_open(tmp_path: Path) -> None:
-    opened = len(os.listdir("/proc/self/fd"))
+    opened = open_descriptors()
     task_files.add_command(tmp_path, "suspend")
     assert (tmp_path / "commands").stat().st_mode & 0o777 == 0o600
     commands, offset = task_files.commands_after(tmp_path, 0)
@@ -126,7 +127,7 @@ def test_commands_are_the_owners_to_read_and_nothing_stays_open(tmp_path: Path) 
     task_files.add_command(tmp_path, "resume")
     task_files.add_command(tmp_path, "kill")
     assert task_files.commands_after(tmp_path, offset) == (["resume", "kill"], len("suspend\nresume\nkill\n"))
-    assert len(os.listdir("/proc/self/fd")) == opened
+    assert open_descriptors() == opened
 
 
 def test_a_stamp_says_who_wrote_it_if_nobody_else_is_named() -> None:
