@@ -161,7 +161,7 @@ deb: drmaa
 	@tools/deb "$(PYTHON)" build/deb
 
 packages: setup
-	@$(BIN)/pytest -p no:cacheprovider -m apart tests/integration/packages
+	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 tests/integration/packages
 
 cell: install
 	@PREFIX="$(PREFIX)" tests/testbed/cell up "$(HOSTS)" "$(CURDIR)/build/cell.env"
@@ -205,13 +205,13 @@ kills: setup
 
 # what these tests need is installed for them alone
 clusters: setup
-	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart --durations=5 \
+	@GRIDENGINE_TEST_LIBRARIES="dask==2026.8.0 distributed==2026.8.0 jupyter-server==2.21.1 mpich==5.0.2" $(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 \
 	  tests/integration/test_clusters.py tests/integration/api/test_lost_host.py
 
 # each program in an environment of its own, by the versions in its file
 THEIR_TESTS := tests/integration/unmodified
 unmodified: setup drmaa $(patsubst $(THEIR_TESTS)/%.txt,$(VENV)/clients/%/complete,$(wildcard $(THEIR_TESTS)/*.txt))
-	@$(BIN)/pytest -p no:cacheprovider -m apart --durations=5 $(THEIR_TESTS)
+	@$(BIN)/pytest -p no:cacheprovider -m apart -o faulthandler_timeout=1800 --durations=5 $(THEIR_TESTS)
 
 $(VENV)/clients/%/complete: $(THEIR_TESTS)/%.txt
 	@$(PYTHON) -m venv --clear $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check -r $< && touch $@

@@ -238,7 +238,8 @@ class ExecdActor:
             if self._qmaster is None:
                 # blocks for a moment, which is why the handle is kept
                 self._qmaster = ray.get_actor("qmaster", namespace=NAMESPACE)
-            answer: bytes = await asyncio.wait_for(self._qmaster.report.remote(self._host, data), _CALL_S)
+            async with asyncio.timeout(_CALL_S):
+                answer: bytes = await self._qmaster.report.remote(self._host, data)
             return answer
         except Exception:
             self._qmaster = None

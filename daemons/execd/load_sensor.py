@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
 import stat
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 
+from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from gridengine.errors import SyntaxFault
 
@@ -30,7 +30,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S, STABLE_S = 1.0, 300.0, 60.0
 """Pauses before a restart, doubled each time; a process that lived STABLE_S begins anew with the first."""
 MAX_LINES, MAX_LINE_BYTES = 10_000, 4096
 """What a sensor may print from one question to the next."""
-_QUIT_S, _KILL_S = 1.0, 2.0
+_QUIT_S = 1.0
 #: a process that ends closes its pipes first; one that has only closed them lives longer than this
 _STATUS_S = 1.0
 
@@ -162,7 +162,7 @@ class LoadSensor:
         finally:
             for side in sides:
                 side.cancel()
-            await _end(process)
+            await _quit(process)
 
     async def _question(self, process: Process, reader: ReportReader) -> str:
         """Put every question, and wait for its answer."""
@@ -178,7 +178,7 @@ class LoadSensor:
             try:
                 stdin.write(b"\n")
                 await stdin.drain()
-                async with asyncio.timeout(self._patience_s):  # wait_for may lose a cancellation here (Python 3.11)
+                async with asyncio.timeout(self._patience_s):
                     await self._answered.wait()
             except TimeoutError:
                 return f"has not answered for {self._patience_s:g} s"
@@ -196,7 +196,8 @@ class LoadSensor:
                 raise SensorFault(f"prints a line of more than {MAX_LINE_BYTES} bytes") from None
             if not line:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(process.wait(), _STATUS_S)
+                    async with asyncio.timeout(_STATUS_S):
+                        await process.wait()
                 return "has closed its output" if process.returncode is None else f"ended with status {process.returncode}"
             figures = reader.feed(line)
             # a sensor that prints unasked answers the next question with what it prints then
@@ -216,7 +217,7 @@ async def start_process(path: str, user: str, environment: Mapping[str, str]) ->
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) or not mode & 0o111:
         raise PermissionError(0, "it is not an executable file")
-    return await asyncio.create_subprocess_exec(
+    return await children.begin(
         *module_command("daemons.execd.sensor_process"),
         str(os.getpid()),
         user,
@@ -226,25 +227,21 @@ async def start_process(path: str, user: str, environment: Mapping[str, str]) ->
         stderr=asyncio.subprocess.DEVNULL,
         env=module_environment(environment),
         cwd="/",
-        start_new_session=True,
         limit=MAX_LINE_BYTES,
     )
 
 
-async def _end(process: Process) -> None:
+async def _quit(process: Process) -> None:
     """Have a process quit; one that does not is killed with all that it has started."""
-    if process.returncode is None:
-        with suppress(OSError, RuntimeError, TimeoutError):
-            assert process.stdin is not None
-            process.stdin.write(b"quit\n")
-            await asyncio.wait_for(process.wait(), _QUIT_S)
-    if process.returncode is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    # its pipes, or the end is not noticed while they are full or held by a child in a session of its own
-    process._transport.close()  # type: ignore[attr-defined]
-    with suppress(TimeoutError):
-        await asyncio.wait_for(process.wait(), _KILL_S)
+    try:
+        if process.returncode is None:
+            with suppress(OSError, RuntimeError, TimeoutError):
+                assert process.stdin is not None
+                process.stdin.write(b"quit\n")
+                async with asyncio.timeout(_QUIT_S):
+                    await process.wait()
+    finally:
+        await children.end(process)
 
 
 def _version(path: str) -> str:

@@ -10,11 +10,11 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
+from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.identity import inherited
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, decode_wanted, encode
@@ -32,7 +32,7 @@ ReadProcess = Callable[[list[str]], Awaitable[asyncio.subprocess.Process]]
 
 async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:
     """The process, with nothing of the daemon's environment but what anybody may have. Raises OSError."""
-    return await asyncio.create_subprocess_exec(
+    return await children.begin(
         *module_command("shepherd.output_tail"),
         *arguments,
         stdin=asyncio.subprocess.DEVNULL,
@@ -40,7 +40,6 @@ async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:
         stderr=asyncio.subprocess.DEVNULL,
         cwd="/",
         env=module_environment(inherited(os.environ)),
-        start_new_session=True,
     )
 
 
@@ -93,9 +92,7 @@ class OutputReader:
         except TimeoutError:
             return self._too_slow()
         finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await children.end(process, patience_s=None)
         try:
             return decode_tail(told)
         except msgspec.DecodeError:

@@ -25,6 +25,7 @@ from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import PID_FILE, belong, read_cell_id
 from daemons.execd.witness import Witness
+from daemons.runtime import children
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.child_output import ChildOutput
 from daemons.runtime.connections import Room
@@ -138,7 +139,7 @@ class ExecdSupervisor:
     async def _launcher(self) -> None:
         """Run the launcher until it ends. Its shepherds do not end with it."""
         parent = os.getpid()
-        child = await asyncio.create_subprocess_exec(
+        child = await children.begin(
             *module_command("shepherd.launcher"),
             str(self._spool),
             stdin=asyncio.subprocess.DEVNULL,
@@ -146,7 +147,6 @@ class ExecdSupervisor:
             # for a shepherd_cmd
             env=module_environment({**os.environ, "SGE_BINARY_PATH": self._binary_path}),
             cwd="/",
-            start_new_session=True,
             preexec_fn=lambda: die_with_parent(parent),
         )
         try:
@@ -160,7 +160,8 @@ class ExecdSupervisor:
             if child.returncode is None:
                 child.terminate()
                 try:
-                    await asyncio.wait_for(child.wait(), _LAUNCHER_STOP_S)
+                    async with asyncio.timeout(_LAUNCHER_STOP_S):
+                        await child.wait()
                 except TimeoutError:
                     child.kill()
                     await child.wait()

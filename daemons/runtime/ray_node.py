@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from daemons.runtime import children
 from daemons.runtime.cell import LOOPBACK, Cell, CellFault
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.keys import Keys, exec_host_keys, master_keys
@@ -169,7 +170,7 @@ class RayNode:
         self._ports = claim_block(self._cell, self._spec.address, directory.parent)
         log = directory / "node.log"
         with log.open("wb") as stderr:
-            self._child = await asyncio.create_subprocess_exec(
+            self._child = await children.begin(
                 *module_command("daemons.runtime.ray_process"),
                 str(os.getpid()),
                 json.dumps(asdict(self._spec) | asdict(self._ports), default=str),
@@ -177,12 +178,12 @@ class RayNode:
                 stdout=asyncio.subprocess.PIPE,
                 stderr=stderr,
                 env=ray_environment(self._cell, self._spec),
-                start_new_session=True,
                 cwd="/",
             )
         assert self._child.stdout is not None
         try:
-            line = await asyncio.wait_for(self._child.stdout.readline(), START_S)
+            async with asyncio.timeout(START_S):
+                line = await self._child.stdout.readline()
             return NodeInfo(**json.loads(line))
         except (TimeoutError, ValueError, TypeError):
             await self.stop(at_once=True)
@@ -213,7 +214,8 @@ class RayNode:
         assert self._child is not None
         self._child.send_signal(number)
         try:
-            await asyncio.wait_for(self._child.wait(), patience_s)
+            async with asyncio.timeout(patience_s):
+                await self._child.wait()
         except TimeoutError:
             self._child.kill()
             await self._child.wait()

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from daemons.runtime import children
 from daemons.runtime.release import installed_release, own_release
 
 _log = logging.getLogger(__name__)
@@ -59,17 +60,17 @@ class Renewal:
     async def _try(self) -> None:
         program = self._program()
         try:
-            trial = await asyncio.create_subprocess_exec(
+            trial = await children.begin(
                 *(str(program), "--version"),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
             )
             try:
-                said, errors = await asyncio.wait_for(trial.communicate(), _TRIAL_S)
+                async with asyncio.timeout(_TRIAL_S):
+                    said, errors = await trial.communicate()
             finally:
-                if trial.returncode is None:
-                    trial.kill()
+                await children.end(trial)
         except (OSError, TimeoutError) as error:
             self._refuse(f"{program}: {getattr(error, 'strerror', None) or 'it does not say its release'}")
             return

@@ -6,13 +6,13 @@ Owns the choice, and that one such process runs at a time, whoever asks. Called 
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from daemons.qmaster.master import Master
 from daemons.qmaster.views.reading import accounting
+from daemons.runtime import children
 from daemons.runtime.daemon import module_command
 from gridengine.accounting import record_filter
 from gridengine.gdi.requests import Answer, Caller
@@ -42,16 +42,16 @@ class AccountingReading:
         pipe = asyncio.subprocess.PIPE
         command = module_command("daemons.qmaster.spooling.accounting_reader")
         try:
-            child = await asyncio.create_subprocess_exec(*command, spool, stdin=pipe, stdout=pipe, stderr=pipe)
+            child = await children.begin(*command, spool, stdin=pipe, stdout=pipe, stderr=pipe)
         except OSError as error:
             return Answer(1, [("error", f"cannot search the accounting records: {error.strerror}")])
         try:
-            out, err = await asyncio.wait_for(child.communicate(msgspec.json.encode(body)), _LONGEST_S)
+            async with asyncio.timeout(_LONGEST_S):
+                out, err = await child.communicate(msgspec.json.encode(body))
         except TimeoutError:
             return Answer(1, [("error", f"the search in the accounting records did not end within {_LONGEST_S:.0f} s")])
         finally:
-            with suppress(ProcessLookupError):
-                child.kill()
+            await children.end(child)
         if child.returncode:
             reason = err.decode(errors="replace").strip().rpartition("\n")[2]
             return Answer(1, [("error", f"cannot search the accounting records: {reason or child.returncode}")])

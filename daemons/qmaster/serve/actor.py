@@ -296,7 +296,8 @@ class QmasterActor:
             patience_s = SHUT_DOWN_S
         try:
             actor = self._execd(host)
-            await asyncio.wait_for(actor.shut_down.remote(kill_jobs), patience_s)
+            async with asyncio.timeout(patience_s):
+                await actor.shut_down.remote(kill_jobs)
             answer.info(f"sent shutdown notification to host {host}")
         except Exception:  # noqa: BLE001 - dead, restarting or unknown: the same to the administrator
             answer.error(f'denied: execution host "{host}" does not answer')

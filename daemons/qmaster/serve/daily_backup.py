@@ -11,6 +11,7 @@ import logging
 import time
 
 from daemons.qmaster.backup.daily import is_due
+from daemons.runtime import children
 from daemons.runtime.cell import Cell
 from daemons.runtime.daemon import module_command, module_environment
 
@@ -37,7 +38,7 @@ class DailyBackup:
 
     async def _save(self) -> bool:
         """Have the backup made; whether it was. Raises OSError."""
-        child = await asyncio.create_subprocess_exec(
+        child = await children.begin(
             *module_command("daemons.qmaster.backup"),
             "daily",
             stdin=asyncio.subprocess.DEVNULL,

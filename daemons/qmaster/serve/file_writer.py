@@ -45,7 +45,8 @@ class FileWriter:
     async def stop(self) -> None:
         """Return when all is written, or the disk has had its time. No result comes back then."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._idle.wait(), LONGEST_END_S)
+            async with asyncio.timeout(LONGEST_END_S):
+                await self._idle.wait()
         self._over = True
         self._queue.put(None)
 

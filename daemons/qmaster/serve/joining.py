@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.join_request import decode_join
@@ -62,7 +63,7 @@ class Joins:
     async def _admitted(self, fields: bytes) -> Answer:
         failed = b"no answer in time"
         pipe = asyncio.subprocess.PIPE
-        child = await asyncio.create_subprocess_exec(
+        child = await children.begin(
             *module_command(ADMITTING),
             stdin=pipe,
             stdout=pipe,
@@ -78,6 +79,4 @@ class Joins:
             _log.error("a host was not admitted: %s", lines[-1][:500])
             return Answer(1, [("error", "the master could not admit this host: see the messages file of the qmaster")])
         finally:
-            if child.returncode is None:
-                child.kill()
-                await child.wait()
+            await children.end(child)

@@ -11,14 +11,13 @@ import asyncio
 import contextlib
 import logging
 import os
-import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-from daemons.runtime import identity
+from daemons.runtime import children, identity
 from gridengine.errors import SyntaxFault, plain_fault
 from gridengine.gdi.bounds import check
 from gridengine.gdi.requests import Answer, Caller, Submit
@@ -28,6 +27,7 @@ from gridengine.state.configured.configuration import HostConfiguration
 _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 LINE_LIMIT = 1 << 20
+_QUIT_S = 0.5
 _KEPT = ("SGE_ROOT", "SGE_CELL")
 """Variables of the daemon that the verifier gets beside those of its user."""
 
@@ -76,7 +76,8 @@ class ServerVerifier:
         for attempt in (1, 2):
             talk = Conversation(body, "server", "qmaster", caller.user, caller.group, job_id)
             try:
-                await asyncio.wait_for(self._converse(talk), timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    await self._converse(talk)
                 return talk
             except (TimeoutError, EOFError, ConnectionError) as error:
                 await self.stop()
@@ -117,7 +118,7 @@ class ServerVerifier:
             await self.stop()
         if self._process is None:
             runs_as = identity.named(user) if user else identity.own()
-            self._process = await asyncio.create_subprocess_exec(
+            self._process = await children.begin(
                 path,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -133,14 +134,13 @@ class ServerVerifier:
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None and process.stdin is not None:
-            with contextlib.suppress(ConnectionError, TimeoutError):
-                process.stdin.write(b"QUIT\n")
-                process.stdin.close()
-                await asyncio.wait_for(process.wait(), 0.5)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        if process.stdin is not None:
-            with contextlib.suppress(ConnectionError):
-                await process.stdin.wait_closed()
+        assert process.stdin is not None
+        try:
+            if process.returncode is None:
+                with contextlib.suppress(ConnectionError, TimeoutError):
+                    process.stdin.write(b"QUIT\n")
+                    process.stdin.close()
+                    async with asyncio.timeout(_QUIT_S):
+                        await process.wait()
+        finally:
+            await children.end(process)

@@ -10,14 +10,13 @@ nothing here ever makes the qmaster wait. Used by `daemons.qmaster.serve.service
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import tempfile
 from collections.abc import Callable, Iterable
 from typing import IO
 
 from daemons.qmaster.tell.mail import Mail
-from daemons.runtime import identity
+from daemons.runtime import children, identity
 from daemons.runtime.identity import LocalUser
 from gridengine.errors import SyntaxFault
 from gridengine.syntax.mail_address import check_mail_address
@@ -87,7 +86,7 @@ class MailSender:
     async def _run_mailer(self, mailer: str, recipient: str, mail: Mail, said: IO[bytes]) -> None:
         user, path = _who_sends(mailer)
         subject = "".join(letter if letter.isprintable() else " " for letter in mail.subject)
-        process = await asyncio.create_subprocess_exec(
+        process = await children.begin(
             path,
             "-s",
             subject,
@@ -98,19 +97,12 @@ class MailSender:
             **user.process(),
         )
         try:
-            await asyncio.wait_for(process.communicate(mail.body.encode()), self._timeout_s)
-        except (TimeoutError, asyncio.CancelledError) as error:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            if process.stdin is not None:
-                process.stdin.transport.abort()  # what the mailer has left behind may never read the rest
-            if isinstance(error, asyncio.CancelledError):
-                raise
+            async with asyncio.timeout(self._timeout_s):
+                await process.communicate(mail.body.encode())
+        except TimeoutError:
             raise OSError(f"{path} did not end within {self._timeout_s:g} s") from None
         finally:
-            if process.stdin is not None:
-                with contextlib.suppress(ConnectionError):
-                    await process.stdin.wait_closed()  # else a pipe that broke is complained of when it is thrown away
+            await children.end(process)
         if process.returncode:
             said.seek(0)
             words = " ".join(said.read(MOST_WORDS).decode(errors="replace").split())

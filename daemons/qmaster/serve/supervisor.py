@@ -17,6 +17,7 @@ import aiohttp
 
 from daemons.qmaster.serve.daily_backup import DailyBackup
 from daemons.qmaster.spooling.spool_file import SpoolError, make_whole
+from daemons.runtime import children
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup, module_command
 from daemons.runtime.ports import taken_port
@@ -133,7 +134,7 @@ class QmasterSupervisor:
             await asyncio.sleep(_PORTS_PAUSE_S)
 
     async def _start_actors(self, info: NodeInfo) -> None:
-        child = await asyncio.create_subprocess_exec(
+        child = await children.begin(
             *module_command("daemons.qmaster.serve.start_actors"),
             info.head,
             info.session,
@@ -143,13 +144,12 @@ class QmasterSupervisor:
             env=ray_environment(self._cell, head_spec(self._cell, self._host)),
         )
         try:
-            _, errors = await asyncio.wait_for(child.communicate(), ACTORS_S)
-        except (TimeoutError, asyncio.CancelledError) as error:
-            child.kill()
-            await child.wait()
-            if isinstance(error, asyncio.CancelledError):
-                raise
+            async with asyncio.timeout(ACTORS_S):
+                _, errors = await child.communicate()
+        except TimeoutError:
             raise RayNodeFault(f"the qmaster did not answer within {ACTORS_S:.0f} s") from None
+        finally:
+            await children.end(child)
         if child.returncode:
             lines = errors.decode(errors="replace").strip().splitlines()
             raise RayNodeFault(lines[-1] if lines else "the qmaster could not be started")

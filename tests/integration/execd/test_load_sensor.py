@@ -62,7 +62,7 @@ def play(sensor: Path, scene: Callable[[LoadSensor], Awaitable[None]], patience_
             await scene(subject)
         finally:
             running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
+            assert (await asyncio.wait([running], timeout=PATIENCE_S))[0]
             await until(lambda: processes(sensor) == [])
 
     asyncio.run(run())

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import os
 import pwd
+import signal
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from daemons.qmaster.serve.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
 from gridengine.state.configured.configuration import HostConfiguration
-from tests.integration.cells import need
+from tests.integration.cells import PATIENCE_S, need
 
 SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
 ALICE = Caller("alice", 1001, "users", 100, "h1")
@@ -134,8 +135,9 @@ def ask(path: Path | str, *names: str, params: str = "none", verifier: ServerVer
     async def run() -> list[Submit | Answer]:
         server = ServerVerifier(lambda: HostConfiguration.of(configuration))
         requests = [Submit(**submission(name)) for name in names]
-        outcomes = await asyncio.gather(*(server.verify(request, ALICE, lambda: 7) for request in requests))
-        await server.stop()
+        async with asyncio.timeout(PATIENCE_S):
+            outcomes = await asyncio.gather(*(server.verify(request, ALICE, lambda: 7) for request in requests))
+            await server.stop()
         return outcomes
 
     return asyncio.run(run())
@@ -197,6 +199,28 @@ def test_a_verifier_that_hangs_or_dies_is_started_again_once(
     assert "it ended" in refusal(ask(script("exit 0"), "x")[0])
     assert refusal(ask(tmp_path / "none", "x")[0]).endswith(f" failed: {tmp_path}/none: No such file or directory")
     assert 'unknown command from the verifier: "HELLO"' in refusal(ask(script("echo HELLO; sleep 9"), "x")[0])
+
+
+@pytest.mark.statement("JV-1")
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        ("cat /dev/zero", "a line is longer than"),
+        ("yes", 'unknown command from the verifier: "y"'),
+        ("setsid sleep 1000 & echo $! >{}; echo PROMPT", 'unknown command from the verifier: "PROMPT"'),
+        ("setsid sleep 1000 & echo $! >{}", "no verdict within 1 s"),
+    ],
+)
+def test_whatever_a_verifier_leaves_in_its_pipes_the_next_job_has_its_answer(
+    script: Callable[..., Path], tmp_path: Path, body: str, text: str
+) -> None:
+    left = tmp_path / "left"
+    try:
+        refused = ask(script(body.format(left)), "x", "y", params="jsv_timeout=1")
+    finally:
+        if left.exists():
+            os.kill(int(left.read_text()), signal.SIGKILL)
+    assert all(text in refusal(each) for each in refused), refused
 
 
 @pytest.mark.statement("JV-1", "JV-6")

@@ -7,6 +7,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from daemons.execd import output_reader
 from daemons.execd.output_reader import MOST, MOST_OF_ONE, OutputReader
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
 from gridengine.task_key import TaskKey
@@ -26,14 +29,16 @@ class Process:
             await asyncio.Event().wait()
         return self.told or b"", b""
 
-    def kill(self) -> None:
+    async def end(self, patience_s: float | None) -> None:
+        assert patience_s is None, "one that cannot be ended is waited for"
         self.killed.set()
-        if self.told is not None:
-            self.gone.set()
+        if self.told is None:
+            await self.gone.wait()
 
-    async def wait(self) -> int:
-        await self.gone.wait()
-        return 0
+
+@pytest.fixture(autouse=True)
+def played(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output_reader.children, "end", Process.end)
 
 
 class Host:

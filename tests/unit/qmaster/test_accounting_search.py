@@ -15,6 +15,7 @@ from daemons.qmaster.spooling.accounting_table import AccountingTable
 from gridengine.accounting import FIELDS, AccountingRecord, record_filter
 from gridengine.gdi.requests import Answer, Caller
 from tests.harness import MASTER, Cell
+from tests.unit.played_process import PlayedProcess
 
 ROOT = Caller("root", 0, "root", 0, MASTER)
 USUAL = dict.fromkeys(FIELDS, "0") | {"qname": "all.q", "pe_taskid": "NONE", "ru_wallclock": "2", "cpu": "0.5"}
@@ -85,18 +86,16 @@ def test_only_what_has_the_text_is_decoded(table: AccountingTable, monkeypatch: 
     assert len(decoded) == 25
 
 
-class Child:
+class Child(PlayedProcess):
     """What stands in for the process: it answers out of the same table."""
 
     def __init__(self, table: AccountingTable, returncode: int = 0) -> None:
+        super().__init__()
         self.table, self.returncode = table, returncode
 
     async def communicate(self, body: bytes) -> tuple[bytes, bytes]:
         await asyncio.sleep(0)
         return msgspec.json.encode(self.table.search(msgspec.json.decode(body))), b"x\ncannot read spool\n"
-
-    def kill(self) -> None:
-        raise ProcessLookupError
 
 
 @pytest.mark.parametrize(("body", "processes"), [({"job": "5"}, 0), ({"owner": "bob"}, 1), ({"owner": "bob", "after": 90}, 0)])

@@ -15,6 +15,7 @@ from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import make_whole
 from daemons.runtime.ray_node import NodeInfo
 from tests.harness import Cell
+from tests.unit.played_process import PlayedProcess
 
 
 def modes(directory: Path) -> dict[str, str]:
@@ -65,9 +66,7 @@ def test_the_actors_are_started_wherever_the_daemon_was(monkeypatch: pytest.Monk
     """A module of the working directory must not be loaded in place of ours: -P."""
     commands: list[tuple[str, ...]] = []
 
-    class Done:
-        returncode = 0
-
+    class Done(PlayedProcess):
         async def communicate(self) -> tuple[bytes, bytes]:
             return b"", b""
 

@@ -10,6 +10,7 @@ import pytest
 
 from daemons.runtime import renewal
 from daemons.runtime.renewal import Renewal
+from tests.unit.played_process import PlayedProcess
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def executed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]
 def tried(monkeypatch: pytest.MonkeyPatch, status: int, errors: bytes = b"") -> tuple[Renewal, asyncio.Event]:
     """A renewal after a trial that ended so."""
 
-    class Trial:
+    class Trial(PlayedProcess):
         returncode = status
 
         async def communicate(self) -> tuple[bytes, bytes]:
