@@ -182,10 +182,16 @@ def spoken_time(seconds: float) -> str:
     raise AssertionError("more than a minute")
 
 
+_LAST_MOMENT = 253402214400.0
+"""The last day that datetime knows begins then, in UTC: no zone is a day ahead."""
+
+
 def spoken_moment(moment: float, zone: "tzinfo") -> str:
-    """A time (epoch s) as sentences have it: `2026-11-20 18:16:20`."""
+    """A time (epoch s) as sentences have it: `2026-11-20 18:16:20`. A limit may lie beyond any calendar."""
     from datetime import datetime
 
+    if moment > _LAST_MOMENT:
+        return "a time after the year 9999"
     return f"{datetime.fromtimestamp(moment, zone):%Y-%m-%d %H:%M:%S}"
 
 

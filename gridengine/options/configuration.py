@@ -3,6 +3,7 @@
 Owns the rows. Each use of an option becomes an action (verb, kind, values), carried out in order by `clients.qconf`.
 """
 
+from gridengine.errors import SyntaxFault
 from gridengine.options.fields import flag
 from gridengine.options.option import Option
 
@@ -15,8 +16,12 @@ if TYPE_CHECKING:
 Action = tuple[str, str, list[str]]
 
 
-def _action(verb: str, kind: str) -> "Fold":
+def _action(verb: str, kind: str, required: int) -> "Fold":
+    """`required`: so many arguments must name something: the empty variable of a script does not mean all objects."""
+
     def fold(target: "dict[str, Any]", field: str, values: list[str]) -> None:
+        if not all(value.strip(", ") for value in values[:required]):
+            raise SyntaxFault("an empty argument names nothing")
         target.setdefault("actions", []).append((verb, kind, values))
 
     return fold
@@ -33,7 +38,9 @@ def _queue_lines(kind: str) -> "Fold":
 
 
 def _option(name: str, arguments: str, verb: str, kind: str, help: str) -> Option:
-    return Option(name, arguments, "qconf", _action(verb, kind), "", help)
+    of_values = verb == "search" or kind.startswith("attribute")
+    required = 0 if of_values else sum(argument[0] != "[" for argument in arguments.split())
+    return Option(name, arguments, "qconf", _action(verb, kind, required), "", help)
 
 
 _QUEUE, _PE, _CKPT, _CAL = "cluster_queue", "parallel_environment", "checkpoint", "calendar"

@@ -23,17 +23,36 @@ def text(target: Target, field: str, values: Values) -> None:
     target[field] = values[0] if values else ""
 
 
+def given(target: Target, field: str, values: Values) -> None:
+    """The argument, which must say something; without one (an optional argument) the empty text, which means all."""
+    if values and not values[0]:
+        raise SyntaxFault("an empty argument names nothing")
+    text(target, field, values)
+
+
+def names_if_any(target: Target, field: str, values: Values) -> None:
+    """Names between commas or blanks; several options add up. Without one the list is empty, which means all."""
+    target.setdefault(field, []).extend(_names(values))
+
+
 def names(target: Target, field: str, values: Values) -> None:
-    """Names between commas or blanks; several options add up. Without an argument the list is empty."""
-    kept: list[str] = target.setdefault(field, [])
-    for value in values:
-        kept.extend(name for name in value.replace(",", " ").split())
+    """The same, and there must be one: the empty variable of a script does not mean all."""
+    target.setdefault(field, []).extend(_some(_names(values), values))
 
 
 def items(target: Target, field: str, values: Values) -> None:
-    """Requests between commas, added up (-l)."""
-    kept: list[str] = target.setdefault(field, [])
-    kept.extend(item for item in values[0].split(",") if item)
+    """Requests between commas, at least one, added up (-l)."""
+    target.setdefault(field, []).extend(_some([item for item in values[0].split(",") if item], values))
+
+
+def _names(values: Values) -> list[str]:
+    return [name for value in values for name in value.replace(",", " ").split()]
+
+
+def _some(listed: list[str], values: Values) -> list[str]:
+    if not listed:
+        raise SyntaxFault(f'"{" ".join(values)}" is not a list: nothing is in it')
+    return listed
 
 
 def letters(allowed: str, what: str) -> "Callable[[Target, str, Values], None]":

@@ -16,6 +16,8 @@ def job_states(target: fold.Target, field: str, values: fold.Values) -> None:
     """-s {p|r|s|z|hu|ho|hs|hd|hj|ha|h|a}[+] (ST-25): a list of single states, `h` and `a` written out."""
     kept: list[str] = target.setdefault(field, [])
     rest = values[0].removesuffix("+")
+    if not rest:
+        raise SyntaxFault(f'"{values[0]}" is no job state')
     while rest:
         state = next((state for state in _JOB_STATES if rest.startswith(state)), None)
         if state is None:
@@ -43,11 +45,11 @@ STATUS_OPTIONS: tuple[Option, ...] = (
     Option("-explain", "a|A|c|d|E", "qstat", fold.letters("aAcdE", "reason"), "explain", "reasons of queue states"),
     Option("-ext", "", "qstat", fold.flag, "ext", "show tickets, project, department and usage"),
     Option("-f", "", "qstat", fold.flag, "full", "show queue instances with their jobs"),
-    Option("-F", "[resource_attributes]", "qstat qhost", fold.names, "resources", "show the resources that are left"),
+    Option("-F", "[resource_attributes]", "qstat qhost", fold.names_if_any, "resources", "show the resources that are left"),
     Option("-g", "c|d|t", "qstat", grouping, "group", "cluster queues, single array tasks, single parallel tasks"),
     Option("-h", "host_list", "qhost", fold.names, "hosts", "show these hosts only"),
     Option("-help --help", "", "qstat qhost qselect", fold.flag, "help", "print this help"),
-    Option("-j", "[job_list...]", "qstat", fold.names, "jobs", "show everything about jobs, or why jobs are pending"),
+    Option("-j", "[job_list...]", "qstat", fold.names_if_any, "jobs", "show everything about jobs, or why jobs are pending"),
     Option("-j", "", "qhost", fold.flag, "jobs", "show the jobs at the hosts"),
     Option("-json", "", "qstat qhost qselect", fold.flag, "json", "print JSON"),
     Option("-l", "resource_list", "qstat qhost qselect", fold.items, "requests", "what queues or hosts have to offer"),

@@ -91,6 +91,13 @@ def text(target: Submission, field: str, values: Values) -> None:
     target.request[field] = values[0]
 
 
+def account(target: Submission, field: str, values: Values) -> None:
+    """-A: an empty account is the default one (O)."""
+    target.request.pop(field, None)
+    if values[0]:
+        text(target, field, values)
+
+
 def true(target: Submission, field: str, values: Values) -> None:
     target.request[field] = True
 

@@ -15,7 +15,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-ac", "context_list", _ALL, fold.context, "ac", "add variables to the context of the job"),
     Option("-alloc", "allocation_rule slot_range", _ALL, fold.allocation, "allocation_rule", "spread slots over hosts by a rule"),
     Option("-ar", "ar_id", _ALL, fold.reservation, "ar", "run within an advance reservation"),
-    Option("-A", "account_string", _ALL, fold.text, "account", "account that is charged in the accounting record"),
+    Option("-A", "account_string", _ALL, fold.account, "account", "account that is charged in the accounting record"),
     Option("-attach", "job_id", "qrsh qlogin", fold.setting, "attach", "connect again to an interactive job"),
     Option("-b", "y[es]|n[o]", "qsub qrsh", fold.switch, "binary", "the command is a program rather than a script"),
     Option("-binding", "[env|pe|set] strategy", _ALL, fold.binding, "binding", "bind the job to processor cores"),

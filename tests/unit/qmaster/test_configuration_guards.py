@@ -274,6 +274,14 @@ def test_users_and_projects_share_their_names(cell: Cell) -> None:
     assert not cell.state.has("user", "one")
 
 
+@pytest.mark.statement("US-1", "US-2")
+@pytest.mark.parametrize("kind", ["user", "project"])
+def test_the_share_tree_has_its_own_default(cell: Cell, kind: str) -> None:
+    answer = cell.admin("config_add", kind=kind, name="default", attributes=entries(KINDS[kind].template("default").attributes()))
+    assert answer.status == 1 and "all users without a node" in texts(answer)[0]
+    assert not cell.state.has(kind, "default")
+
+
 @pytest.mark.statement("LS-7")
 def test_a_load_formula_adds_numbers(cell: Cell) -> None:
     answer = cell.configure("scheduler", "", load_formula="np_load_avg+arch")

@@ -1,6 +1,6 @@
 """TIME, MEMORY, INT, DOUBLE, BOOL and date_time."""
 
-from datetime import UTC
+from datetime import UTC, timedelta, timezone
 
 import pytest
 
@@ -18,6 +18,7 @@ from gridengine.units import (
     parse_number,
     parse_quantity,
     parse_time,
+    spoken_moment,
     spoken_time,
 )
 
@@ -167,3 +168,12 @@ def test_wrong_dates_are_refused(text: str) -> None:
 )
 def test_times_as_people_say_them(seconds: float, text: str) -> None:
     assert spoken_time(seconds) == text
+
+
+@pytest.mark.parametrize("hours", [-12, 0, 14])
+def test_a_moment_of_any_limit_can_be_said(hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    assert spoken_moment(0, UTC) == "1970-01-01 00:00:00"
+    told = {spoken_moment(float(moment), zone) for moment in (253402214401, 253402300800, 1e14, 1e300, INFINITY)}
+    assert told == {"a time after the year 9999"}
+    assert spoken_moment(253402214400, zone) > "9999-12-30 12"

@@ -40,6 +40,8 @@ def refusals(proposal: Proposal, world: World) -> Iterator[str]:
             yield from _verifier(proposal, name, world)
         if (other := _ONE_NAMESPACE.get(kind)) and proposal.has(other, name) and not proposal.state.has(kind, name):
             yield f"denied: users and projects share their names, there is {title(other, name)}"
+        if kind in _ONE_NAMESPACE and name == "default" and not proposal.state.has(kind, name):
+            yield f'denied: {title(kind, name)} would be what the share tree calls "default": all users without a node'
     kinds = {kind for kind, _ in proposal.changed}
     try:
         if "userset" in kinds:
