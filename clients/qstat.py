@@ -69,7 +69,7 @@ def _jobs_and_queues(fields: "Fields", full: bool) -> int:
         return _dump(program.read("status", body), fields)
     # the rows come while they are printed: ten thousand jobs cost this process and the qmaster no memory
     data, further = program.read_lines("job_list", body)
-    if "queues" in body and "queues" in fields and not data["queues"]:
+    if "queues" in fields and not data["queues"]:
         return 1
     output = output_of(fields)
     output.write(output.job_list(data, further, fields, full))

@@ -3,8 +3,7 @@
 Owns the rows. Each use of an option becomes an action (verb, kind, values), carried out in order by `clients.qconf`.
 """
 
-from gridengine.errors import SyntaxFault
-from gridengine.options.fields import flag
+from gridengine.options.fields import check_named, flag
 from gridengine.options.option import Option
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -17,11 +16,10 @@ Action = tuple[str, str, list[str]]
 
 
 def _action(verb: str, kind: str, required: int) -> "Fold":
-    """`required`: so many arguments must name something: the empty variable of a script does not mean all objects."""
+    """`required`: so many arguments must name something."""
 
     def fold(target: "dict[str, Any]", field: str, values: list[str]) -> None:
-        if not all(value.strip(", ") for value in values[:required]):
-            raise SyntaxFault("an empty argument names nothing")
+        check_named(values[:required])
         target.setdefault("actions", []).append((verb, kind, values))
 
     return fold

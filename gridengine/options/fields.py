@@ -24,10 +24,15 @@ def text(target: Target, field: str, values: Values) -> None:
 
 
 def given(target: Target, field: str, values: Values) -> None:
-    """The argument, which must say something; without one (an optional argument) the empty text, which means all."""
-    if values and not values[0]:
-        raise SyntaxFault("an empty argument names nothing")
+    """The argument, which must name something; without one (an optional argument) the empty text, which means all."""
+    check_named(values)
     text(target, field, values)
+
+
+def check_named(values: Values) -> None:
+    """Raises SyntaxFault for an argument without a name: the empty variable of a script does not mean all."""
+    if not all(value.strip(", ") for value in values):
+        raise SyntaxFault("an empty argument names nothing")
 
 
 def names_if_any(target: Target, field: str, values: Values) -> None:
@@ -36,7 +41,7 @@ def names_if_any(target: Target, field: str, values: Values) -> None:
 
 
 def names(target: Target, field: str, values: Values) -> None:
-    """The same, and there must be one: the empty variable of a script does not mean all."""
+    """The same, and there must be one, as for `check_named`."""
     target.setdefault(field, []).extend(_some(_names(values), values))
 
 

@@ -6,18 +6,16 @@ import pytest
 
 from tests.unit.clients.shell import Shell
 
-ASKING = (
+COMMANDS = (
     *("qstat -q", "qstat -u", "qstat -l", "qstat -s", "qstat -U", "qstat -pe", "qstat -f -q", "qhost -h", "qhost -u", "qhost -l"),
     *("qselect -q", "qselect -l", "qselect -pe", "qselect -U", "qselect -qs", "qquota -u", "qquota -q", "qacct -j", "qacct -o"),
     *("qacct -q", "qacct -h", "qacct -l", "qrstat -ar", "qconf -se", "qconf -shgrp", "qconf -scal", "qconf -sp"),
-)
-CHANGING = (
     *("qdel", "qdel -u", "qhold -u", "qrls -u", "qrdel", "qrdel -u", "qmod -d", "qmod -sj", "qmod -cq", "qmod -f -sq"),
     *("qconf -dq", "qconf -de", "qconf -as", "qconf -am", "qconf -kej", "qconf -cq", "qconf -dhgrp"),
 )
 
 
-@pytest.mark.parametrize("command", [f"{command} ''" for command in (*ASKING, *CHANGING)] + ["qselect -q ','", "qmod -d ', '"])
+@pytest.mark.parametrize("command", [f"{command} ''" for command in COMMANDS] + ["qselect -q ','", "qmod -d ', '"])
 def test_it_is_refused_and_nothing_is_shown_or_asked_for(busy: Shell, command: str) -> None:
     asked = len(busy.asked)
     answer = busy.as_root(command)

@@ -159,7 +159,9 @@ def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_awa
 
 
 @pytest.mark.statement("QC-19")
-def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     modes: list[int] = []
     mkdir = os.mkdir
 
