@@ -27,7 +27,8 @@ def sleeps() -> Iterator[str]:
 
 
 def sleepers(seconds: str) -> list[psutil.Process]:
-    return [each for each in psutil.process_iter(["cmdline"]) if seconds in (each.info["cmdline"] or ())]
+    """The sleepers themselves: a shell or a setsid that has not become one yet may still be in the session of its parent."""
+    return [each for each in psutil.process_iter(["cmdline"]) if each.info["cmdline"] == ["sleep", seconds]]
 
 
 async def until(condition: Callable[[], object]) -> None:
