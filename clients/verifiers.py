@@ -5,14 +5,15 @@ Source: sge_submit(1) -jsv, sge_jsv(1); JV-1, JV-6, SO-17; O for texts and exit 
 """
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
-import threading
+import time
 
 from clients import program
 from gridengine.errors import SyntaxFault, plain_fault
-from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
+from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
 from gridengine.options.option import OptionError
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 EXIT_NO_VERIFIER = 3
 EXIT_REJECTED = 1
 TIMEOUT_S = 10.0
+_QUIT_S = 0.5
 
 
 def verified(command: str, request: "dict[str, Any]", verifiers: "list[tuple[int, str]]") -> "dict[str, Any]":
@@ -66,37 +68,76 @@ def _ask(command: str, path: str, request: "dict[str, Any]") -> "dict[str, Any]"
 
 def _converse(path: str, talk: Conversation) -> None:
     """Run the script until its verdict; it is ended then. Raises VerifierFault or OSError."""
-    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
-    assert process.stdin is not None and process.stdout is not None
-    late = threading.Event()
-
-    def end() -> None:
-        late.set()
-        os.killpg(process.pid, signal.SIGKILL)
-
-    timer = threading.Timer(_timeout_s(), end)
-    timer.start()
+    script = _Script(path, _timeout_s())
     try:
         lines = talk.open()
         while not talk.state:
-            process.stdin.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
-            process.stdin.flush()
-            line = process.stdout.readline()
-            if not line:
-                raise VerifierFault("it does not answer" if late.is_set() else "it ended before its verdict")
+            line = script.answer("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
             lines = talk.receive(line.decode("utf-8", "surrogateescape"))
-        process.stdin.write(b"QUIT\n")
-        process.stdin.close()
-    except BrokenPipeError:
-        if not talk.state:
-            raise VerifierFault("it ended before its verdict") from None
     finally:
-        timer.cancel()
+        script.end()
+
+
+class _Script:
+    """The process of a verifier. After `patience_s` nothing is waited for: a child of it may hold its pipes, or fill them."""
+
+    def __init__(self, path: str, patience_s: float) -> None:
+        self._deadline = time.monotonic() + patience_s
+        self._process = subprocess.Popen(
+            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+        )
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin, self._process.stdout
+        os.set_blocking(self._stdin.fileno(), False)
+        self._heard = bytearray()
+
+    def answer(self, said: bytes) -> bytes:
+        """The next line that it says; `said` is sent meanwhile. Raises VerifierFault."""
+        with selectors.DefaultSelector() as pipes:
+            pipes.register(self._stdout, selectors.EVENT_READ)
+            if said:
+                pipes.register(self._stdin, selectors.EVENT_WRITE)
+            while b"\n" not in self._heard:
+                ready = pipes.select(max(0.0, self._deadline - time.monotonic()))
+                if not ready:
+                    raise VerifierFault("it does not answer")
+                for key, _ in ready:
+                    if key.fileobj is self._stdout:
+                        self._hear()
+                    else:
+                        said = self._say(said)
+                        if not said:
+                            pipes.unregister(self._stdin)
+        line, _, self._heard = self._heard.partition(b"\n")
+        return bytes(line)
+
+    def _hear(self) -> None:
+        heard = os.read(self._stdout.fileno(), 65536)
+        if not heard:
+            raise VerifierFault("it ended before its verdict")
+        self._heard += heard
+        if len(self._heard) > LINE_LIMIT and b"\n" not in self._heard:
+            raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes")
+
+    def _say(self, said: bytes) -> bytes:
+        """The part of it that is still to be sent. One that listens no more may still have said its verdict."""
         try:
-            process.wait(0.5)
+            return said[os.write(self._stdin.fileno(), said) :]
+        except BlockingIOError:
+            return said
+        except BrokenPipeError:
+            return b""
+
+    def end(self) -> None:
+        """Tell it to end, and end it when it does not."""
+        self._say(b"QUIT\n")
+        self._stdin.close()
+        try:
+            self._process.wait(_QUIT_S)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+        self._stdout.close()
 
 
 def _timeout_s() -> float:

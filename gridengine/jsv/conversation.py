@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: lines that a verifier may say about one job; one that floods must not take the qmaster's time and memory
 MOST_LINES = 20_000
+#: bytes of one of its lines
+LINE_LIMIT = 1 << 20
 STATES = ("ACCEPT", "CORRECT", "REJECT", "REJECT_WAIT")
 LEVELS = {"INFO": "info", "WARNING": "warning", "ERROR": "error"}
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}

@@ -21,12 +21,11 @@ from daemons.runtime import children, identity
 from gridengine.errors import SyntaxFault, plain_fault
 from gridengine.gdi.bounds import check
 from gridengine.gdi.requests import Answer, Caller, Submit
-from gridengine.jsv.conversation import Conversation, VerifierFault, verifier_path
+from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
 from gridengine.state.configured.configuration import HostConfiguration
 
 _log = logging.getLogger(__name__)
 _LEVELS = {"info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
-LINE_LIMIT = 1 << 20
 _QUIT_S = 0.5
 _KEPT = ("SGE_ROOT", "SGE_CELL")
 """Variables of the daemon that the verifier gets beside those of its user."""

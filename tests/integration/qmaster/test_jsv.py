@@ -8,7 +8,7 @@ import os
 import pwd
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -209,29 +209,53 @@ while [ $(wc -l <{0}) = $before ]; do sleep 0.01; done  # else the child may sti
 """
 
 
+@pytest.fixture
+def left(tmp_path: Path) -> Iterator[Path]:
+    """A file of the ids of processes that verifiers leave; none is left behind the test."""
+    left = tmp_path / "left"
+    left.touch()
+    yield left
+    for child in left.read_text().split():
+        with suppress(ProcessLookupError):  # a verifier that was slow was ended together with its child
+            os.kill(int(child), signal.SIGKILL)
+
+
 @pytest.mark.statement("JV-1")
 @pytest.mark.parametrize(
-    ("body", "text"),
+    ("body", "timeout_s", "text"),
     [
-        ("cat /dev/zero", "a line is longer than"),
-        ("yes", 'unknown command from the verifier: "y"'),
-        (LEAVES_A_CHILD + "exec sleep 1000", "no verdict within 1 s"),
-        (LEAVES_A_CHILD, "verifier failed"),  # "it ended" where that is seen before what it says is waited for
+        ("cat /dev/zero", 60, "a line is longer than"),
+        ("yes", 60, 'unknown command from the verifier: "y"'),
+        (LEAVES_A_CHILD + "exec sleep 1000", 1, "no verdict within 1 s"),
+        (LEAVES_A_CHILD, 1, "verifier failed"),  # "it ended" where that is seen before what it says is waited for
     ],
     ids=["a long line", "floods", "leaves a child and hangs", "leaves a child"],
 )
 def test_whatever_a_verifier_leaves_in_its_pipes_the_next_job_has_its_answer(
-    script: Callable[..., Path], tmp_path: Path, body: str, text: str
+    script: Callable[..., Path], left: Path, body: str, timeout_s: int, text: str
 ) -> None:
-    left = tmp_path / "left"
-    left.touch()
-    try:
-        refused = ask(script(body.format(left)), "x", "y", params="jsv_timeout=1")
-    finally:
-        for child in left.read_text().split():
-            with suppress(ProcessLookupError):  # a verifier that was slow was ended together with its child
-                os.kill(int(child), signal.SIGKILL)
+    refused = ask(script(body.format(left)), "x", "y", params=f"jsv_timeout={timeout_s}")
     assert all(text in refusal(each) for each in refused), refused
+
+
+@pytest.mark.statement("JV-1", "JV-6")
+@pytest.mark.parametrize(
+    ("body", "timeout_s", "text"),
+    [
+        ("cat /dev/zero", 60, "a line is longer than"),
+        ("yes", 60, 'unknown command from the verifier: "y"'),
+        (LEAVES_A_CHILD, 1, "does not answer"),
+        ("echo STARTED; exec sleep 1000", 1, "does not answer"),  # all of the job does not fit into a pipe
+    ],
+    ids=["a long line", "floods", "leaves a child", "does not listen"],
+)
+def test_whatever_a_verifier_leaves_in_its_pipes_a_command_ends(
+    script: Callable[..., Path], left: Path, monkeypatch: pytest.MonkeyPatch, body: str, timeout_s: int, text: str
+) -> None:
+    monkeypatch.setenv("SGE_JSV_TIMEOUT", str(timeout_s))
+    request = submission() | {"context": {f"name{number}": "x" * 1000 for number in range(200)}}
+    with pytest.raises(Failure, match=text):
+        verified("qsub", request, [(4, str(script(body.format(left))))])
 
 
 @pytest.mark.statement("JV-1", "JV-6")
