@@ -22,6 +22,7 @@ from gridengine.errors import SyntaxFault
 from gridengine.syntax.mail_address import check_mail_address
 
 _log = logging.getLogger(__name__)
+_Letters = asyncio.Queue[tuple[str, Mail]]
 QUEUE_LENGTH = 1000
 TIMEOUT_S = 60.0
 MOST_WORDS = 300
@@ -36,16 +37,17 @@ class MailSender:
     def __init__(self, mailer: Callable[[], str | None], timeout_s: float = TIMEOUT_S) -> None:
         self._mailer = mailer
         self._timeout_s = timeout_s
-        self._queue: asyncio.Queue[tuple[str, Mail]] = asyncio.Queue(QUEUE_LENGTH)
+        self._queues: list[_Letters] = [asyncio.Queue(QUEUE_LENGTH) for _ in range(SENDERS)]
         self._dropped = 0
-        self._tasks = [asyncio.get_running_loop().create_task(self._run()) for _ in range(SENDERS)]
+        self._tasks = [asyncio.get_running_loop().create_task(self._run(queue)) for queue in self._queues]
 
     def send(self, mails: Iterable[Mail]) -> None:
         """Take letters; returns at once."""
         for mail in mails:
             for recipient in mail.recipients:
                 try:
-                    self._queue.put_nowait((recipient, mail))
+                    # one mailer for all letters of a recipient: they come in their order
+                    self._queues[hash(recipient) % SENDERS].put_nowait((recipient, mail))
                 except asyncio.QueueFull:
                     self._dropped += 1
                     if self._dropped == 1:
@@ -53,24 +55,25 @@ class MailSender:
 
     async def idle(self) -> None:
         """Return when everything taken so far has been handed over."""
-        await self._queue.join()
+        for queue in self._queues:
+            await queue.join()
 
     async def stop(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _run(self) -> None:
+    async def _run(self, queue: _Letters) -> None:
         while True:
-            recipient, mail = await self._queue.get()
+            recipient, mail = await queue.get()
             try:
                 await self._hand_over(recipient, mail)
             except (OSError, SyntaxFault) as error:
                 reason = getattr(error, "strerror", None) or error
                 _log.error('mail "%s" to %s was not sent: %s', mail.subject, recipient, reason)
             finally:
-                self._queue.task_done()
-                if self._dropped and self._queue.empty():
+                queue.task_done()
+                if self._dropped and all(each.empty() for each in self._queues):
                     _log.error("%d mails were dropped", self._dropped)
                     self._dropped = 0
 

@@ -89,7 +89,7 @@ def _unpack(name: str, place: Path) -> str:
     return str(program)
 
 
-def send(mailer: str | None, *mails: Mail, timeout_s: float = 20.0) -> None:
+def send(mailer: str | None, *mails: Mail, timeout_s: float = PATIENCE_S) -> None:
     async def run() -> None:
         sender = MailSender(lambda: mailer, timeout_s)
         sender.send(mails)
@@ -149,6 +149,15 @@ def test_a_configured_user_has_his_own_groups_and_directory(place: Path, groups_
     send(f"daemon@{mailer}", Mail(("a",), "s", "x"))
     groups = " ".join(map(str, os.getgrouplist("daemon", daemon.pw_gid)))
     assert (place / "log").read_text() == f"{daemon.pw_uid}:{groups}:{daemon.pw_dir}:daemon\n"
+
+
+@pytest.mark.statement("MA-2")
+def test_letters_of_one_recipient_come_in_their_order(place: Path) -> None:
+    """The mailer takes longer over the first one than over all others."""
+    body = f'[ "$2" = 1 ] && while [ ! -e {place}/log2 ] && [ $((n = n + 1)) -lt 10 ]; do sleep 0.1; done; touch {place}/log$2'
+    mailer = script(place / "mailer", f"#!/bin/sh\nn=0\n{body}\necho $2 >>{place}/log\ncat >/dev/null\n")
+    send(str(mailer), *(Mail(("a",), str(number), "x\n") for number in range(1, 5)))
+    assert (place / "log").read_text() == "1\n2\n3\n4\n"
 
 
 @pytest.mark.statement("MA-2")
