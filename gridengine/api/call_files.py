@@ -25,6 +25,7 @@ from gridengine.api.task_faults import NotPicklable, OtherPython, RemoteTracebac
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 """Arguments by place and by name."""
 _LOG_BYTES = 64 * 1024
+_TRIES = 10
 
 
 class TaskPlace(NamedTuple):
@@ -44,8 +45,11 @@ class PrivateDirectory:
         worker.check_private(self.path)
 
     def remove(self) -> None:
-        """Remove it with all that is in it."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove it with all that is in it. A task that was deleted while it began may still make a file there."""
+        for _ in range(_TRIES):
+            shutil.rmtree(self.path, ignore_errors=True)
+            if not self.path.exists():
+                return
 
 
 def pickled(value: object, what: str) -> bytes:
