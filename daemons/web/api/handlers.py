@@ -116,9 +116,17 @@ def _answered(answer: Answer, of_one: bool) -> web.Response:
     return refused(answer, of_one) if answer.status else _json({"answers": answer.answers, "data": answer.data})
 
 
+def _mirrored(request: web.Request) -> Web:
+    """Raises NoQmaster while nothing was ever mirrored: an empty copy is no answer."""
+    shared = request.app[WEB]
+    if not shared.mirror.ready:
+        raise NoQmaster("nothing has been mirrored yet", sent=False)
+    return shared
+
+
 async def _jobs(request: web.Request) -> web.StreamResponse:
     """`GET /jobs`: running tasks and what waits, by the filters of the page of jobs."""
-    shared = request.app[WEB]
+    shared = _mirrored(request)
     rows = shared.jobs.choose(Wanted.of(request.query)).rows
     return _listed(request, shared, rows, lambda row: row._asdict())
 
@@ -203,7 +211,7 @@ async def _change(request: web.Request) -> web.StreamResponse:
 
 def _stored(request: web.Request, call: Call) -> tuple[str, str, dict[str, str] | None]:
     kind, name = call.parts["kind"], object_name(call)
-    return kind, name, request.app[WEB].mirror.state.kind(kind).get(name) if kind in KINDS else None
+    return kind, name, _mirrored(request).mirror.state.kind(kind).get(name) if kind in KINDS else None
 
 
 def _attributes(call: Call) -> dict[str, str]:
