@@ -132,10 +132,9 @@ class ShadowSender:
 
     async def _give_whole(self) -> SpoolPosition:
         """Send all of the spool, as it is at one moment. Raises ShadowRefuses, SpoolError, OSError, what `post` raises."""
-        now = asyncio.get_running_loop().time()
-        if now < self._whole_at + _LOOK_S:
+        clock = asyncio.get_running_loop().time
+        if clock() < self._whole_at + _LOOK_S:
             raise ShadowRefuses("it wants the whole spool again and again")
-        self._whole_at = now
         path = self._spool.with_name(f"copy-for-{self.host}.db")
         try:
             spool_file.remove(path)
@@ -147,6 +146,7 @@ class ShadowSender:
             spool_file.remove(path)
         if status != _OK:
             raise ShadowRefuses(f"its copy is at {tuple(_position(answer))}, which is further than {tuple(position)}")
+        self._whole_at = clock()
         return _position(answer)
 
     async def _give_files(self) -> None:
