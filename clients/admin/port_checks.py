@@ -190,8 +190,8 @@ def try_ports(address: str, ports: Iterable[int]) -> Tried:
                 connection.close()
                 tried.silent.add(port)
         until = time.monotonic() + _PATIENCE_S
-        while selector.get_map() and (left_s := until - time.monotonic()) > 0:
-            for key, _ in selector.select(left_s):
+        while selector.get_map() and (ready := selector.select(max(0.0, until - time.monotonic()))):
+            for key, _ in ready:
                 _note(tried, key.data, key.fileobj.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))  # type: ignore[union-attr]
                 selector.unregister(key.fileobj)
                 key.fileobj.close()  # type: ignore[union-attr]
