@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FAILED = 1
-_SLOT_WAIT_S, _SLOT_PAUSE_S = 2.0, 0.1
+_SLOT_WAIT_S, _SLOT_PAUSE_S = 5.0, 0.1
 """For a slot that is in use: of the end of a task its command is told first, and the qmaster a moment later."""
 
 

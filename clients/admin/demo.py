@@ -100,9 +100,13 @@ class Demo:
         for arguments in (["-N", "runs", "-t", "1-4", "sleep", "600"], ["-N", "waits", "-l", "h_vmem=1T", "sleep", "60"]):
             self._command("qsub", "-b", "y", "-cwd", *arguments)
         self._command("qrsub", "-N", "tonight", "-a", _in_an_hour(), "-d", "1:00:00", "-pe", "mpi", "4")
-        self._progress.show("Ctrl-C ends it", "The cell runs on, for the browser.")
+        ends = {signal.SIGINT, signal.SIGTERM}
         with suppress(KeyboardInterrupt):
-            signal.pause()
+            signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # else one that comes just before the wait is not waited for
+            self._progress.show("Ctrl-C ends it", "The cell runs on, for the browser.")
+            while signal.sigtimedwait(ends, 1.0) is None:
+                pass
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
 
     def _submit_jobs(self) -> dict[str, str]:
         (self._work / "hello.sh").write_text(_SCRIPT)

@@ -28,6 +28,8 @@ _NODE = Path(node.__file__).resolve()
 _PORTS = 3
 #: s in which all hosts must have come up
 _READY_S = 300.0
+#: and gone again
+_END_S = 30.0
 
 
 class ClusterFault(Exception):
@@ -144,7 +146,7 @@ def run(kind: str, python: str, script: list[str]) -> int:
 def _await_end(others: dict[str, Any]) -> None:
     for process in others.values():
         try:
-            process.wait(10)
+            process.wait(_END_S)
         except subprocess.TimeoutExpired:
             process.terminate()
 

@@ -17,7 +17,7 @@
     const { begin, end, left, wide } = Object.fromEntries(Object.entries(svg.dataset).map(([name, text]) => [name, Number(text)]));
     const at = (when) => left + ((when - begin) / (end - begin)) * wide, row = group.querySelector(".row");
     const [first, last] = [Math.min(from, to), Math.max(from, to)];
-    if (!drag.mark) {
+    if (!drag.mark?.isConnected) {  // news of the page may have taken it away
       drag.mark = document.createElementNS(NS, "rect");
       drag.mark.setAttribute("class", "dragged");
       group.append(drag.mark);
