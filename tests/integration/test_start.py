@@ -11,6 +11,7 @@ import pytest
 
 from tests.integration.cells import TEST_PREFIX, TESTBED, Done, TestbedCell, eventually, run
 from tests.integration.guides import Command, play
+from tests.integration.test_joining import forget
 
 #: hosts of the test bed that play those of the page
 PLAYED_BY = {"master": "start-master", "node1": "start-node"}
@@ -30,8 +31,7 @@ class BareHosts:
 
     def down(self) -> None:
         run([str(TESTBED / "hosts"), "kill", *PLAYED_BY.values()])
-        known = Path("/run/testbed/hosts")
-        known.write_text("".join(line for line in known.read_text().splitlines(True) if "start-" not in line))
+        forget(*PLAYED_BY.values())
         for name in PLAYED_BY.values():
             shutil.rmtree(f"/var/lib/testbed/{name}", ignore_errors=True)
 

@@ -25,7 +25,7 @@ def stopped(cell: DemoCell) -> Iterator[tuple[Path, dict[str, Path]]]:
     cell.must("gridengine", "stop")
     spool = cell.place / "spool" / "qmaster" / "spool.db"
     change(spool, "update meta set value='1' where key='version'")
-    tasks = list((cell.place / "spool" / "execd").glob("*/active_jobs/*"))
+    tasks = list((cell.place / "spool" / "execd").glob("*/active_jobs/[0-9]*"))
     assert len(tasks) == len(jobs)
     for directory in tasks:
         as_earlier(directory)
