@@ -11,8 +11,8 @@ import pytest
 from tests.fuzz.in_process import Fuzzer
 
 REQUESTS = 15_000
-SLOW_S = 1.0
-"""Processor time, ten times what `make fuzz` allows: this is not the place to measure."""
+SLOW_S = 10.0
+"""Processor time, a hundred times what `make fuzz` allows: this is not the place to measure."""
 
 
 @pytest.mark.statement("GD-10")

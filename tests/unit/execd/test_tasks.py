@@ -179,6 +179,7 @@ def test_a_script_comes_once_for_all_tasks_of_a_job(host: Host, monkeypatch: pyt
         for _ in range(3):
             await asyncio.sleep(0)
 
+    monkeypatch.setattr(module, "_SCRIPT_KEPT_S", 600.0)
     script = host.site.job_scripts / "12"
     play(scene)
     assert not script.exists()

@@ -88,7 +88,7 @@ class Master:
         """What who shows the key of a host, and a certificate or none, is answered."""
         context = keys.client_context() if keys is not None else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        tls = context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), 10), server_hostname="localhost")
+        tls = context.wrap_socket(socket.create_connection(("127.0.0.1", self.port), 60), server_hostname="localhost")
         connection = http.client.HTTPConnection("localhost")
         connection.sock = tls
         who = {"X-GE-Host": "h1", "X-GE-User": "root", "X-GE-Uid": "0", "X-GE-Group": "root", "X-GE-Gid": "0"}

@@ -35,7 +35,8 @@ def resolver() -> Resolver:
 
 
 @pytest.fixture
-def hosts(resolver: Resolver) -> HostNames:
+def hosts(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> HostNames:
+    monkeypatch.setattr(names, "PATIENCE_S", 120.0)
     plain = {"root": Path("/r"), "name": "c", "admin_user": "root", "run_dir": Path("/r")}
     spools = {"qmaster_spool_dir": Path("/q"), "execd_spool_dir": Path("/e")}
     cell = Cell(**plain, **spools, qmaster_port=1, ray_port=2, aliases={"alias": "m"})  # type: ignore[arg-type]

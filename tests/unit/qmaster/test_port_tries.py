@@ -36,7 +36,8 @@ def test_of_his_own_host_anybody_may_ask(cell: Cell, user: str, at: str, host: s
     assert answer.data == ({"answers": [6447], "refused": [], "silent": []} if status == 0 else None)
 
 
-def test_no_port_is_tried_that_is_not_of_the_cell(tmp_path: Path) -> None:
+def test_no_port_is_tried_that_is_not_of_the_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("daemons.qmaster.serve.port_tries._PATIENCE_S", 60.0)
     first, last = free_range(2)
     plain = cells.Cell(tmp_path, "c", "root", tmp_path, tmp_path, tmp_path, qmaster_port=first, ray_port=last)
     cell = dataclasses.replace(plain, aliases={"127.0.0.1": "h1"})

@@ -94,7 +94,7 @@ def test_the_qmaster_goes_on(cell: Cell, monkeypatch: pytest.MonkeyPatch, caplog
 
     async def played() -> None:
         serving.begin()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not said():
                 await asyncio.sleep(0.001)
         await asyncio.sleep(0.05)

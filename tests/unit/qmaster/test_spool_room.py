@@ -57,7 +57,7 @@ def test_without_room_it_tells_and_changes_nothing_and_then_goes_on(cell: Cell, 
             assert (await ask(service, "status")).status == 0
             await asyncio.sleep(0.05)
             assert (cell.state.revision, cell.master.pending) == (revision, False)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while (await ask(service, "submit", "k2", **JOB)).status:
                 await asyncio.sleep(0.01)
         await service.stop()

@@ -142,6 +142,8 @@ def ended_clearly(head: bytes, body: bytes) -> None:
 @pytest.fixture(autouse=True)
 def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Nothing in the log that is worse than a warning, or has an exception with it; also of what is only noticed at the end."""
+    gc.collect()  # what is noticed of an earlier test is not this one's
+    caplog.clear()
     caplog.set_level(logging.INFO)
     yield
     gc.collect()

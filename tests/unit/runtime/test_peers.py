@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import aiohttp
 import pytest
 
 from clients.admin.certificate import Signed, make_authority, make_certificate, utc_now
+from clients.admin.free_ports import free_ports
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.keys import Keys
 from daemons.runtime.peers import PeerAway, Peers, serve_peers
@@ -21,13 +21,16 @@ def authority() -> Signed:
     return make_authority("test", utc_now())
 
 
+PATIENCE_S = 60.0
+
+
 @pytest.fixture
-def cell(tmp_path: Path) -> Cell:
+def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
     """m and s, both on this machine, may be the master."""
+    monkeypatch.setattr("daemons.runtime.peers._CONNECT_S", PATIENCE_S)
     common = tmp_path / "c" / "common"
     common.mkdir(parents=True)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    (port,) = free_ports(1)
     (common / "bootstrap").write_text(
         f"admin_user root\nqmaster_spool_dir {tmp_path}/q\nexecd_spool_dir {tmp_path}/e\nrun_dir {tmp_path}/run\n"
         f"qmaster_port 1\nray_port 2\nshadow_port {port}\n"
@@ -57,8 +60,10 @@ def ask(cell: Cell, served: Keys, caller: Keys, name: str = "who") -> tuple[int,
         server = asyncio.create_task(serve_peers(cell, "m", served, {"who": who}, opened.set))
         peers = Peers(cell, caller)
         try:
-            await opened.wait()
-            return await peers.call("m", name, b"is there", {"X-Word": "what"})
+            waiting = asyncio.ensure_future(opened.wait())
+            await asyncio.wait([server, waiting], return_when=asyncio.FIRST_COMPLETED)
+            assert waiting.done(), server.exception()
+            return await peers.call("m", name, b"is there", {"X-Word": "what"}, PATIENCE_S)
         finally:
             await peers.close()
             server.cancel()
@@ -86,7 +91,7 @@ def test_a_host_that_is_away(cell: Cell, authority: Signed, tmp_path: Path) -> N
         peers = Peers(cell, keys(tmp_path / "s", authority, "s"))
         try:
             with pytest.raises(PeerAway, match="connection refused"):
-                await peers.call("m", "who")
+                await peers.call("m", "who", answer_s=PATIENCE_S)
         finally:
             await peers.close()
 

@@ -12,20 +12,22 @@ import aiohttp
 import pytest
 
 from clients.admin.certificate import make_authority, make_certificate, utc_now
+from clients.admin.free_ports import free_ports
+from daemons.runtime import qmaster_link
 from daemons.runtime.cell import Cell, read_cell
 from daemons.runtime.keys import Keys
 from daemons.runtime.qmaster_link import HostProof, LocalCaller, NoQmaster, QmasterLink
 
 
 @pytest.fixture
-def cell(tmp_path: Path) -> Cell:
-    """A cell whose master host is this one, where nobody listens."""
+def cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cell:
+    """A cell whose master host is this one, where nobody listens; whoever asks it is patient."""
+    monkeypatch.setattr(qmaster_link, "_CONNECT_S", 60.0)
     common = tmp_path / "c" / "common"
     common.mkdir(parents=True)
     (common / "act_qmaster").write_text("m\n")
     (common / "host_aliases").write_text("m localhost\n")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    (port,) = free_ports(1)
     (common / "bootstrap").write_text(
         f"admin_user root\nqmaster_spool_dir {tmp_path}/q\nexecd_spool_dir {tmp_path}/e\nrun_dir {tmp_path}/run\n"
         f"qmaster_port {port}\nray_port 2\n"
@@ -47,7 +49,7 @@ def test_a_master_that_does_not_run_refuses(cell: Cell) -> None:
     assert asyncio.run(ask()) == f'unable to contact qmaster on host "m" port {cell.qmaster_port}: connection refused'
 
 
-def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path) -> None:
+def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     authority = make_authority("a cell", utc_now())
     signed = make_certificate(authority, "m", [], utc_now())
     files = {"authority": authority.certificate, "tls.key": signed.key, "tls.crt": signed.certificate}
@@ -68,6 +70,7 @@ def test_whether_the_master_makes_a_handshake(cell: Cell, tmp_path: Path) -> Non
     assert not asyncio.run(ask())
     with socket.create_server(("127.0.0.1", cell.qmaster_port)):
         assert not asyncio.run(ask()), "the kernel takes it, and nobody is there"
+    monkeypatch.setattr(qmaster_link, "_AT_ONCE_S", 60.0)
     assert asyncio.run(ask(keys.server_context(callers_need_keys=True)))
     cell.act_qmaster.unlink()
     assert not asyncio.run(ask())

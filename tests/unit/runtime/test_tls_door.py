@@ -65,4 +65,4 @@ def test_strangers_handshakes_leave_no_memory_behind(needs_keys: ssl.SSLContext,
 
     before = handshakes()
     asyncio.run(bounded())
-    assert handshakes() == before
+    assert handshakes() <= before

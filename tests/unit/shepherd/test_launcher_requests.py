@@ -17,7 +17,7 @@ from shepherd import adoption, launcher, task_files
 from shepherd.launcher import Launcher
 from shepherd.run import COMMAND_SIGNAL
 
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Played(Launcher):

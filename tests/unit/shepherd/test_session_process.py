@@ -18,8 +18,8 @@ from shepherd.session_process import DESERTED, ENDED, FINISHED, SessionProcess
 from shepherd.streams import Streams, open_pipes, open_terminal
 from tests.unit.shepherd.configuration import config
 
-PATIENCE_S = 10.0
-TRIES = 100
+PATIENCE_S = 60.0
+TRIES = 600
 
 
 class Client:

@@ -118,6 +118,7 @@ def test_two_sessions_of_one_user_share_a_page_and_not_its_secret(
     door: Door, followed: Followed, at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rendered = []
+    monkeypatch.setattr("daemons.web.live.PAUSE_S", 60.0)
     monkeypatch.setattr("daemons.web.live.render", lambda *given, **more: rendered.append(1) or render(*given, **more))
 
     async def sent(client: Client) -> str:

@@ -295,7 +295,7 @@ def test_a_page_opened_behind_a_change_shows_it_without_another(
             stream = visitor.events("/jobs")
             _, shown = await anext(stream)
             if seen and "fresh" not in shown:  # what somebody else was shown a moment ago
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     _, shown = await anext(stream)
             await stream.aclose()  # type: ignore[attr-defined]
             if not seen:
