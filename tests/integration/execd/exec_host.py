@@ -22,8 +22,7 @@ import psutil
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import utc_now
-from clients.admin.free_ports import free_cell_ports
-from tests.integration.cells import PATIENCE_S, ROOT, eventually
+from tests.integration.cells import PATIENCE_S, ROOT, cell_ports, eventually
 
 HOST = "h1"
 USER = pwd.getpwuid(os.geteuid()).pw_name
@@ -48,7 +47,7 @@ class ExecHost:
         self.record = self.place / "record"
         self.spool = self.place / "spool" / HOST
         self.gateway = self.place / "run" / "gateway.sock"
-        qmaster_port, ray_port, ray_ports = free_cell_ports(32)
+        qmaster_port, ray_port, ray_ports = cell_ports(32)
         common = self.place / "default" / "common"
         (common / "secrets").mkdir(parents=True, mode=0o700)
         settings = {
@@ -139,9 +138,15 @@ class ExecHost:
 
     def kill(self, *words: str) -> None:
         """kill -9 the one process with these words in its command line, and wait until it is gone."""
-        (process,) = self.find(*words)
-        process.kill()
-        psutil.wait_procs([process], timeout=PATIENCE_S)
+        found: list[psutil.Process] = []
+
+        def one() -> bool:
+            found[:] = self.find(*words)
+            return len(found) == 1
+
+        eventually(f"there is one process of {words}", one)
+        found[0].kill()
+        psutil.wait_procs(found, timeout=PATIENCE_S)
 
     # --- requests -------------------------------------------------------------------------------------------------
 

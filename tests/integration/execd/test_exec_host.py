@@ -67,7 +67,7 @@ def test_a_repeated_start_does_nothing(host: ExecHost) -> None:
 
 
 def test_files_of_a_task_are_closed_to_others(host: ExecHost) -> None:
-    host.start(3, "sleep 60\n")
+    host.start(3, "sleep 1000\n")
     modes = {
         name: stat.S_IMODE((host.spool / name).stat().st_mode)
         for name in ("active_jobs/3.1", "active_jobs/3.1/config", "job_scripts/3")
@@ -139,7 +139,7 @@ def test_shepherd_cmd_wraps_the_shepherd(host: ExecHost, configured: Callable[..
     wrapper.write_text(f"#!/bin/sh\necho $0 $1 $PWD >{seen}\n{sys.executable} -m shepherd $*\necho $? >>{seen}\n")
     wrapper.chmod(0o755)
     configured(shepherd_cmd=str(wrapper))
-    host.start(8, "sleep 100\n")
+    host.start(8, "sleep 1000\n")
     host.job_process(8)
     host.deliver({"type": "signal", "key": [8, 1, 1], "command": "kill"})
     assert host.end_of(8)["exit_status"] == 137
@@ -165,12 +165,12 @@ def test_reserved_usage_takes_the_place_of_measured_usage(host: ExecHost, config
 def test_cores_stay_with_their_task_and_come_back(host: ExecHost) -> None:
     topology = first_load(host)["values"]["m_topology"]
     job = {"binding": "set linear:1"}
-    bound = host.start(20, "sleep 100\n", **job)["confinement"]["binding"]
+    bound = host.start(20, "sleep 1000\n", **job)["confinement"]["binding"]
     assert bound.upper() == topology and bound.count("c") == 1
     in_use = lambda: [r["values"]["m_topology_inuse"] for r in host.reports("load") if "m_topology_inuse" in r.get("values", {})]  # noqa: E731
     eventually("the core is in use", lambda: in_use()[-1] == bound)
     host.kill("ray::ExecdActor")
-    second = host.start(21, "sleep 100\n", **job).get("confinement", {}).get("binding", "")
+    second = host.start(21, "sleep 1000\n", **job).get("confinement", {}).get("binding", "")
     assert second != bound, "a core that an earlier daemon has given is not given twice"
     for job_id in (20, 21):
         shepherd = host.job_process(job_id).parent()
@@ -233,7 +233,10 @@ def test_stopped_and_started_again(host: ExecHost) -> None:
     assert host.execd is not None
     host.execd.send_signal(signal.SIGTERM)
     assert host.execd.wait(PATIENCE_S) == 0
-    assert not host.find("raylet", f"h-{HOST}/") and not host.find("shepherd.launcher")
+    eventually(
+        "nothing of it is left but the shepherd",
+        lambda: not host.find("raylet", f"h-{HOST}/") and not host.find("shepherd.launcher"),
+    )
     go.touch()
     eventually("the job ends meanwhile", (host.spool / "active_jobs" / "17.1" / "exit").exists)
     host.start_execd()
@@ -243,7 +246,7 @@ def test_stopped_and_started_again(host: ExecHost) -> None:
 def test_master_away_while_a_job_ends(host: ExecHost) -> None:
     go = start_behind_gate(host, 18, "exit 15")
     assert host.master is not None
-    assert host.post("master_reached", {})["data"] is True
+    eventually("the master is reached", lambda: host.post("master_reached", {})["data"] is True)
     host.master.kill()
     host.master.wait()
     go.touch()
@@ -257,13 +260,19 @@ def test_master_away_while_a_job_ends(host: ExecHost) -> None:
     assert any([18, 1, 1] in report.get("keys", []) for report in host.reports("inventory")[before:])
 
 
+def master_answers(host: ExecHost) -> None:
+    eventually("the master answers", lambda: host.post("whoami", {})["status"] == 0)
+
+
 def test_gateway_says_who_asks(host: ExecHost) -> None:
+    master_answers(host)
     said = host.post("whoami", b"x" * 1_000_000)["data"]
     assert said["bytes"] == 1_000_000
     assert (said["X-GE-User"], said["X-GE-Uid"], said["X-GE-Host"]) == (USER, str(os.geteuid()), HOST)
 
 
 def test_gateway_passes_lines_on_as_they_come(host: ExecHost) -> None:
+    master_answers(host)
     seen = host.place / "seen"
     with host.connect("stream", json.dumps({"seen": str(seen)}).encode()) as connection:
         data = b""

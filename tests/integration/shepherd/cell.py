@@ -108,6 +108,8 @@ class Cell:
     def start_launcher(self) -> None:
         """Below nohup, as an administrator may start it: SIGHUP is ignored there, and must not be by jobs."""
         change_user = os.geteuid() == 0 and not self.as_root
+        path = self.spool / "launcher.sock"
+        path.unlink(missing_ok=True)  # a child of one that was killed may still listen there
         self.launcher = subprocess.Popen(
             ["nohup", sys.executable, "-m", "shepherd.launcher", str(self.spool)],
             env={"PYTHONPATH": str(PROJECT), "TZ": "UTC"},
@@ -115,7 +117,6 @@ class Cell:
             group=self.user.pw_gid if change_user else None,
             extra_groups=[] if change_user else None,
         )
-        path = self.spool / "launcher.sock"
         wait_for(lambda: self._connect(path), "the launcher's socket")
 
     def _give(self, path: Path) -> None:

@@ -45,7 +45,7 @@ def child_in(held: containment.Containment) -> int:
     pid = os.fork()
     if pid == 0:
         try:
-            signal.alarm(60)
+            signal.alarm(300)
             held.enter()
             os.fork()
             while True:

@@ -11,7 +11,7 @@ from shepherd.methods import SAFE_PATH
 from tests.integration.shepherd.cell import Cell, wait_for
 
 #: in which what has to end within a second has ended
-DEADLINE_S = 20.0
+DEADLINE_S = 60.0
 RECORD = """#!/bin/sh
 echo "$@ stat=$SGE_JOBEXIT_STAT" >>$HOME/order
 exit ${STATUS_%s:-0}

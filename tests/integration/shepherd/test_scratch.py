@@ -26,6 +26,7 @@ def filled(cell: Cell, script: str = FILL) -> tuple[Task, Path]:
     environment = {"TMPDIR": str(scratch), "PATH": "/usr/bin:/bin", "HOME": str(cell.home)}
     task = cell.task(script, tmpdir=str(scratch), environment=environment)
     task.start()
+    task.job_pid()
     wait_for((cell.home / "filled").exists, "the job to fill its scratch directory")
     (cell.home / "filled").unlink()
     return task, scratch

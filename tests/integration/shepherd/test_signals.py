@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -21,12 +22,13 @@ while [ $(wc -l <pids) -lt 4 ]; do sleep 0.02; done
 echo ready
 exec sleep 1000
 """
-# Waits without children: a shell whose child is stopped between vfork and exec is not in state T itself.
+# Waits without children: a shell whose child is stopped between vfork and exec is not in state T itself. And never for long: a
+# signal that comes just before the shell reads does not end its reading. `read -t` is bash's.
 TRAPS = """
 trap 'echo usr1' USR1; trap 'echo usr2' USR2; trap 'echo term; exit 7' TERM; trap 'echo xcpu' XCPU
 mkfifo never; exec 3<>never
 echo ready
-while :; do read line <&3; done
+while :; do read -t 1 line <&3; done
 """
 
 
@@ -44,7 +46,7 @@ def states(pids: list[int]) -> set[str]:
 
 
 def trapping(cell: Cell, **config: object) -> Task:
-    task = cell.task(TRAPS, **config)
+    task = cell.task(TRAPS, shell="/bin/bash", **config)
     task.start()
     task.wait_output("ready")
     return task
@@ -170,10 +172,14 @@ def test_notification_before_kill_and_stop(cell: Cell) -> None:
     task = trapping(cell, notify_s=1.0)
     pid = task.job_pid()
     task.command("suspend")
-    task.wait_output("usr1")
     wait_for(lambda: states([pid]) == {"T"}, "the job to be stopped")
+    wait_for(lambda: re.search("signal 10 to [1-9].*signal 19 to [1-9]", task.trace, re.DOTALL), "both signals, in this order")
     task.command("resume")
     wait_for(lambda: states([pid]) != {"T"}, "the job to be continued")
+    task.wait_output("usr1")
+    task.command("kill")
+    task.wait()
+    task = trapping(cell, notify_s=5)
     task.command("terminate")
     task.wait_output("usr2")
     assert task.wait()["exit_status"] == 137
@@ -192,7 +198,7 @@ def test_notification_signals_can_be_changed_or_switched_off(cell: Cell) -> None
 
 @pytest.mark.statement("QC-27")
 def test_methods_that_are_signals(cell: Cell) -> None:
-    task = trapping(cell, suspend_method="SIGUSR1", resume_method="12", terminate_method="SIGTERM")
+    task = trapping(cell, suspend_method="SIGUSR1", resume_method="12", terminate_method="SIGTERM", queue_notify_s=1000)
     task.command("suspend")
     task.wait_output("usr1")
     task.command("resume")
@@ -209,7 +215,7 @@ def test_methods_that_are_commands(cell: Cell) -> None:
         "resume_method": f"{script} resume USR2 $job_pid",
         "terminate_method": f"{script} terminate TERM $job_pid",
     }
-    task = trapping(cell, **methods)
+    task = trapping(cell, queue_notify_s=1000, **methods)
     task.command("suspend")
     task.wait_output("usr1")
     task.command("resume")

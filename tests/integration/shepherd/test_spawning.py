@@ -39,7 +39,7 @@ SHOW = """\
 import json, os, resource, signal
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 PREFIXES = ("Cap", "Sig", "Shd", "Uid", "Gid", "Groups", "NoNew", "Sec", "Cpus_", "Umask")
-kept = [name for name in status if name.startswith(PREFIXES)]
+kept = [name for name in status if name.startswith(PREFIXES) and name != "SigQ"]  # which is of all processes of the user
 print(json.dumps({name: status[name] for name in kept} | {
     "limits": [resource.getrlimit(kind) for kind in range(16)],
     "session": [os.getsid(0) == os.getpid(), os.getpgrp() == os.getpid()],
@@ -179,7 +179,7 @@ def test_a_shepherd_does_not_wait_for_a_pipe_of_the_users(root_cell: Cell) -> No
     task.start()
     task.job_pid()
     task.command("kill")
-    assert task.wait(20)["exit_status"] == 137
+    assert task.wait(60)["exit_status"] == 137
 
 
 LEASE = """\
@@ -202,7 +202,7 @@ def test_a_shepherd_does_not_wait_for_a_program_of_the_users(root_cell: Cell) ->
         task.start()
         task.job_pid()
         task.command("kill")
-        assert task.wait(20)["exit_status"] == 137
+        assert task.wait(40)["exit_status"] == 137  # the kernel lets a lease be for 45 s
     finally:
         holder.kill()
         holder.wait()
@@ -343,9 +343,9 @@ def test_a_shepherd_whose_job_is_kept_from_its_program_is_killed(tmp_path: Path)
 
 def test_a_start_that_goes_on_outlives_its_timer() -> None:
     def in_time() -> object:
-        with killed_after(0.1):
+        with killed_after(2):
             pass
-        return signal.sigtimedwait([], 0.3) is None
+        return signal.sigtimedwait([], 2.5) is None
 
     assert in_a_process(in_time) == (0, True)
 
