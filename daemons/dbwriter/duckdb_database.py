@@ -20,6 +20,8 @@ from daemons.dbwriter.database import DatabaseFault, Result, Row, SchemaFault
 _MEMORY = "1GB"
 _TYPES = {"VARCHAR": "text", "BOOLEAN": "flag", "INTERVAL": "interval", "DATE": "date"}
 _QUESTIONS = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+#: s after which a question that went on is interrupted again
+_AGAIN_S = 0.5
 _NOT_WRONG = (duckdb.IOException, duckdb.FatalException, duckdb.InternalException, duckdb.OutOfMemoryException)
 
 
@@ -90,8 +92,9 @@ class DuckdbDatabase:
             if len(statements) != 1 or statements[0].type not in _QUESTIONS:
                 raise DatabaseFault("one SELECT or EXPLAIN can be asked here, and nothing else", wrong=True)
             cursor = self._connection.cursor()
-        late = threading.Timer(patience_s, cursor.interrupt)
-        late.start()
+        over = threading.Event()
+        watch = threading.Thread(target=_interrupt_late, args=(cursor, patience_s, over))
+        watch.start()
         try:
             with self._faults(patience_s):
                 cursor.execute("BEGIN TRANSACTION READ ONLY")
@@ -100,7 +103,8 @@ class DuckdbDatabase:
                 rows = cursor.fetchmany(most + 1)
             return Result([name for name, *_ in head], [_type(str(kind)) for _, kind, *_ in head], rows[:most], len(rows) > most)
         finally:
-            late.cancel()
+            over.set()
+            watch.join()
             cursor.close()
 
     def close(self) -> None:
@@ -116,6 +120,13 @@ class DuckdbDatabase:
         except duckdb.Error as error:
             text = " ".join(str(error).split("\n\nLINE")[0].split())
             raise DatabaseFault(text, passing=isinstance(error, _NOT_WRONG), wrong=not isinstance(error, _NOT_WRONG)) from None
+
+
+def _interrupt_late(cursor: duckdb.DuckDBPyConnection, patience_s: float, over: threading.Event) -> None:
+    """Interrupt a question that takes too long; again, since one that comes before the question begins is lost."""
+    while not over.wait(patience_s):
+        cursor.interrupt()
+        patience_s = _AGAIN_S
 
 
 def _unnest(number: int, kind: str) -> str:
