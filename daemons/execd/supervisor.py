@@ -279,8 +279,10 @@ class ExecdSupervisor:
         """Note what the qmaster said, for who starts this host or looks after it (`clients.admin.standing`)."""
         if word == self._word:
             return
+        draft = self._spool / f"{WORD_FILE}.draft"
         try:
-            (self._spool / WORD_FILE).write_text(f"{word}\n" if word else "")
+            draft.write_text(f"{word}\n" if word else "")
+            draft.replace(self._spool / WORD_FILE)
             self._word = word
         except OSError as error:
             _log.warning("cannot note what the qmaster said: %s: %s", error.filename, error.strerror)
