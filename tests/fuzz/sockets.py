@@ -13,6 +13,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 
 from tests.fuzz.in_process import MOST_BYTES, Findings
@@ -21,11 +22,12 @@ from tests.fuzz.shapes import TYPES, Shapes
 NOBODY = 65534
 WITHOUT = frozenset(("execd_hello", "shutdown", "kill_event_clients", "clean_queues", "clear_usage", "monitor_scheduling"))
 OF_USERS = frozenset(name for name in TYPES if not name.startswith(("config_", "change_")) or name == "change_states") - WITHOUT
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 CLEAN_EVERY = 500
 """Requests after which the jobs that came of them are deleted."""
 TRIES = 4
-"""A request is slow if each of so many tries is: the machine has other things to do as well."""
+"""A request is slow, and a gateway without its master, if each of so many tries says so: the machine has other things to do
+as well."""
 
 
 class _Connection(http.client.HTTPConnection):
@@ -80,16 +82,19 @@ class SocketFuzzer:
 
     def _answered(self, connection: _Connection, name: str, body: bytes) -> float:
         """Send a request and look at the answer; seconds that it took."""
-        begun = time.monotonic()
-        try:
-            connection.request("POST", f"/v1/{name}", body)
-            response = connection.getresponse()
-            data = response.read()
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            self.findings.add(f"no answer: {type(error).__name__}", f"{name} {body[:2000]!r}")
-            return 0.0
-        spent = time.monotonic() - begun
+        for _ in range(TRIES):
+            begun = time.monotonic()
+            try:
+                connection.request("POST", f"/v1/{name}", body)
+                response = connection.getresponse()
+                data = response.read()
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                self.findings.add(f"no answer: {type(error).__name__}", f"{name} {body[:2000]!r}")
+                return 0.0
+            spent = time.monotonic() - begun
+            if response.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                break
         self._look_at(response.status, data, f"{name} {body[:2000]!r}")
         return spent
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,15 @@ def launchers() -> Path:
     """The directory with the commands of this environment, made to fit the modules that exist now."""
     write_launchers(BIN, sys.executable)
     return BIN
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that other users may enter and read: pytest's own are closed to them, anew whenever another session begins."""
+    with tempfile.TemporaryDirectory(prefix="ge-test-") as name:
+        path = Path(name)
+        path.chmod(0o755)
+        yield path
 
 
 @pytest.fixture(scope="session")

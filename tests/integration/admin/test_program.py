@@ -58,7 +58,15 @@ def refused_host(cell: DemoCell) -> Done:
     cell.must("qconf", "-de", cell.host)
     pid_file = cell.place / "spool" / "execd" / cell.host / "execd.pid"
     eventually("the daemon has ended", lambda: not pid_file.exists() or not pid_file.read_text().strip())
-    return cell.command("gridengine", "start", "--host-name", cell.host)
+    tries: list[Done] = []
+
+    def answered() -> bool:
+        """Whether the master has said a word to the daemon; one that has much to do takes longer than a start waits."""
+        tries.append(cell.command("gridengine", "start", "--host-name", cell.host))
+        return "waits for the master" not in tries[-1].stderr
+
+    eventually("the master has answered", answered)
+    return tries[-1]
 
 
 @pytest.mark.statement("GC-5", "GC-6")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gridengine.api import AsyncCell, Cell, RequestDenied, Unreachable
-from tests.integration.cells import BIN, DemoCell, kill_daemon
+from tests.integration.cells import BIN, COMMAND_S, DemoCell, kill_daemon
 
 
 @pytest.fixture
@@ -121,10 +121,10 @@ def test_a_wait_survives_a_qmaster_that_dies(demo_cell: DemoCell, tmp_path: Path
         assert next(events).action == "LIST"
         other = cell.submit("/bin/true", binary=True, stdout="/dev/null", merge=True).id
         gate.touch()
-        waiting.join(120)
+        waiting.join(COMMAND_S)
         assert [(end.job_id, end.exit_status) for end in ends] == [(job, 5)]
         assert [end.ok for end in cell.wait(other)] == [True]
-        starting.join(120)
+        starting.join(COMMAND_S)
 
 
 @pytest.mark.statement("DM-5")

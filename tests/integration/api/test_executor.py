@@ -261,11 +261,16 @@ def test_a_call_is_cancelled_wherever_it_is(executor: Maker, demo_cell: DemoCell
     assert done.result(120) == 4 and not done.cancel()
 
 
-def test_ctrl_c_within_the_block_deletes_what_runs(executor: Maker, demo_cell: DemoCell) -> None:
+def test_ctrl_c_within_the_block_deletes_what_runs(executor: Maker, tmp_path: Path) -> None:
+    def forever(mark: Path) -> None:
+        mark.touch()
+        time.sleep(1000)
+
+    marks = [tmp_path / f"began{number}" for number in range(3)]
     with pytest.raises(KeyboardInterrupt):
         with executor() as ex:
-            futures: list[GridFuture[None]] = [ex.submit(time.sleep, 1000) for _ in range(3)]
-            eventually("they run", lambda: all(future.running() for future in futures))
+            futures: list[GridFuture[None]] = [ex.submit(forever, mark) for mark in marks]
+            eventually("they run", lambda: all(mark.exists() for mark in marks))
             raise KeyboardInterrupt
     assert all(future.cancelled() for future in futures)
     with pytest.raises(RuntimeError, match="was shut down"):

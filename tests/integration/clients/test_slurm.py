@@ -16,7 +16,7 @@ SCRIPT = """#!/bin/bash
 
 env | grep ^SLURM | sort
 echo "arguments $*"
-squeue -h -j "$SLURM_JOB_ID" -o '%j %T %C'
+until squeue -h -j "$SLURM_JOB_ID" -o '%j %T %C' | grep RUNNING; do sleep 0.1; done  # it may still be CONFIGURING
 """
 
 

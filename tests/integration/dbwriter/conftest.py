@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.integration.cells import install
+from tests.integration.cells import COMMAND_S, install
 
 _numbers = count(1)
 
@@ -38,11 +38,11 @@ class PostgresqlServer:
     def start(self) -> None:
         # tests kill it in the middle: what it has promised must be on disk, so fsync stays on
         options = f"-c listen_addresses= -c unix_socket_permissions=0777 -k {self.place}"
-        self._run("pg_ctl", "-D", str(self._data), "-o", options, "-l", str(self.place / "log"), "-w", "start")
+        self._control("start", "-o", options, "-l", str(self.place / "log"))
 
     def stop(self, how: str = "fast") -> None:
         """`immediate`: as kill -9 of all its processes would."""
-        self._run("pg_ctl", "-D", str(self._data), "-m", how, "-w", "stop")
+        self._control("stop", "-m", how)
 
     def remove(self) -> None:
         if (self._data / "postmaster.pid").exists():
@@ -58,6 +58,9 @@ class PostgresqlServer:
         with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}".encode())
         return self.address(name)
+
+    def _control(self, action: str, *options: str) -> None:
+        self._run("pg_ctl", action, "-D", str(self._data), "-w", "-t", f"{COMMAND_S:.0f}", *options)
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self._programs / program), *arguments]
@@ -90,10 +93,18 @@ def postgresql() -> Iterator[PostgresqlServer]:
         server.remove()
 
 
-@pytest.fixture(params=["duckdb", "postgresql"])
-def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, of each kind in turn."""
+KINDS = ["duckdb", "postgresql"]
+
+
+def new_address(request: pytest.FixtureRequest, directory: Path) -> str:
+    """The address of an empty database of the kind that is the request's parameter."""
     if request.param == "duckdb":
-        return f"duckdb:{tmp_path / 'arco.duckdb'}"
+        return f"duckdb:{directory / 'arco.duckdb'}"
     server: PostgresqlServer = request.getfixturevalue("postgresql")
     return server.new_database()
+
+
+@pytest.fixture(params=KINDS)
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, of each kind in turn."""
+    return new_address(request, tmp_path)

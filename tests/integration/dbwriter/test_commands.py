@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import eventually
+from tests.integration.cells import COMMAND_S, eventually
 from tests.integration.dbwriter.plays import Cell, Play
 from tests.integration.dbwriter.reporting_lines import DAY, accounting_line, acct
 
@@ -53,7 +53,7 @@ def arco(cell: Cell, *arguments: str, typed: str = "") -> subprocess.CompletedPr
     """What `gridengine arco` says."""
     environment = {**os.environ, "SGE_ROOT": str(cell.place), "SGE_CELL": "c", "TZ": "UTC"}
     command = [sys.executable, "-m", "clients.admin", "arco", *arguments]
-    return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, env=environment, input=typed, capture_output=True, text=True, timeout=COMMAND_S)
 
 
 def test_a_stored_query_is_a_table(cell: Cell) -> None:

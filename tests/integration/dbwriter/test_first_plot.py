@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.admin.free_ports import free_cell_ports
-from tests.integration.cells import ROOT, DemoCell, Done, eventually, run
+from tests.integration.cells import ROOT, DemoCell, Done, cell_ports, eventually, run
 
 _BLOCK = re.compile(r"## From an empty cell to the first plot\n\n((?: {4}.+\n)+)")
 
@@ -23,7 +22,7 @@ class FirstCell(DemoCell):
         self.place = Path(tempfile.mkdtemp(prefix="ge-test-", dir="/tmp"))
         self.work = self.place
         self.environment = {**os.environ, "PATH": f"{launchers}:{os.environ['PATH']}", "SGE_ROOT": str(self.place)}
-        qmaster_port, ray_port, ray_ports = free_cell_ports(32)
+        qmaster_port, ray_port, ray_ports = cell_ports(32)
         self._options = (
             f" --qmaster-port {qmaster_port} --ray-port {ray_port} --ray-ports {ray_ports} --run-dir {self.place}/run"
             f" --spool-dir {self.place}/spool --load-thresholds NONE"

@@ -15,10 +15,11 @@ import psycopg
 import pytest
 
 from daemons.dbwriter.database import open_database
-from tests.integration.cells import eventually
+from tests.integration.cells import COMMAND_S, eventually
 from tests.integration.dbwriter.conftest import PostgresqlServer
 from tests.integration.dbwriter.plays import Cell, Play
 from tests.integration.dbwriter.reporting_lines import DAY, acct, new_job
+from tests.integration.dbwriter.test_asking import ask
 
 JOBS = 3000
 KILLS = 6
@@ -74,7 +75,7 @@ def test_a_writer_that_is_killed_again_and_again(cell: Cell, address: str, told:
         writer.communicate()
     told.join()
     last = cell.writer("--once")
-    output, errors = last.communicate(timeout=120)
+    output, errors = last.communicate(timeout=COMMAND_S)
     assert (last.returncode, errors) == (0, "")
     assert counts(address) == (JOBS, JOBS, 2 * JOBS)
 
@@ -128,7 +129,7 @@ def test_a_disk_that_fills_is_waited_for(tmp_path: Path) -> None:
             writer.terminate()
             writer.communicate()
         last = cell.writer("--once")
-        last.communicate(timeout=120)
+        last.communicate(timeout=COMMAND_S)
         assert counts(f"duckdb:{disk / 'arco.duckdb'}") == (JOBS, JOBS, 2 * JOBS)
         assert "refused" not in cell.messages
     finally:
@@ -139,9 +140,9 @@ def test_a_second_writer_is_refused_and_the_first_one_goes_on(tmp_path: Path) ->
     cell = Cell(tmp_path, f"duckdb:{tmp_path / 'arco.duckdb'}")
     first = cell.writer()
     try:
-        eventually("it serves", cell.socket.exists)
+        eventually("it serves", lambda: cell.socket.exists() and ask(cell, "status", {}))
         second = cell.writer()
-        _, errors = second.communicate(timeout=60)
+        _, errors = second.communicate(timeout=COMMAND_S)
         assert second.returncode == 1
         assert f"sge_dbwriter runs already, as process {first.pid}" in errors
         assert cell.socket.exists()
@@ -165,7 +166,7 @@ def test_wrong_settings_are_refused_with_their_reason(tmp_path: Path, settings: 
     cell = Cell(tmp_path, "")
     (cell.common / "arco").write_text(settings)
     writer = cell.writer("--once")
-    output, errors = writer.communicate(timeout=60)
+    output, errors = writer.communicate(timeout=COMMAND_S)
     assert writer.returncode == 1
     assert output == ""
     assert reason in errors

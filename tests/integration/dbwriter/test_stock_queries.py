@@ -123,8 +123,9 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     database.close()
 
 
-def run(database: Database, name: str, **values: str) -> Result:
-    return database.ask(*QUERIES[name].bound(values), 1000, 60)
+def run(database: Database, name: str, **values: str | Callable[[], str]) -> Result:
+    given = {field: value if isinstance(value, str) else value() for field, value in values.items()}
+    return database.ask(*QUERIES[name].bound(given), 1000, 60)
 
 
 def when(seconds: float) -> datetime:
@@ -199,16 +200,21 @@ def wait_times() -> Rows:
     return averaged([(day(job.start), job.start - job.submitted) for job in {job.number: job for job in reversed(JOBS)}.values()])
 
 
-def wallclock_of_the_last_25_hours() -> Rows:
+def hours_since_the_first() -> str:
+    """Hours from now back to the end of the first hour of the known day."""
+    return f"{(time.time() - BEGIN) / HOUR - 1}"
+
+
+def wallclock_since_the_first_hour() -> Rows:
     sums: Counter[str] = Counter()
     for job in ENDED:
-        if job.end > HOUR + 60:  # the question is asked some seconds after NOW
+        if job.end > HOUR + 60:  # the question is asked a moment after its hours are counted
             sums[f"job{job.number % 3}"] += job.end - job.start
     return [(seconds, name) for name, seconds in sums.most_common()]
 
 
 #: name -> columns, values of its fields, rows
-EXPECTED: dict[str, tuple[str, dict[str, str], Callable[[], Rows]]] = {
+EXPECTED: dict[str, tuple[str, dict[str, str | Callable[[], str]], Callable[[], Rows]]] = {
     "Accounting per AR": ("time ar_number cpu mem io", {}, lambda: accounted("ar")),
     "Accounting per Department": ("time department cpu mem io", {}, lambda: accounted("department")),
     "Accounting per Project": ("time project cpu mem io", {}, lambda: accounted("project")),
@@ -270,8 +276,8 @@ EXPECTED: dict[str, tuple[str, dict[str, str], Callable[[], Rows]]] = {
     "Waiting Time Distribution": ("waited jobs", {}, waits),
     "Wallclock time": (
         "sum_wallclock_time name",
-        {"hours": f"{25 + (NOW - THIS_HOUR) / HOUR}"},
-        wallclock_of_the_last_25_hours,
+        {"hours": hours_since_the_first},
+        wallclock_since_the_first_hour,
     ),
 }
 

@@ -79,7 +79,6 @@ class LosesAnAnswer:
             with client, socket.socket(socket.AF_UNIX) as qmaster:
                 qmaster.connect(str(self._behind))
                 self._pass_on(client, qmaster)
-        self._listener.close()
 
     def _pass_on(self, client: socket.socket, qmaster: socket.socket) -> None:
         while request := client.recv(262144):
@@ -88,6 +87,7 @@ class LosesAnAnswer:
             if request.startswith(b"POST /v1/submit "):
                 self.done.set()
                 assert answer.startswith(b"HTTP/1.1 200")
+                self._listener.close()  # nobody may wait at it for the next qmaster
                 self._lost()
                 return
             client.sendall(answer)
@@ -96,7 +96,13 @@ class LosesAnAnswer:
 @pytest.mark.statement("DM-1", "SP-3")
 def test_a_lost_answer_is_one_job(programs: Programs) -> None:
     cell = programs.cell
-    between = LosesAnAnswer(cell.place / "run" / "gdi.sock", lambda: _kill_qmaster(cell))
+
+    def lost() -> None:
+        _kill_qmaster(cell)
+        # the library asks again for a while only, once it knows that the answer is lost
+        eventually("the qmaster answers again", lambda: cell.command("qstat").returncode == 0)
+
+    between = LosesAnAnswer(cell.place / "run" / "gdi.sock", lost)
     number = programs.python("""
 tell(s.runJob(job("/bin/true", jobSubmissionState="drmaa_hold", jobName="once")))
 """)

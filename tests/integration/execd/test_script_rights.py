@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,15 +14,6 @@ ALICE, BOB = Reader(54321, 54300), Reader(54322, 54300)
 """Users of one primary group; that nobody here has these numbers does not matter to the kernel."""
 
 
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory that other users may enter: pytest's own are closed to them."""
-    with tempfile.TemporaryDirectory(prefix="ge-test-") as name:
-        path = Path(name)
-        path.chmod(0o755)
-        yield path
-
-
 def reads(path: Path, user: Reader) -> bool:
     command = ["/bin/cat", str(path)]
     return not subprocess.run(command, user=user.uid, group=user.gid, extra_groups=[], capture_output=True).returncode
@@ -32,10 +21,10 @@ def reads(path: Path, user: Reader) -> bool:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="other users' files need root")
 @pytest.mark.statement("QC-21")
-def test_a_script_is_readable_for_its_owner_and_not_for_the_group(place: Path) -> None:
-    scripts = JobScripts(place)
+def test_a_script_is_readable_for_its_owner_and_not_for_the_group(open_directory: Path) -> None:
+    scripts = JobScripts(open_directory)
     scripts.write(12, b"true\n", ALICE)
-    path = place / "12"
+    path = open_directory / "12"
     assert reads(path, ALICE)
     assert not reads(path, BOB)
     assert not os.stat(path).st_uid and not os.stat(path).st_mode & 0o022, "and nobody but root may write it"

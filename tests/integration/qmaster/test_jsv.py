@@ -24,6 +24,8 @@ from gridengine.state.configured.configuration import HostConfiguration
 from tests.integration.cells import PATIENCE_S, need
 
 SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
+#: verifiers may begin slowly
+PATIENT = f"jsv_timeout={PATIENCE_S:.0f}"
 ALICE = Caller("alice", 1001, "users", 100, "h1")
 SHELL = f""". {SHARE}/jsv.sh
 jsv_on_start() {{ jsv_send_env; }}
@@ -129,7 +131,7 @@ def submission(name: str = "x") -> dict[str, Any]:
     }
 
 
-def ask(path: Path | str, *names: str, params: str = "none", verifier: ServerVerifier | None = None) -> list[Submit | Answer]:
+def ask(path: Path | str, *names: str, params: str = PATIENT, verifier: ServerVerifier | None = None) -> list[Submit | Answer]:
     """The outcomes of submissions, one after the other, by one server verifier."""
     configuration = {"jsv_url": f"script:{path}", "qmaster_params": params}
 
@@ -264,7 +266,7 @@ def test_a_changed_script_is_taken_and_slow_ones_are_noted(
 ) -> None:
     caplog.set_level(logging.INFO)
     path = script(SHELL)
-    configuration = {"jsv_url": str(path), "qmaster_params": "jsv_threshold=0"}
+    configuration = {"jsv_url": str(path), "qmaster_params": f"jsv_threshold=0,{PATIENT}"}
 
     async def run() -> tuple[Submit | Answer, Submit | Answer]:
         server = ServerVerifier(lambda: HostConfiguration.of(configuration))
@@ -309,6 +311,7 @@ def test_what_a_verifier_breaks_is_refused(script: Callable[..., Path]) -> None:
 def test_verifiers_of_the_client(
     script: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SGE_JSV_TIMEOUT", f"{PATIENCE_S:.0f}")
     path = str(script(SHELL))
     request = verified("qsub", submission(), [(0, path), (4, path)])
     assert request["name"] == "x-red-red"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from aiohttp import web
 
 T = TypeVar("T")
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 
 class Serving:

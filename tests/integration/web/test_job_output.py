@@ -104,6 +104,7 @@ def test_a_link_shows_nothing_that_the_owner_may_not_read(web_cell: DemoCell, vi
     output = place / "output"
     job = submitted(web_cell, "-o", str(output), "-j", "y", "/bin/sleep", "600")
     page = logged_in(web_cell, visits, "alice")
+    eventually("its output is there", output.exists)
     for target, told in ((closed, "Permission denied"), ("/dev/zero", "is no plain file")):
         output.unlink()
         output.symlink_to(target)

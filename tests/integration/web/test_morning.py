@@ -17,7 +17,8 @@ def test_an_administrators_morning(web_cell: DemoCell, visits: Visits) -> None:
     instance = f"all.q@{web_cell.host}"
     web_cell.must("qconf", "-mattr", "queue", "prolog", "/nowhere/prolog", "all.q")
     page = log_in(web_cell, visits)
-    job = web_cell.must("qsub", "-terse", "-b", "y", "-N", "night", "-o", "/dev/null", "-j", "y", "sleep", "900").strip()
+    night = ("-r", "y", "-N", "night", "-o", "/dev/null", "-j", "y", "sleep", "900")
+    job = web_cell.must("qsub", "-terse", "-b", "y", *night).strip()
     see_the_alarm(page, instance)
     put_the_host_aside(page, web_cell, instance)
     mend_the_queue(page, web_cell, instance)
@@ -26,7 +27,7 @@ def test_an_administrators_morning(web_cell: DemoCell, visits: Visits) -> None:
     expect(row).to_contain_text("running")
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Reschedule").click()
-    eventually("the job began anew", lambda: f"{job} " in web_cell.must("qstat", "-s", "r"))
+    eventually("the job began anew", lambda: re.search(rf"^ *{job} .* Rr ", web_cell.must("qstat", "-s", "r"), re.M))
     reserve_by_hand_and_follow_a_job(page, web_cell)
     web_cell.must("qdel", job)
 
@@ -68,11 +69,15 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     box = row.bounding_box()
     now = page.locator(".timeline line.now").bounding_box()
     assert box is not None and now is not None
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(now["x"] + 60, middle)
+    middle, left = box["y"] + box["height"] / 2, now["x"]
+    page.mouse.move(left + 60, middle)
     page.mouse.down()
-    page.mouse.move(now["x"] + 150, middle, steps=5)
-    expect(page.locator(".dragged")).to_be_visible()
+
+    def marked() -> bool:
+        page.mouse.move(left + 150, middle, steps=5)
+        return page.locator(".dragged").is_visible()
+
+    eventually("it is marked", marked)  # news of the page take the mark away until the pointer moves again
     page.mouse.up()
     expect(page.get_by_label("Queues", exact=True)).to_have_value(f"*@{cell.host}")
     start = page.get_by_label("Start", exact=True).input_value()
@@ -91,7 +96,7 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     job = cell.must("qsub", "-terse", "-b", "y", "-ar", number, "-o", "/dev/null", "-j", "y", "sleep", "2").strip()
     go(page, f"/jobs/{job}")
     expect(page.locator("main")).to_contain_text("It is over.")
-    assert re.search(rf"^arid +{number} *$", cell.must("qacct", "-j", job), re.M)
+    eventually("it is recorded", lambda: re.search(rf"^arid +{number} *$", cell.command("qacct", "-j", job).stdout, re.M))
     go(page, f"/reservations/{number}")
     page.get_by_role("button", name="Delete", exact=True).click()
     eventually("it is gone", lambda: "byhand" not in cell.must("qrstat", "-u", "*"))
