@@ -72,8 +72,8 @@ def _converse(path: str, talk: Conversation) -> None:
     try:
         lines = talk.open()
         while not talk.state:
-            line = script.answer("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
-            lines = talk.receive(line.decode("utf-8", "surrogateescape"))
+            script.say("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+            lines = talk.receive(script.line().decode("utf-8", "surrogateescape"))
     finally:
         script.end()
 
@@ -89,13 +89,18 @@ class _Script:
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
         os.set_blocking(self._stdin.fileno(), False)
-        self._heard = bytearray()
+        self._heard, self._unsent = bytearray(), b""
 
-    def answer(self, said: bytes) -> bytes:
-        """The next line that it says; `said` is sent meanwhile. Raises VerifierFault."""
+    def say(self, text: bytes) -> None:
+        """Send it, as far as it can be taken; the rest goes while a line is waited for."""
+        self._unsent += text
+        self._send()
+
+    def line(self) -> bytes:
+        """The next line that it says. Raises VerifierFault."""
         with selectors.DefaultSelector() as pipes:
             pipes.register(self._stdout, selectors.EVENT_READ)
-            if said:
+            if self._unsent:
                 pipes.register(self._stdin, selectors.EVENT_WRITE)
             while b"\n" not in self._heard:
                 ready = pipes.select(max(0.0, self._deadline - time.monotonic()))
@@ -104,10 +109,8 @@ class _Script:
                 for key, _ in ready:
                     if key.fileobj is self._stdout:
                         self._hear()
-                    else:
-                        said = self._say(said)
-                        if not said:
-                            pipes.unregister(self._stdin)
+                    elif not self._send():
+                        pipes.unregister(self._stdin)
         line, _, self._heard = self._heard.partition(b"\n")
         return bytes(line)
 
@@ -119,18 +122,20 @@ class _Script:
         if len(self._heard) > LINE_LIMIT and b"\n" not in self._heard:
             raise VerifierFault(f"a line is longer than {LINE_LIMIT} bytes")
 
-    def _say(self, said: bytes) -> bytes:
-        """The part of it that is still to be sent. One that listens no more may still have said its verdict."""
+    def _send(self) -> bool:
+        """Send what the pipe takes; whether something is left. One that listens no more may still have said its verdict."""
         try:
-            return said[os.write(self._stdin.fileno(), said) :]
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self._stdin.fileno(), self._unsent) :]
         except BlockingIOError:
-            return said
+            pass
         except BrokenPipeError:
-            return b""
+            self._unsent = b""
+        return bool(self._unsent)
 
     def end(self) -> None:
         """Tell it to end, and end it when it does not."""
-        self._say(b"QUIT\n")
+        self.say(b"QUIT\n")
         self._stdin.close()
         try:
             self._process.wait(_QUIT_S)

@@ -260,6 +260,22 @@ def test_whatever_a_verifier_leaves_in_its_pipes_a_command_ends(
         verified("qsub", request, [(4, str(script(body.format(left))))])
 
 
+@pytest.mark.statement("JV-1", "JV-2")
+def test_a_verifier_may_say_several_things_at_once_and_listen_later(
+    script: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of the job does not fit into a pipe, so the rest of it must come while its lines are waited for."""
+    monkeypatch.setenv("SGE_JSV_TIMEOUT", f"{PATIENCE_S:.0f}")
+    body = (
+        "printf 'STARTED\nLOG INFO one\nLOG INFO two\n'; sleep 0.1; echo LOG INFO three\n"
+        "n=0; while read -r line; do case $line in *x*) n=$((n+1));; BEGIN) break;; esac; done\n"
+        "echo PARAM N n$n; echo RESULT STATE CORRECT; read quit\n"
+    )
+    request = submission("y") | {"context": {f"name{number}": "x" * 1000 for number in range(200)}}
+    outcome = verified("qsub", request, [(4, str(script(body)))])
+    assert outcome["name"].startswith("n") and int(outcome["name"][1:]) >= 1
+
+
 @pytest.mark.statement("JV-1", "JV-6")
 def test_a_changed_script_is_taken_and_slow_ones_are_noted(
     script: Callable[..., Path], caplog: pytest.LogCaptureFixture
