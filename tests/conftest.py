@@ -5,6 +5,7 @@ A unit test must not wait, start a process or start Ray: what needs that is an i
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from hypothesis import HealthCheck, settings
 from gridengine.state.apply import CHECKS, HANDLERS
 from gridengine.state.machines.event import Handler, StateOf
 from gridengine.state.state import State
+from tests.garbage import collect_garbage
 
 FENCED_DIRECTORIES = {"unit", "property", "simulation"}
 
@@ -42,6 +44,15 @@ def pytest_configure(config: pytest.Config) -> None:
     # a shell's background job, as this session may be one, ignores interrupts, and so would all commands that tests start
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "statement(*ids): the statements of docs/statements.md that the test proves")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay until the end."""
+    collect_garbage()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries complain of their own objects when these outlive them
 
 
 @pytest.fixture(autouse=True)

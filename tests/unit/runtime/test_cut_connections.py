@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import json
 import logging
 import socket
@@ -25,6 +24,7 @@ from daemons.runtime.gateway import Gateway
 from daemons.runtime.http_door import open_app
 from daemons.runtime.qmaster_link import QmasterLink
 from gridengine.gdi.requests import Answer, Caller
+from tests.garbage import collect_garbage
 
 PATIENCE_S = 60.0
 REQUEST = b"POST /v1/submit HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n"
@@ -142,11 +142,11 @@ def ended_clearly(head: bytes, body: bytes) -> None:
 @pytest.fixture(autouse=True)
 def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Nothing in the log that is worse than a warning, or has an exception with it; also of what is only noticed at the end."""
-    gc.collect()  # what is noticed of an earlier test is not this one's
+    collect_garbage()  # what is noticed of an earlier test is not this one's
     caplog.clear()
     caplog.set_level(logging.INFO)
     yield
-    gc.collect()
+    collect_garbage()
     bad = [record for record in caplog.records if record.exc_info or record.levelno > logging.WARNING]
     assert [(record.getMessage(), record.exc_info) for record in bad] == []
 

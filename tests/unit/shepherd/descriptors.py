@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import os
+
+from tests.garbage import collect_garbage
 
 
 def open_descriptors() -> int:
     """How many this process has. Objects of earlier tests that nobody collected yet are collected first: they close theirs."""
-    gc.collect()
+    collect_garbage()
     return len(os.listdir("/proc/self/fd"))
