@@ -85,9 +85,7 @@ def test_daemons_start_once_and_stop(new_cell):
     assert "sge_qmaster (node0)" in stopped and "sge_execd (node1)" in stopped
     assert "no daemon" in cell.must("gridengine", "stop")
     done = cell.command("qstat")
-    *waits, said = done.stderr.splitlines()
-    assert done.returncode == 1 and said.startswith("error: unable to contact the qmaster")
-    assert set(waits) <= {'waiting for the qmaster on host "node0", which does not answer; running jobs go on'}
+    assert done.returncode == 1 and done.stderr.startswith("error: unable to contact the qmaster")
 
 
 def test_a_cell_of_an_earlier_version_gets_an_authority_and_keys_for_its_hosts(new_cell):

@@ -168,6 +168,7 @@ def test_what_was_on_disk_at_the_start_waits_as_well(cell: FollowedCell) -> None
 @pytest.mark.statement("SH-2")
 def test_no_host_is_told_of_what_shadows_do_not_have(waiting: Waiting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("daemons.qmaster.serve.dispatch._FIRST_PAUSE_S", 1000.0)  # none is tried again
+
     async def dispatches() -> None:
         waiting.cell.configure("configuration", "global", loglevel="log_info")
         revision = waiting.cell.state.revision
