@@ -20,7 +20,7 @@ from gridengine.config.sample_cell import read_cell
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.hints import did_you_mean
 from gridengine.syntax.lists import is_none, join_pairs, split_pairs
-from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table
+from gridengine.syntax.object_file import format_complex_table, format_object, parse_complex_table, parse_objects
 
 #: What lies beside the objects in `cluster-config` and is none.
 NOT_OBJECTS = frozenset({"logrotate", "systemd", "sensors", "jsv", "scripts", "grafana", "README.md"})
@@ -40,6 +40,12 @@ def write_initial_config(directory: Path, plan: CellPlan, cluster_config: Path) 
         path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o644)
+
+
+def initial_mailer(directory: Path) -> str:
+    """The path of the mailer in the first configuration."""
+    (entries,) = parse_objects("configuration", (directory / "configuration").read_text())
+    return next(value for attribute, value, _ in entries if attribute == "mailer")
 
 
 #: what a database needs to be told of

@@ -124,6 +124,15 @@ def _is_user(name: str) -> bool:
     return True
 
 
+def missing_mailer(path: str) -> Finding:
+    """A note that no program is at `path`, the configured mailer."""
+    return Finding(
+        f"no mail is sent: {path} is not on this host",
+        "install a mailer on the master host (Debian: apt-get install bsd-mailx), or qconf -mconf: mailer none",
+        note=True,
+    )
+
+
 def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     """The master host has the mailer, and what it did last did not fail; where the caller may read the qmaster's log."""
     if not is_master_here(cell):
@@ -135,11 +144,11 @@ def check_mail(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
     except (gdi.Unreachable, LookupError, TypeError):
         return
     if mailer.lower() == "none":
-        yield Finding("no letters are sent: the configuration has no mailer")
+        yield Finding("no mail is sent: the configuration has no mailer")
         return
     path = mailer.rpartition("@")[2]
     if not os.access(path, os.X_OK):
-        yield Finding(f"the mailer {path} is no program", "install one (apt install mailutils), or qconf -mconf: mailer none")
+        yield missing_mailer(path)
     elif failure := _last_lost_letter(cell.qmaster_spool_dir / "messages", now):
         yield Finding(failure, f"mend what {path} complains of: {path} -s test $USER </dev/null")
     else:

@@ -5,6 +5,7 @@ Owns the wording of the options. Must not do the work itself. Called by `__main_
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
@@ -30,8 +31,10 @@ from clients.admin.fish_completion import fish_completion
 from clients.admin.host import host
 from clients.admin.host_keys import provide_authority, provide_hosts
 from clients.admin.import_sge import import_sge
+from clients.admin.initial_config import initial_mailer
 from clients.admin.installation import Installation, find_installation
 from clients.admin.join import join_cell
+from clients.admin.live_checks import missing_mailer
 from clients.admin.local_daemons import (
     DBWRITER,
     EXECD,
@@ -165,6 +168,9 @@ def _tell_of_cell(plan: CellPlan, memory: str, installation: Installation) -> No
         _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
     if uncounted := [host for host in plan.exec_hosts if memory == "total" and host not in plan.memory]:
         typer.echo(f"memory of other hosts is counted from: gridengine host add {' '.join(uncounted)} (when they run)")
+    mailer = initial_mailer(plan.files.initial_config)
+    if is_master_here(here) and not os.access(mailer, os.X_OK):
+        typer.echo(str(missing_mailer(mailer)))
     typer.echo("next:")
     for line in _first_commands(plan):
         typer.echo(f"    {line}")
@@ -282,7 +288,7 @@ def doctor(root: Root = None, cell: CellName = "default") -> None:
     findings = examine(cell_of_environment(root, cell), find_installation(), utc_now())
     for finding in findings:
         typer.echo(str(finding))
-    wrong = sum(bool(finding.mend) for finding in findings)
+    wrong = sum(finding.wrong for finding in findings)
     typer.echo(f"{len(findings)} checks, {wrong or 'none'} found something wrong")
     raise typer.Exit(1 if wrong else 0)
 

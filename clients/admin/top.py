@@ -60,7 +60,7 @@ def _look(cell: InstalledCell) -> Seen:
         raise Refusal(str(error)) from None
     if answer.status:
         raise Refusal("; ".join(text for _, text in answer.answers))
-    here = [finding.what for finding in check_spool(cell) if finding.mend]
+    here = [finding.what for finding in check_spool(cell) if finding.wrong]
     return Seen(cell.files.name, cell.master_host, time.time(), answer.data, here)
 
 

@@ -43,7 +43,7 @@ def cell(tmp_path: Path) -> InstalledCell:
 
 
 def wrong(findings) -> list[str]:
-    return [finding.what for finding in findings if finding.mend]
+    return [finding.what for finding in findings if finding.wrong]
 
 
 def test_a_sound_cell_has_no_findings(cell):
@@ -61,7 +61,7 @@ def test_an_open_secret_is_found(cell):
 @pytest.mark.parametrize("name", ["tls.crt", "gdi_key", "tls.key"])
 def test_a_missing_secret_is_found_and_the_command_that_makes_it(cell, name):
     (cell.execd_spool_dir / "h1/keys" / name).unlink()
-    (finding,) = (finding for finding in doctor.check_secrets(cell, NOW) if finding.mend)
+    (finding,) = (finding for finding in doctor.check_secrets(cell, NOW) if finding.wrong)
     assert name in finding.what and "gridengine host keys h1" in finding.mend
 
 

@@ -46,7 +46,7 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def wrong(findings) -> list[str]:
-    return [finding.what for finding in findings if finding.mend]
+    return [finding.what for finding in findings if finding.wrong]
 
 
 def word(cell: InstalledCell, text: str) -> None:
@@ -120,9 +120,10 @@ def test_a_mailer_that_is_missing_or_has_failed_is_found(cell: InstalledCell, an
         answers["config_show"] = [{"name": "global", "attributes": {"mailer": mailer}}]
         return [str(finding).splitlines()[0] for finding in live_checks.check_mail(cell, now)]
 
-    assert found("none") == ["ok     no letters are sent: the configuration has no mailer"]
+    assert found("none") == ["ok     no mail is sent: the configuration has no mailer"]
     assert found("/bin/sh") == found("daemon@/bin/sh") == ["ok     the mailer is /bin/sh"]
-    assert found("/no/such") == ["WRONG  the mailer /no/such is no program"]
+    assert found("/no/such") == ["note   no mail is sent: /no/such is not on this host"]
+    assert not [finding for finding in live_checks.check_mail(cell, now) if finding.wrong]
     reason = 'mail "x" to bob was not sent: /bin/sh ended with exit status 1: no room'
     day = f"{now.astimezone():%m/%d/%Y}"
     (cell.qmaster_spool_dir / "messages").write_text(f"{day} 10:00:00|worker|h|E|{reason}\n{day} 11:00:00|worker|h|I|x\n")
