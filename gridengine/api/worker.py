@@ -200,8 +200,9 @@ def make_chunk(directory: str, name: str, array: "Description", function_blob: b
 
 
 def print_to(directory: str, name: str) -> None:
-    """Have a log of its own for what is printed from now on."""
+    """Have a log of its own for what is printed from now on, line by line, so that both streams keep their order."""
     sys.stdout.flush()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(os.path.join(directory, f"{name}.log"), flags, 0o600)
     os.dup2(log, 1)
