@@ -3,6 +3,7 @@
 #   make demo                  run a throw-away cell of three exec hosts on this machine, as the current user
 #   make demo -- --web         the same with its pages for a browser, until Ctrl-C
 #   make test                  lint, types and all tests            make lint     the first two alone
+#   make fresh                 make demo and make test of the last commit on a machine on which nothing was installed by hand (root, Debian)
 #   make fuzz-api EXAMPLES=100 SEED=  schemathesis on the REST API of a demo cell, as a user and as a manager
 #   make fuzz MINUTES=2 SEED=  random requests against a qmaster in one process and against a demo cell
 #   make statements            statements of docs/statements.md that no test cites
@@ -37,7 +38,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .ONESHELL:
-.PHONY: --web help setup test lint types unit fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate scale clean
+.PHONY: --web help setup test lint types fresh fuzz fuzz-api statements mutants keep-spool pages demo install wheel deb packages cell cell-down bench bench-accounting bench-arco bench-peers bench-web siege torture kills messages docs drmaa drmaa-sanitizers bench-api clusters unmodified simulate scale clean
 
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 PREFIX ?= /opt/gridengine
@@ -46,6 +47,7 @@ N ?= 200
 ARCH = $(shell $(PYTHON) -m gridengine.architecture)
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := tests/open_checkout $(BIN)/pytest  # other users take part in tests: they must reach the programs
 CODE := $(wildcard gridengine shepherd daemons clients tools bench)
 PIP := pip install --quiet --disable-pip-version-check --constraint requirements.lock
 
@@ -82,17 +84,21 @@ TORTURE := ($(BIN)/python -m tests.torture 3 1 || [ $$? = 2 ])
 
 test: lint types
 	@mkdir -p build
-	($(BIN)/pytest -p no:cacheprovider --ignore=tests/integration && $(TORTURE) \
-	  && $(BIN)/pytest -p no:cacheprovider $(LATER:%=tests/integration/%)) >build/test-core.log 2>&1 &
+	($(PYTEST) -p no:cacheprovider --ignore=tests/integration && $(TORTURE) \
+	  && $(PYTEST) -p no:cacheprovider $(LATER:%=tests/integration/%)) >build/test-core.log 2>&1 &
 	core=$$!
-	$(BIN)/pytest -p no:cacheprovider $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
+	$(PYTEST) -p no:cacheprovider $(ASIDE:%=tests/integration/%) >build/test-aside.log 2>&1 &
 	aside=$$!
 	failed=0
-	$(BIN)/pytest tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(LATER)) || failed=$$?
+	$(PYTEST) tests/integration $(patsubst %,--ignore=tests/integration/%,$(ASIDE) $(LATER)) || failed=$$?
 	wait $$core || failed=$$?
 	wait $$aside || failed=$$?
 	cat build/test-core.log build/test-aside.log
 	exit $$failed
+
+# HEAD, with the packages of the README and no others
+fresh:
+	@tests/testbed/fresh test
 
 fuzz: setup
 	@$(BIN)/python -m tests.fuzz --minutes "$(or $(MINUTES),2)" --seed "$(or $(SEED),0)"

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import PYTHON, ROOT, TEST_PREFIX, DemoCell, TestbedCell, eventually, need, run
+from tests.integration.cells import PYTHON, ROOT, TEST_PREFIX, DemoCell, TestbedCell, eventually, run
+from tests.integration.debian import need
 from tests.integration.test_tight_integration import RING
 
 SLOTS = ("-pe", "mpi", "6", "-alloc", "$round_robin", "6", "-masterq", "all.q@t1")
@@ -29,7 +30,7 @@ LIBRARIES = os.environ.get("GRIDENGINE_TEST_LIBRARIES", "")
 
 def python_with(libraries: str) -> Path:
     """A user's own Python with these libraries, which all hosts see; made once. AssertionError with what pip said."""
-    need("cc", "gcc", "libc6-dev")
+    need("cc")
     place = TEST_PREFIX / "user-python"
     made_with = place / "made-with"
     if made_with.exists() and made_with.read_text() == libraries:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually, hosts_ready, need
+from tests.integration.cells import TestbedCell, eventually, hosts_ready
+from tests.integration.debian import need
 from tests.integration.test_network import address, listening
 from tests.tidy.sources import table_of
 
@@ -44,7 +45,7 @@ def test_daemons_listen_on_the_ports_of_the_manual_and_on_no_other(testbed_cell:
 @pytest.fixture
 def firewalls(testbed_cell: TestbedCell) -> Iterator[None]:
     """Rules that a test makes are gone afterwards, and the cell is whole again."""
-    need("nft", "nftables")
+    need("nft")
     yield
     for host in (testbed_cell.master, *testbed_cell.hosts):
         testbed_cell.on(host, "nft", "delete", "table", "inet", "cell")

@@ -15,7 +15,8 @@ import pytest
 from clients import gdi
 from clients.session_link import SessionRefused, connect
 from daemons.runtime.tickets import holder_of, session_ticket
-from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, need, run, without_waits
+from tests.integration.cells import BIN, PATIENCE_S, DemoCell, eventually, kill_daemon, run, without_waits
+from tests.integration.debian import need
 
 PROMPT = "ready> "
 
@@ -261,8 +262,8 @@ def test_a_ticket_of_an_earlier_job_of_the_number_opens_nothing(
 @pytest.fixture
 def display() -> Iterator[str]:
     """An X server without a screen that listens at a port, with xterm beside it."""
-    need("Xvfb", "xvfb")
-    need("xterm", "xterm")
+    need("Xvfb")
+    need("xterm")
     reading, writing = os.pipe()
     command = ["Xvfb", "-displayfd", str(writing), "-listen", "tcp", "-ac", "-nolisten", "unix"]
     server = subprocess.Popen(command, pass_fds=[writing], stderr=subprocess.DEVNULL)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import need, run
+from tests.integration.cells import run
+from tests.integration.debian import need
 from tools.manual_pages import write_manual
 
 
@@ -19,14 +20,14 @@ def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_groff_has_nothing_to_complain_of(manual: Path) -> None:
-    need("groff", "groff-base")
+    need("groff")
     pages = [str(path) for path in sorted(manual.glob("man*/*")) if not path.is_symlink()]
     done = run(["groff", "-man", "-ww", "-z", "-Tutf8", *pages])
     assert len(pages) > 50 and (done.returncode, done.stderr) == (0, "")
 
 
 def test_mandoc_has_nothing_to_complain_of(manual: Path) -> None:
-    need("mandoc", "mandoc")
+    need("mandoc")
     pages = [str(path) for path in sorted(manual.glob("man*/*")) if not path.is_symlink()]
     done = run(["mandoc", "-Tlint", "-Wwarning", *pages])
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
@@ -44,7 +45,7 @@ def test_mandoc_has_nothing_to_complain_of(manual: Path) -> None:
     ],
 )
 def test_man_finds_a_page(manual: Path, section: str, name: str, words: str) -> None:
-    need("mandoc", "mandoc")
+    need("mandoc")
     done = run(["mandoc", "-Tutf8", str(manual / f"man{section}" / f"{name}.{section}")])
     text = re.sub(".\b", "", done.stdout)  # bold letters are printed twice, as on a typewriter
     assert words in text and "SEE ALSO" in text

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import DemoCell, eventually, need
+from tests.integration.cells import DemoCell, eventually
+from tests.integration.debian import find, need
 
 
 @pytest.fixture(scope="module")
 def sshd() -> str:
     """The program of Debian's openssh-server."""
-    need("sshd", "openssh-server")
-    found = shutil.which("sshd", path="/usr/sbin:/usr/bin")
-    assert found is not None
+    need("sshd")
     Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
-    return found
+    return str(find("sshd"))
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.integration.cells import TestbedCell, eventually, need, run
+from tests.integration.cells import TestbedCell, eventually, run
+from tests.integration.debian import need
 
 RING = r"""
 #include <mpi.h>
@@ -86,7 +87,7 @@ def asleep(cell: TestbedCell, command: str) -> list[str]:
 
 @pytest.mark.statement("TI-1", "TI-2", "TI-4", "TI-5", "PE-9", "PE-13")
 def test_a_real_mpi_runs_over_three_hosts(testbed_cell: TestbedCell, work: Path) -> None:
-    need("mpicc", "openmpi-bin", "libopenmpi-dev")
+    need("mpicc")
     (work / "ring.c").write_text(RING)
     done = run(["mpicc", str(work / "ring.c"), "-o", str(work / "ring")])
     assert done.returncode == 0, done.stderr

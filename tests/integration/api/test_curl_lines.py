@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.cells import ROOT, DemoCell, need
+from tests.integration.cells import ROOT, DemoCell
+from tests.integration.debian import need
 
 USUAL = "http://localhost:8646"
 
@@ -24,8 +25,8 @@ def lines() -> list[str]:
 @pytest.fixture
 def shell(demo_cell: DemoCell, server: tuple[str, str]) -> Iterator[subprocess.Popen[str]]:
     """A shell of a user of the demo cell; what is written to it are its lines."""
-    need("curl", "curl")
-    need("uuidgen", "uuid-runtime")
+    need("curl")
+    need("uuidgen")
     pipe = subprocess.PIPE
     environment = {**demo_cell.environment, "USER": "root", "no_proxy": "*"}
     process = subprocess.Popen(["bash"], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, env=environment, text=True)

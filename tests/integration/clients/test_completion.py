@@ -10,7 +10,7 @@ from clients.admin.command_tree import sub_commands
 from clients.admin.completion import bash_completion, zsh_completion
 from clients.admin.fish_completion import fish_completion
 from clients.admin.program import app
-from tests.integration.cells import need
+from tests.integration.debian import need
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_bash(script: Path, line: str, words: set[str]) -> None:
 
 
 def test_zsh_reads_the_script(tmp_path: Path) -> None:
-    need("zsh", "zsh")
+    need("zsh")
     (tmp_path / "_gridengine").write_text(zsh_completion(sub_commands(app)))
     program = f"autoload -Uz compinit; compinit -D; source {tmp_path}/_gridengine; print $_comps[qsub] $_comps[gridengine]"
     done = subprocess.run(["zsh", "-fc", program], capture_output=True, text=True)
@@ -96,7 +96,7 @@ def test_zsh_reads_the_script(tmp_path: Path) -> None:
     ],
 )
 def test_fish(script: Path, line: str, words: set[str]) -> None:
-    need("fish", "fish")
+    need("fish")
     program = f"source {script.parent}/completion.fish; complete -C {shlex.quote(line)}"
     environment = {"PATH": f"{script.parent}:/usr/bin:/bin", "HOME": str(script.parent)}
     done = subprocess.run(["fish", "-N", "-c", program], capture_output=True, text=True, env=environment, cwd=script.parent)

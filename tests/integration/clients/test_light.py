@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import PATIENCE_S, need
+from tests.integration.cells import PATIENCE_S
+from tests.integration.debian import need
 
 ROOT = Path(__file__).parents[3]
 HEAVY = (
@@ -82,7 +83,7 @@ def _system_calls(report: Path, *command: str) -> int:
 @pytest.mark.parametrize("line", ANSWERS)
 def test_a_whole_command_makes_few_system_calls(serve, tmp_path: Path, line: str) -> None:  # type: ignore[no-untyped-def]
     """Beyond those of an interpreter that does nothing, of whatever version it is: 15 a module, 60 for the request."""
-    need("strace", "strace")
+    need("strace")
     answer = ANSWERS[line]
     serve(lambda request, body: b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer))
     name, *arguments = line.split()

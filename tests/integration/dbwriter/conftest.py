@@ -14,7 +14,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.integration.cells import COMMAND_S, install
+from tests.integration.cells import COMMAND_S
+from tests.integration.debian import find, need
 
 _numbers = count(1)
 
@@ -23,9 +24,10 @@ class PostgresqlServer:
     """A server of its own, at a socket in a directory of its own, run as the user `postgres` where root runs the tests."""
 
     def __init__(self) -> None:
+        need("initdb")
+        self._programs = Path(str(find("initdb"))).parent
         self.place = Path(tempfile.mkdtemp(prefix="ge-pg-", dir="/tmp"))
         self._data = self.place / "data"
-        self._programs = _programs()
         if os.geteuid() == 0:
             owner = pwd.getpwnam("postgres")
             os.chown(self.place, owner.pw_uid, owner.pw_gid)
@@ -67,19 +69,6 @@ class PostgresqlServer:
         if os.geteuid() == 0:
             command = ["runuser", "-u", "postgres", "--", *command]
         subprocess.run(command, check=True, cwd="/", stdout=subprocess.DEVNULL)
-
-
-def _programs() -> Path:
-    """Where PostgreSQL is; installed from Debian's packages when it is not."""
-    if not _installed() and os.geteuid() == 0 and shutil.which("apt-get"):
-        install("postgresql")
-    if not _installed():
-        pytest.skip("PostgreSQL is not installed and cannot be")
-    return _installed()[-1]
-
-
-def _installed() -> list[Path]:
-    return sorted(path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/initdb"))
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,8 @@ from daemons.qmaster.serve.jsv import ServerVerifier
 from gridengine.gdi.requests import Answer, Caller, Submit
 from gridengine.options.option import OptionError
 from gridengine.state.configured.configuration import HostConfiguration
-from tests.integration.cells import PATIENCE_S, need
+from tests.integration.cells import PATIENCE_S
+from tests.integration.debian import need
 
 SHARE = Path(__file__).parents[3] / "cluster-config" / "jsv"
 #: verifiers may begin slowly
@@ -163,7 +164,7 @@ def test_one_process_verifies_many_jobs(
 ) -> None:
     caplog.set_level(logging.INFO)
     if interpreter == "/usr/bin/tclsh":
-        need("tclsh", "tcl")
+        need("tclsh")
     changed, bad, later, fine, again = ask(script(text, interpreter), "x", "bad", "later", "fine", "y")
     assert isinstance(changed, Submit)
     assert changed.name == "x-red"

@@ -7,7 +7,6 @@ import logging
 import os
 import pwd
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from daemons.qmaster.serve import mail_sender
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.tell.mail import Mail
 from tests.integration.cells import PATIENCE_S
+from tests.integration.debian import unpack
 
 SCRIPT = """#!/bin/sh
 body=$(cat)
@@ -27,11 +27,8 @@ TRANSPORT = """#!/bin/sh
 {{ echo "ids $(id -u):$(id -G)"; env; cat; }} >> "{log}"
 """
 """What stands in for sendmail behind a real mailer."""
-_OF_GNU = (
-    "mailutils libmailutils9 libgsasl18 libfribidi0 libntlm0 libldap-2.5-0 libgssglue1 libidn12 libmariadb3 libltdl7"
-).split()
-REAL = {"bsd-mailx": ["bsd-mailx", "libbsd0", "liblockfile1"], "mail.mailutils": _OF_GNU}
-"""Program -> Debian's packages with it and its libraries."""
+REAL = {"bsd-mailx": "bsd-mailx", "mail.mailutils": "mailutils"}
+"""Program -> Debian's package."""
 
 
 @pytest.fixture
@@ -79,13 +76,7 @@ def real(request: pytest.FixtureRequest, place: Path, unpacked: Path) -> Path:
 def _unpack(name: str, place: Path) -> str:
     program = place / "usr/bin" / name
     if not program.exists():
-        if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-            pytest.skip(f"no {name} here, and no Debian to have it from")
-        done = subprocess.run(["apt-get", "-qq", "download", *REAL[name]], cwd=place, capture_output=True, timeout=120)
-        if done.returncode:
-            pytest.skip(f"no {name} here, and Debian's packages cannot be had: {done.stderr.decode()[:200]}")
-        for package in place.glob("*.deb"):
-            subprocess.run(["dpkg-deb", "-x", package, place], check=True)
+        unpack(REAL[name], place)
     return str(program)
 
 

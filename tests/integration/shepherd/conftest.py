@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from daemons.execd.cgroups import MOUNT
+from tests.integration.cells import need_open_checkout
 from tests.integration.shepherd.cell import CGROUPS, Cell, Client
 
 ROOT = os.geteuid() == 0
@@ -20,6 +21,7 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 
 
 def _serve(user: str, as_root: bool) -> Iterator[Cell]:
+    need_open_checkout()
     base = Path(tempfile.mkdtemp(prefix="ge-shepherd-"))  # pytest's own directories are closed to other users
     base.chmod(0o755)
     cell = Cell(base, user, as_root)

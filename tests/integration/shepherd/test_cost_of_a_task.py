@@ -17,7 +17,8 @@ from typing import NamedTuple
 import pytest
 
 from daemons.execd import spare_directories
-from tests.integration.cells import PATIENCE_S, need
+from tests.integration.cells import PATIENCE_S
+from tests.integration.debian import need
 from tests.integration.shepherd.cell import Cell, Task, wait_for
 
 WARM_UP, TASKS, TURNS = 3, 20, 3
@@ -60,7 +61,7 @@ def run(cell: Cell, spares: Path) -> int:
 
 @pytest.mark.statement("EX-6")
 def test_calls_and_files_of_a_task(root_cell: Cell, tmp_path: Path) -> None:
-    need("strace", "strace")
+    need("strace")
     spares = root_cell.spool / "spare_jobs"
     spares.mkdir()
     for _ in range(WARM_UP):

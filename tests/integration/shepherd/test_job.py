@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import need
+from tests.integration.debian import need
 from tests.integration.shepherd.cell import Cell
 
 SHOW = "tr '\\0' '|' </proc/$$/cmdline\n"

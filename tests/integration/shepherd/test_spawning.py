@@ -26,7 +26,7 @@ from shepherd.identity import Identity, real_ids
 from shepherd.limits import ResourceLimit
 from shepherd.plan import Output, Run
 from shepherd.process_tree import killed_after
-from tests.integration.cells import need
+from tests.integration.debian import need
 from tests.integration.shepherd.cell import PROJECT, Cell
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -361,6 +361,6 @@ print(open("/proc/self/status").read().count("CapAmb:\\t0000000000000000"))
 @root_only
 def test_ambient_capabilities_of_the_launcher_reach_no_job() -> None:
     """Whoever keeps root as effective user id keeps them, too, and so does what he executes."""
-    need("setpriv", "util-linux")
+    need("setpriv")
     given = ["setpriv", "--inh-caps", "+chown", "--ambient-caps", "+chown", sys.executable, "-c", AMBIENT]
     assert subprocess.check_output(given, cwd=PROJECT, text=True).split() == ["1", "1"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.integration.cells import DemoCell, need
+from tests.integration.cells import DemoCell
+from tests.integration.debian import find, need
 from tests.integration.web.browser import PATIENCE_MS, Visits
 from tests.integration.web.gallery import Gallery
 
@@ -17,11 +17,8 @@ from tests.integration.web.gallery import Gallery
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, one for all tests of this directory."""
-    if os.geteuid() == 0 and shutil.which("apt-get"):
-        need("chromium", "chromium")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("Chromium is not installed and cannot be")
+    need("chromium")
+    program = find("chromium")
     # its sandbox is not to be had as root
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     expect.set_options(timeout=PATIENCE_MS)
