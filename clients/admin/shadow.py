@@ -23,7 +23,7 @@ shadow = typer.Typer(help="Hosts that take over when the master is lost.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A host with a disk for a copy of the spool.")]
 _SOCKET = "seat.sock"
-_ANSWER_S, _TAKE_OVER_S, _POLL_S = 10.0, 60.0, 0.2
+_ANSWER_S, _TAKE_OVER_S, _POLL_S = 10.0, 120.0, 0.2
 
 
 @shadow.callback()

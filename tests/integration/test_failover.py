@@ -112,14 +112,14 @@ class Submitter:
         known = len(self.acknowledged)
         eventually("jobs come in again", lambda: len(self.acknowledged) > known + 3)
 
-    def all_known(self) -> bool:
-        """Whether each acknowledged job is there once, and none that nobody asked for. They are deleted then."""
-        rows = self._cell.on("f3", "qstat", "-s", "h", "-u", "alice").stdout.splitlines()[2:]
-        known = [row.split()[0] for row in rows]
+    def check_jobs(self) -> None:
+        """Each acknowledged job is there once, and none that nobody asked for. They are deleted then."""
+        done = self._cell.on("f3", "qstat", "-s", "h", "-u", "alice")
+        assert done.returncode == 0, done.stderr
+        known = [row.split()[0] for row in done.stdout.splitlines()[2:]]
         self._cell.on("f3", "qdel", *known)
-        return [job for job in known if job in self.acknowledged] == self.acknowledged and (
-            len(known) <= len(self.acknowledged) + self.refused
-        )
+        assert [job for job in known if job in self.acknowledged] == self.acknowledged
+        assert len(known) <= len(self.acknowledged) + self.refused, "jobs that nobody asked for"
 
 
 @contextmanager
@@ -153,7 +153,7 @@ def test_a_lost_master_host_is_replaced(cell: CellOfTwo) -> None:
         cell.power("kill", MASTER)
         alice.goes_on()
     assert cell.leader() == SHADOW
-    assert alice.all_known()
+    alice.check_jobs()
     eventually("all hosts are there", lambda: hosts_ready(cell.on("f3", "qstat", "-f").stdout) >= {"f1", "f2", "f3"})
     assert started(cell, job) == began, "it has run on"
     cell.power("boot", MASTER)
@@ -171,7 +171,7 @@ def test_the_master_moves_when_an_administrator_says_so(cell: CellOfTwo) -> None
             done = cell.on(other, "gridengine", "shadow", "take-over")
             assert (done.returncode, done.stdout) == (0, f"host {other} is the master\n"), done.stderr
             alice.goes_on()
-        assert alice.all_known()
+        alice.check_jobs()
         if cell.leader() == other:
             assert alice.refused < 2, "commands wait for it"
             return
@@ -189,7 +189,7 @@ def test_an_isolated_master_steps_down_before_there_is_another(cell: CellOfTwo) 
         assert not cell.answers(alone)
         assert cell.leader() != alone
     cell.power("mend", alone)
-    assert alice.all_known()
+    alice.check_jobs()
     cell.until_ready()
     eventually("its users are answered by the other one", lambda: cell.answers(alone))
 
@@ -204,7 +204,7 @@ def test_two_hosts_that_lose_each_other_change_nothing(cell: CellOfTwo, one: str
         with Submitter(cell) as alice, no_road(cell, *hosts):
             time.sleep(LEASE_S + 2)
             alice.goes_on()
-        assert alice.all_known()
+        alice.check_jobs()
         if cell.leader() == leader:
             return
     pytest.fail("it moves each time")
@@ -254,7 +254,7 @@ def test_a_master_whose_disk_is_full_is_relieved(cell: CellOfTwo) -> None:
             cell.on(leader, "dd", "if=/dev/zero", f"of={spool}/fill", "bs=4k")
             eventually("the other one is the master", lambda: cell.leader() != leader)
             alice.goes_on()
-        assert alice.all_known()
+        alice.check_jobs()
         assert cell.on(leader, "rm", f"{spool}/fill").returncode == 0
         cell.until_ready()
     cell.until_ready()

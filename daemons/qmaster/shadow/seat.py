@@ -50,7 +50,8 @@ _LOOK_S = 0.2
 _CHANCE_S, _AGAIN_S = 0.5, 1.0
 #: seconds after which the program that was started says that it runs, though it does not lead yet
 _PATIENCE_S = 20.0
-_HAND_OVER_S = 30.0
+#: seconds that the qmaster may take to end; it takes one on a machine that is not busy
+_HAND_OVER_S = 90.0
 
 
 @dataclass(slots=True)
