@@ -200,9 +200,8 @@ def make_chunk(directory: str, name: str, array: "Description", function_blob: b
 
 
 def print_to(directory: str, name: str) -> None:
-    """Have a log of its own for what is printed from now on, line by line, so that both streams keep their order."""
+    """Have a log of its own for what is printed from now on."""
     sys.stdout.flush()
-    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     log = os.open(os.path.join(directory, f"{name}.log"), flags, 0o600)
     os.dup2(log, 1)
@@ -233,6 +232,7 @@ def run(directory: str, number: int) -> None:
 
 
 def main() -> None:
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # stdout and stderr keep their order
     try:
         run(sys.argv[1], int(os.environ.get("SGE_TASK_ID", "")))
     except (Unsafe, OSError, ValueError) as error:
