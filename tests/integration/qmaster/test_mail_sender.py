@@ -67,7 +67,7 @@ def real(request: pytest.FixtureRequest, place: Path, unpacked: Path) -> Path:
     program = shutil.which(name) or _unpack(name, unpacked)
     transport = script(place / "sendmail", TRANSPORT.format(log=place / "log"))
     (place / "mailrc").write_text(f"set sendmail={transport}\n")
-    libraries = ":".join(str(path) for path in (unpacked / "usr/lib").glob("*-linux-gnu"))
+    libraries = ":".join(str(path) for path in unpacked.glob("**/lib/*-linux-gnu"))
     setting = f"-E 'set sendmail=sendmail:{transport}'" if name == "mail.mailutils" else ""
     variables = f"LD_LIBRARY_PATH={libraries} MAILRC={place}/mailrc"
     return script(place / "mailer", f'#!/bin/sh\n{variables} exec {program} {setting} "$@"\n')
