@@ -21,6 +21,7 @@ PACKAGES = {
     "Xvfb": ("xvfb",),
     "cc": ("gcc", "libc6-dev", "make"),
     "chromium": ("chromium",),
+    "csh": ("csh",),
     "curl": ("curl",),
     "fish": ("fish",),
     "groff": ("groff-base",),
@@ -42,11 +43,15 @@ _APT = ("apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=300", "--no-install-r
 
 def need(*programs: str) -> None:
     """Have these programs; skip the test where they are missing and cannot be installed."""
-    missing = [program for program in programs if not find(program)]
-    if missing:
+    if missing := _missing(programs):
         with _apt_lock(missing[0]):
-            if not all(map(find, missing)) and (problem := _install()):
-                _refuse(missing[0], problem)
+            problem = _install() if _missing(programs) else ""
+        if missing := _missing(programs):
+            _refuse(missing[0], problem or "no package of the set has it")
+
+
+def _missing(programs: tuple[str, ...]) -> list[str]:
+    return [program for program in programs if not find(program)]
 
 
 def find(program: str) -> str | None:

@@ -62,3 +62,12 @@ def test_a_program_that_cannot_be_installed_skips_the_test(monkeypatch: pytest.M
     reason = "E: no network" if apt else "needs root and apt-get"
     with pytest.raises(outcome, match=f"no-such-program is not installed and cannot be: {reason}"):
         debian.need("no-such-program")
+
+
+def test_a_program_that_the_set_does_not_bring_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else its test goes on without it, and fails for another reason."""
+    monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(debian, "can_install", lambda: True)
+    monkeypatch.setattr(debian, "_apt", lambda *words: "")
+    with pytest.raises(pytest.fail.Exception, match="no package of the set has it"):
+        debian.need("no-such-program")
