@@ -58,7 +58,7 @@ class Ask(Struct, frozen=True, omit_defaults=True):
     """Be bound to `host`. `position`: (incarnation, commit) of its spool. `force`: an administrator says so.
 
     `version`: 0 of one who is not elected yet; then `in_sync` and `close` are to be remembered, and this counts their changes.
-    `life`: random, of this candidacy alone. `release`: be bound no longer.
+    `life`: random, of this candidacy alone. `release`: be bound no longer, or by no one but `heir`, if one is named.
     """
 
     epoch: Annotated[int, Meta(ge=1, lt=2**53)]
@@ -70,6 +70,7 @@ class Ask(Struct, frozen=True, omit_defaults=True):
     force: bool = False
     life: str = ""
     version: int = 0
+    heir: str = ""
 
 
 class Vote(Struct, frozen=True, omit_defaults=True):
@@ -85,10 +86,11 @@ class Vote(Struct, frozen=True, omit_defaults=True):
 
 class Voter:
     """One voter. The caller writes `promise` to disk, if it changed, before the vote goes out. `bound_until`: when it may promise
-    somebody else."""
+    somebody else; until then, `heir` alone, if the holder has named one: else whoever asks first would follow, itself as well."""
 
     def __init__(self, promise: Promise, now: float) -> None:
         self.promise = promise
+        self.heir = ""
         self.bound_until = now + LEASE_S if promise.epoch else now
 
     def answer(self, ask: Ask, now: float, position: tuple[int, int] = (0, 0)) -> Vote:
@@ -96,13 +98,14 @@ class Voter:
         promise = self.promise
         known = (ask.epoch, ask.host, ask.life) == (promise.epoch, promise.holder, promise.life)
         if ask.release and known:
-            self.bound_until = min(self.bound_until, now)
+            self.heir = ask.heir
+            self.bound_until = min(self.bound_until, now + LEASE_S if self.heir else now)
             return self._vote(now)
         if not known:
             if objection := self._objection(ask, now, position):
                 return self._vote(now, objection)
             # the list stays: whether this candidate is elected, and so may change it, a voter does not know
-            promise = Promise(ask.epoch, ask.host, promise.in_sync, life=ask.life)
+            promise, self.heir = Promise(ask.epoch, ask.host, promise.in_sync, life=ask.life), ""
         if ask.version > promise.version:
             promise = replace(promise, in_sync=ask.in_sync, closed=ask.close, version=ask.version)
         self.promise = promise
@@ -117,9 +120,10 @@ class Voter:
         if ask.epoch <= promise.epoch:
             return f"epoch {promise.epoch} is promised to {promise.holder or 'nobody'}"
         bound = now < self.bound_until
-        if bound and ask.host != promise.holder:
-            return f"bound to {promise.holder} for another {self.bound_until - now:.1f} s"
-        if bound and promise.version and ask.position[0] >= position[0]:
+        follower = self.heir or promise.holder
+        if bound and ask.host != follower:
+            return f"bound to {follower} for another {self.bound_until - now:.1f} s"
+        if bound and not self.heir and promise.version and ask.position[0] >= position[0]:
             return ""  # the master as ever; a copy of its own incarnation may well be ahead of what it says here
         if ask.version or ask.force:
             return ""  # a majority has elected it, or an administrator
@@ -174,11 +178,12 @@ class Lease:
             self._lists[self._version] = word[0]
         return Ask(self.epoch, self.host, word[0], position, close, force=force, life=self.life, version=self._version)
 
-    def give_up(self) -> Ask:
+    def give_up(self, heir: str = "") -> Ask:
         """Hold no longer; what to send to all voters, after everything of this host has ceased to act as the master. Never of a
-        successor alone: the voters that it frees are those by which the lease before it holds."""
+        successor alone: the voters that it frees are those by which the lease before it holds. `heir`: the host that is to
+        follow, "" for any."""
         self._given_up = True
-        return Ask(self.epoch, self.host, release=True, life=self.life)
+        return Ask(self.epoch, self.host, release=True, life=self.life, heir=heir)
 
     def note(self, voter: str, vote: Vote, ask: Ask, sent: float) -> None:
         """A voter's answer to `ask`, which went out at `sent`."""

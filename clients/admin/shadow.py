@@ -102,7 +102,9 @@ def take_over(
     cell = read_cell(context.obj)
     _ask(cell, "take_over", patience_s=_TAKE_OVER_S, force=force)
     end = time.monotonic() + _TAKE_OVER_S
-    while not _ask(cell, "status")["leads"] or not answers(qmaster_of(cell).socket):
+    while not (status := _ask(cell, "status"))["leads"] or not answers(qmaster_of(cell).socket):
+        if not (status["leads"] or status["wants"]):
+            raise Refusal(f"host {this_host(cell)} is not the master, but {status['master']} is: see its messages file")
         if time.monotonic() > end:
             raise Refusal(f"host {this_host(cell)} is not the master after {_TAKE_OVER_S:.0f} s: see its messages file")
         time.sleep(_POLL_S)

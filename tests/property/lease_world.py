@@ -194,12 +194,12 @@ class World:
         host.began = self.now(host)
         host.lease = self.rules.lease(host.name, epoch, host.log[-1][1], f"life{next(self.numbers)}")
 
-    def give_up(self, host: Host) -> None:
+    def give_up(self, host: Host, heir: str = "") -> None:
         leases = host.leases()
         host.lease = host.successor = None
         host.leads = False
         for lease in leases:
-            ask = lease.give_up()
+            ask = lease.give_up(heir)
             for name in sorted(lease.voters):
                 self.send_ask(host, self.hosts[name], lease, ask)
 
@@ -270,7 +270,7 @@ class World:
             self.cut = {host.name, *draw.sample(sorted(self.hosts), draw.choice([0, 0, 1, 2]))}
             self.later(back, self.cut.clear)
         if kind == "stop" and host.lease:
-            self.give_up(host)
+            self.give_up(host, draw.choice(["", *self.hosts]) if host.leads else "")
         if kind in ("voter", "boot"):
             host.voter = None
             self.later(back, lambda: self.start_voter(host))

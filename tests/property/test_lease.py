@@ -91,13 +91,13 @@ class LatestListAlone(Lease):
 BREACHES: dict[str, tuple[Rules, int]] = {
     "not bound after a restart": (Rules(voter=ForgetsTheLease), 15),
     "counted from the receipt": (Rules(from_receipt=True), 10),
-    "in sync not looked at": (Rules(voter=NoList), 2),
-    "position not looked at": (Rules(voter=NoPosition), 22),
+    "in sync not looked at": (Rules(voter=NoList), 0),
+    "position not looked at": (Rules(voter=NoPosition), 118),
     "promises forgotten": (Rules(forgetful=True), 1),
-    "any epoch": (Rules(voter=AnyEpoch), 132),
-    "one life": (Rules(voter=OneLife), 81),
+    "any epoch": (Rules(voter=AnyEpoch), 2223),
+    "one life": (Rules(voter=OneLife), 37),
     "words of one not elected": (Rules(lease=SpeaksUnelected), 0),
-    "latest list alone": (Rules(lease=LatestListAlone), 4),
+    "latest list alone": (Rules(lease=LatestListAlone), 11),
 }
 
 

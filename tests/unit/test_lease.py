@@ -242,6 +242,28 @@ def test_who_gives_up_holds_no_longer_whatever_is_answered() -> None:
     assert lease.until() == -inf
 
 
+@pytest.mark.statement("SH-4")
+def test_who_gives_up_for_an_heir_is_followed_by_that_one_alone() -> None:
+    """Not by whoever asks first: that is often the host which has just given up."""
+    voter = Voter(HELD, T)
+    voter.answer(renewal(), T)
+    assert voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1).granted
+    voter.answer(renewal(), T + 1)  # was on its way before
+    for host in ("m", "w"):
+        vote = voter.answer(ask(host, 5, position=(9, 9), version=1), T + 2)
+        assert not vote.granted and "bound to s for another" in vote.reason
+    assert voter.answer(ask("s", 5), T + 2).granted
+    assert voter.answer(ask("s", 5, release=True), T + 3).granted and voter.answer(ask("m", 6), T + 3).granted, "that was once"
+
+
+@pytest.mark.statement("SH-4")
+def test_an_heir_that_does_not_come_keeps_nobody_waiting_for_longer_than_a_lease() -> None:
+    voter = Voter(HELD, T)
+    voter.answer(renewal(), T)
+    voter.answer(Lease("m", 4, THREE, "m4").give_up("s"), T + 1)
+    assert not voter.answer(ask("m", 5), FAR - 0.1).granted and voter.answer(ask("m", 5), FAR).granted
+
+
 def test_whom_a_successor_has_told_of_counts_too_and_sets_stay() -> None:
     lease = elected()
     tell(lease, "m s", ())

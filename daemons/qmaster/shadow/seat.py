@@ -12,7 +12,6 @@ import asyncio
 import logging
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,7 +25,7 @@ from daemons.qmaster.shadow.promotion import position, shadow_directory, take_of
 from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
 from daemons.qmaster.shadow.spool_copy import SpoolCopy
-from daemons.qmaster.shadow.succession import INHERIT, no_room, resign_without_room
+from daemons.qmaster.shadow.succession import INHERIT, Wish, no_room, resign_without_room
 from daemons.qmaster.shadow.term import TermOfOffice
 from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
@@ -52,13 +51,6 @@ _CHANCE_S, _AGAIN_S = 0.5, 1.0
 _PATIENCE_S = 20.0
 #: seconds that the qmaster may take to end; it takes one on a machine that is not busy
 _HAND_OVER_S = 90.0
-
-
-@dataclass(slots=True)
-class Wish:
-    """An administrator's word that this host shall be the master. `force`: though it may not have everything."""
-
-    force: bool = False
 
 
 class Seat:
@@ -211,8 +203,8 @@ class Seat:
             return term
         self._outbid = max(self._outbid, term.lease.outbid)
         self._complain(f"cannot be the master: {'; '.join(f'{voter}: {why}' for voter, why in sorted(term.away.items()))}")
-        if self._voter.promise.holder != self._host and self._voter.unbound_s <= 0:
-            self._wish = None  # another one is
+        if self._voter.unbound_s <= 0 and wish.is_over(self._host, self._voter.promise):
+            self._wish = None
         return None
 
     async def _ask_voter(self, voter: str, ask: bytes) -> bytes:
@@ -286,7 +278,7 @@ class Seat:
         if for_good and not self._heir:
             await term.close()
         else:
-            await term.give_back()
+            await term.give_back(self._heir)
         self._term = None
 
     # --- asked -----------------------------------------------------------------------------------------------------
@@ -364,13 +356,14 @@ class Seat:
             status, said = await self._peers.call(holder, "hand_over", answer_s=_HAND_OVER_S + 5)
             if status != 200:
                 raise PeerAway(f"host {holder} does not hand over: {said.decode(errors='replace')}")
-        self._wish = Wish(force)
+        self._wish = Wish(force, self._voter.promise.epoch)
 
     def _status(self) -> dict[str, Any]:
         promise, term = self._voter.promise, self._term
         return {
             "host": self._host,
             "leads": term is not None and term.held,
+            "wants": self._wish is not None,
             "master": promise.holder,
             "epoch": promise.epoch,
             "in_sync": list(promise.in_sync),

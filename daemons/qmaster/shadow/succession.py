@@ -1,24 +1,39 @@
-"""A master that cannot write on its disk has a shadow go on that can.
+"""Another host follows the master: one that was told to, or one that can write where the master cannot.
 
-Owns the looks at the disk and the question to the shadows; the exchange itself is that of `gridengine shadow take-over`,
-which the shadow begins. Called by the seat. Source: docs/adr/0171.
+Owns the wish to follow, the looks at the disk and the question to the shadows; the exchange itself is that of
+`gridengine shadow take-over`, which the shadow begins. Called by the seat. Source: docs/adr/0146, 0171.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from daemons.qmaster.spooling.spool_file import take_room
 from daemons.runtime.peers import PeerAway, Peers
 from gridengine.errors import plain_fault
+from gridengine.lease import Promise
 
 LOOK_S = 1.0
 LOOKS = 3
 """That find no room, one after the other, before a shadow is asked: a disk that was full for a moment moves no master."""
 INHERIT = "inherit"
 """The request of the master to a shadow: be the master, if your disk can be written."""
+
+
+@dataclass(slots=True)
+class Wish:
+    """An administrator's word that this host shall be the master. `force`: though it may not have everything. `after`: the epoch
+    of the master that it is to follow, 0 of whichever is."""
+
+    force: bool = False
+    after: int = 0
+
+    def is_over(self, host: str, promise: Promise) -> bool:
+        """Whether another host than this one, as `promise` says, has become the master instead."""
+        return promise.holder != host and promise.epoch > self.after
 
 
 def no_room(directory: Path) -> str:

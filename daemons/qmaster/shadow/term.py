@@ -107,9 +107,9 @@ class TermOfOffice:
         """The cell is shut down: nobody is to take over from this host. As many as can be reached are told."""
         await self._tell_all(self._ask(self.lease, close=True))
 
-    async def give_back(self) -> None:
-        """Somebody else may be the master from now on."""
-        await self._tell_all(self.lease.give_up())
+    async def give_back(self, heir: str = "") -> None:
+        """Somebody else may be the master from now on: `heir`, if one is named."""
+        await self._tell_all(self.lease.give_up(heir))
 
     async def _tell_all(self, ask: Ask) -> None:
         self._file.extend(-math.inf, 0)

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from daemons.qmaster.shadow import succession
+from daemons.qmaster.shadow.succession import Wish
 from daemons.runtime.peers import PeerAway
+from gridengine.lease import Promise
 
 ANSWERS = {"full": (409, b"it cannot write either"), "away": PeerAway("no road"), "old": (404, b"unknown"), "s1": (200, b"")}
 
@@ -83,3 +85,19 @@ def test_while_none_will_they_are_asked_again(tmp_path: Path, looks: list[bool])
     asked, complaints = resigned(tmp_path, ["full"], 3)
     assert asked == ["full"] * 4
     assert complaints[1] == f"cannot write in {tmp_path}: No space left on device; no shadow goes on as the master"
+
+
+@pytest.mark.statement("SH-4")
+@pytest.mark.parametrize(
+    ("wish", "promise", "over"),
+    [
+        (Wish(), Promise(4, "m"), True),
+        (Wish(after=4), Promise(4, "m"), False),
+        (Wish(after=4), Promise(5, "s"), False),
+        (Wish(after=4), Promise(5, "w"), True),
+        (Wish(force=True), Promise(), False),
+    ],
+)
+def test_a_wish_to_follow_a_master_ends_when_another_host_has_followed_it(wish: Wish, promise: Promise, over: bool) -> None:
+    """Not already when that master's lease has not run out yet on this host: nobody would wish then, and it comes back."""
+    assert wish.is_over("s", promise) is over
