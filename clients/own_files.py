@@ -1,15 +1,32 @@
-"""Files in directories that may be a stranger's: read only where nobody but the caller and root has had a hand in them.
+"""Files of default options in directories that may be another user's: read only if nobody but the caller and root wrote them.
 
-Called by the submitting commands for `.sge_request` of the working directory. Loaded only where there is such a file.
+Called by all commands that read such a file: in the working directory, and in HOME, which is another user's after `su -m`,
+with `sudo -E` and in containers. Loaded only where there is such a file.
 """
 
 import os
 import pwd
 import stat
 
+from clients.program import complain
+
 
 class ForeignFile(Exception):
     """The file is not to be read; the text says why."""
+
+
+def read_own(path: str) -> str | None:
+    """The text of such a file, None where it is not to be read, of which stderr has a line. Raises OSError.
+
+    Deviation: 8.1.9 reads it whoever has written it, and it may name programs (`-jsv`, `-o`) that run, or files that are
+    written, as the caller.
+    """
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape", opener=open_own) as file:
+            return file.read()
+    except ForeignFile as reason:
+        complain(f"warning: {path} is not read: {reason}")
+        return None
 
 
 def open_own(path: str, flags: int) -> int:

@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 def add_path_aliases(request: "dict[str, Any]") -> None:
     """Put into a request the aliases that concern its working directory or its program. Raises OptionError."""
     paths = [request.get("cwd", ""), request.get("script_file", "") if request.get("binary") else ""]
-    files = (f"{gdi.common_directory()}/sge_aliases", f"{os.environ.get('HOME', '')}/.sge_aliases")
-    if not any(paths) or not any(map(os.path.exists, files)):
+    cells, users = f"{gdi.common_directory()}/sge_aliases", f"{os.environ.get('HOME', '')}/.sge_aliases"
+    if not any(paths) or not any(map(os.path.exists, (cells, users))):
         return
+    from clients.own_files import read_own
     from gridengine.path_aliases import concerning, parse_aliases
 
     lines = []
-    for path in filter(os.path.exists, files):
+    for path in filter(os.path.exists, (cells, users)):
         try:
+            if path == users:
+                lines += parse_aliases(read_own(path) or "", path)
+                continue
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 lines += parse_aliases(file.read(), path)
         except OSError as error:

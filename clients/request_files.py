@@ -13,12 +13,7 @@ def default_settings(name: str, options: dict[str, Option]) -> list[Setting]:
     """The settings of `common/NAME` and `~/.NAME`, in this order. Raises OptionError with file and line."""
     found: list[Setting] = []
     for path in (f"{gdi.common_directory()}/{name}", f"{os.environ.get('HOME', '')}/.{name}"):
-        try:
-            with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                lines = file.read().split("\n")
-        except OSError:
-            continue
-        for number, line in enumerate(lines, start=1):
+        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("\n"), start=1):
             if line[:1] == "#" or not line.strip():
                 continue
             place = f"{path}, line {number}"
@@ -31,3 +26,18 @@ def default_settings(name: str, options: dict[str, Option]) -> list[Setting]:
                 raise OptionError(f'"{rest[0]}" is no option', place)
             found += settings
     return found
+
+
+def _text_of(path: str, users: bool) -> str:
+    """What a file says, nothing where it cannot be read, or one of `users` was written by another user."""
+    if not os.path.lexists(path):
+        return ""
+    try:
+        if users:
+            from clients.own_files import read_own
+
+            return read_own(path) or ""
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -10,7 +10,7 @@ import time
 
 from clients import gdi
 from clients.path_aliases import add_path_aliases
-from clients.program import Failure, callers_environment, complain, hint
+from clients.program import Failure, callers_environment, hint
 from gridengine.api.origin import add_origin
 from gridengine.options.option import OptionError, options_of, read_options
 from gridengine.options.script_options import PREFIX, script_settings
@@ -24,7 +24,6 @@ NO_INPUT = 4
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from gridengine.options.option import Option
@@ -55,8 +54,7 @@ def read_submission(command: str, arguments: list[str], read_already: "bytes | N
     given, operands = read_options(arguments, options)
     command_line = with_option_files(given, options, _read)
     fold_sources(Submission(command, target.environment, target.cwd, target.now), [[command_line]])
-    files = [file_settings(_read(path), path, options) for path in _request_files()]
-    files += _of_directory(target.cwd, options)
+    files = _of_request_files(target.cwd, options)
     sources = [[with_option_files(line, options, _read) for line in source] for source in files]
     quick: dict[str, str] = {}
     for line in (*(line for source in sources for line in source), command_line):
@@ -83,35 +81,29 @@ def _working_directory() -> str:
         raise OptionError(f"the working directory cannot be used: {error.strerror}") from None
 
 
-def _request_files() -> list[str]:
-    """Those of the cell's and the caller's default request files that exist, the weakest first."""
-    return [path for path in (f"{gdi.common_directory()}/sge_request", f"{_home()}/.sge_request") if os.path.exists(path)]
+def _of_request_files(cwd: str, options: "dict[str, Option]") -> "list[Source]":
+    """The settings of the default request files that exist: of the cell, the caller, the working directory, in this order."""
+    cells, home = f"{gdi.common_directory()}/sge_request", os.environ.get("HOME") or "/"
+    found = [file_settings(_read(cells), cells, options)] if os.path.exists(cells) else []
+    for path in dict.fromkeys(f"{directory}/.sge_request" for directory in (home, cwd)):
+        if os.path.lexists(path) and (text := _read_own(path)) is not None:
+            found.append(file_settings(text, path, options))
+    return found
 
 
-def _of_directory(cwd: str, options: "dict[str, Option]") -> "list[Source]":
-    """The settings of `.sge_request` in the working directory, none where there is none.
-
-    Deviation: 8.1.9 reads it whoever has written it, and it may say `-jsv` and so have any program run as the caller.
-    """
-    path = f"{cwd}/.sge_request"
-    if cwd == _home() or not os.path.lexists(path):
-        return []
-    from clients.own_files import ForeignFile, open_own
+def _read_own(path: str) -> str | None:
+    """The text of a file that the caller or root has written, else None."""
+    from clients.own_files import read_own
 
     try:
-        return [file_settings(_read(path, open_own), path, options)]
-    except ForeignFile as reason:
-        complain(f"warning: {path} is not read: {reason}")
-        return []
+        return read_own(path)
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from None
 
 
-def _home() -> str:
-    return os.environ.get("HOME") or "/"
-
-
-def _read(path: str, opener: "Callable[[str, int], int] | None" = None) -> str:
+def _read(path: str) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape", opener=opener) as file:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
             return file.read()
     except OSError as error:
         raise OptionError(f"cannot read {path}: {error.strerror}") from None

@@ -62,7 +62,7 @@ static void add_files(struct text *body, struct sources *sources, const char *fi
     text_puts(body, "[");
     if (!hidden.failed) {
         add_file(body, sources, false, sources->cell->common, name);
-        add_file(body, sources, false, sources->home, hidden.data);
+        add_file(body, sources, true, sources->home, hidden.data);
         if (here && sources->cwd && strcmp(sources->cwd, sources->home))
             add_file(body, sources, true, sources->cwd, hidden.data);
     }

@@ -1,4 +1,4 @@
-"""`.sge_request` of a working directory that may be a stranger's."""
+"""`.sge_request` of a working directory, and files of default options of a HOME, that may be another user's."""
 
 from __future__ import annotations
 
@@ -20,6 +20,43 @@ def request_file(shell: Shell) -> Path:
     path.write_text("-A directory\n")
     path.chmod(0o644)
     return path
+
+
+FILES_OF_HOME = {
+    "qsub -b y true": ".sge_request",
+    "qsub -cwd -b y true": ".sge_aliases",
+    "qstat": ".sge_qstat",
+    "qquota": ".sge_qquota",
+    "qrstat": ".sge_qrstat",
+    "qrsub -a 203001010000 -d 60": ".sge_ar_request",
+}
+"""Commands, and a file of HOME that each reads."""
+
+
+@needs_root
+@pytest.mark.parametrize(("command", "name"), list(FILES_OF_HOME.items()))
+def test_no_command_reads_one_of_another_user_in_home(shell: Shell, command: str, name: str) -> None:
+    """The HOME of a user whom root has become with `su -m`: what the file says would be an error, or another path."""
+    path = shell.home / name
+    path.write_text("/ * * /elsewhere\n" if name == ".sge_aliases" else "-nonsense\n")
+    path.chmod(0o644)
+    os.chown(path, STRANGER, -1)
+    outcome = shell(command)
+    assert f'warning: {path} is not read: it belongs to user "daemon"\n' in outcome.err
+    assert "nonsense" not in outcome.err and "elsewhere" not in str(shell.asked)
+    os.chown(path, 0, -1)
+    outcome = shell(command)
+    assert "is not read" not in outcome.err and "nonsense" in outcome.err + str(shell.asked).replace("elsewhere", "nonsense")
+
+
+@needs_root
+@pytest.mark.statement("SB-3")
+def test_a_link_in_home_to_the_file_of_another_user_is_not_followed(shell: Shell) -> None:
+    (shell.cwd / "kept").write_text("-A theirs\n")
+    os.chown(shell.cwd / "kept", STRANGER, -1)
+    (shell.home / ".sge_request").symlink_to(shell.cwd / "kept")
+    outcome = shell("qsub -b y true")
+    assert outcome.status == 0 and "is not read" in outcome.err and "theirs" not in str(shell.submitted)
 
 
 def account(shell: Shell, complaint: str = "") -> str | None:
