@@ -71,7 +71,10 @@ def free_ports(address: str, count: int) -> list[int]:
 
 
 def session_directory() -> str:
-    """Where Ray has its sockets, whose paths must be short; the same name is used on all hosts."""
+    """Where Ray has its sockets, whose paths must be short; the same name is used on all hosts.
+
+    The user alone may enter it. Ray opens the directory that it is given to everybody, so that one is inside.
+    """
     own = tempfile.gettempdir()
     return tempfile.mkdtemp(prefix="r", dir=own if len(own) < 30 else "/tmp")
 

@@ -52,7 +52,7 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
 
     def part(words: list[str], slots: int, tries: int) -> Part:
         command = [*start, *words, f"--num-cpus={slots}", *common]
-        known = {"files": files, "environment": environment, "returns": True, "remove": [directory]}
+        known = {"files": files, "environment": environment, "returns": True, "closed": [directory], "remove": [directory]}
         return {**known, "command": command, "tries": tries}
 
     head = [
@@ -62,7 +62,7 @@ def ray_cluster(python: str, hosts: list[ClusterHost], address: str, ports: list
         f"--dashboard-agent-listen-port={agent}",
         f"--metrics-export-port={metrics}",
         "--include-dashboard=false",
-        f"--temp-dir={directory}",
+        f"--temp-dir={directory}/s",
     ]
     others = [part([f"--address={address}:{port}"], host.slots, TRIES) for host in hosts[1:]]
     return ClusterPlan([part(head, hosts[0].slots, 1)], others, files, {**environment, "RAY_ADDRESS": f"{address}:{port}"}, "")
@@ -80,7 +80,7 @@ def dask_cluster(python: str, hosts: list[ClusterHost], address: str, ports: lis
 
     def part(words: list[str]) -> Part:
         command = [python, "-m", *words, "--no-dashboard"]
-        known = {"files": files, "environment": environment, "returns": False, "remove": []}
+        known = {"files": files, "environment": environment, "returns": False, "closed": [], "remove": []}
         return {**known, "command": command, "tries": 1}
 
     def worker(slots: int) -> Part:

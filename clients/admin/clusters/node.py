@@ -2,19 +2,22 @@
 
 A program of its own, of the standard library alone, run as `python -I node.py`. It reads one line of JSON, {"files": {name:
 text}, "environment", "command", "returns": whether the command ends once its daemons are up, "tries": how often it may fail,
-"remove": directories}, says `ready`, and ends when its input does: with it ends all that it has started. `{private}` stands for
-its own directory in the texts. Called by `head`.
+"closed": directories that the user alone may enter, "remove": directories}, says `ready`, and ends when its input does: with it
+ends all that it has started. `{private}` stands for its own directory in the texts. Called by `head`.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from typing import Any
 
 _END_S = 5.0
@@ -35,8 +38,19 @@ def write_files(directory: str, files: dict[str, str]) -> None:
             file.write(text)
 
 
+def make_closed(directory: str) -> None:
+    """Make a directory of the user alone, or find it so. Raises OSError where it is another user's: its name is known to all."""
+    with suppress(FileExistsError):
+        os.mkdir(directory, 0o700)
+    found = os.lstat(directory)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise PermissionError(errno.EPERM, "is no closed directory of this user", directory)
+
+
 def started(part: dict[str, Any], directory: str) -> subprocess.Popen[bytes]:
     """Start the part's command; it has ended if it `returns`. Raises OSError, and ChildProcessError with what it said."""
+    for each in part["closed"]:
+        make_closed(each)
     write_files(directory, part["files"])
     environment = {name: value.replace("{private}", directory) for name, value in part["environment"].items()}
     command = [word.replace("{private}", directory) for word in part["command"]]

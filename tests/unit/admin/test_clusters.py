@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from clients.admin.clusters import commands
+from clients.admin.clusters import commands, node
 from clients.admin.clusters.head import ClusterFault, hosts_of_job
 from clients.admin.clusters.kinds import KINDS, ClusterHost, ClusterPlan
 from clients.admin.refusal import Refusal
@@ -34,6 +35,34 @@ def test_each_host_gives_its_slots(clusters: list[ClusterPlan]) -> None:
     plan = clusters[0]
     assert [slots for part in plan.daemons for slots in _slots(part["command"])] == ["2"]
     assert [slots for part in plan.others for slots in _slots(part["command"])] == ["3"]
+
+
+def test_rays_directory_lies_in_one_that_the_user_alone_enters(clusters: list[ClusterPlan]) -> None:
+    """Ray makes the directory that it is given writable for everybody."""
+    for part in (*clusters[0].daemons, *clusters[0].others):
+        for word in part["command"]:
+            if word.startswith("--temp-dir="):
+                assert word == "--temp-dir=/tmp/r/s"
+                assert part["closed"] == ["/tmp/r"]
+    assert {part["closed"] == part["remove"] for part in (*clusters[0].daemons, *clusters[0].others)} == {True}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be another user")
+def test_a_closed_directory_is_made_for_the_user_alone_or_the_cluster_fails(tmp_path: Path) -> None:
+    place = tmp_path / "r"
+    node.make_closed(str(place))
+    node.make_closed(str(place))  # the head has made it before the first tries fail
+    assert place.stat().st_mode & 0o777 == 0o700
+    place.chmod(0o755)
+    with pytest.raises(PermissionError, match="no closed directory of this user"):
+        node.make_closed(str(place))
+    place.chmod(0o700)
+    os.chown(place, 1, 1)
+    with pytest.raises(PermissionError, match="no closed directory of this user"):
+        node.make_closed(str(place))
+    (tmp_path / "link").symlink_to(tmp_path)
+    with pytest.raises(PermissionError, match="no closed directory of this user"):
+        node.make_closed(str(tmp_path / "link"))
 
 
 def _slots(command: list[str]) -> list[str]:
