@@ -29,7 +29,8 @@ class BoundsFault(msgspec.ValidationError):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """`most`: bytes in UTF-8. `printable`: no control characters and no line separators (str.isprintable).
+    """`most`: bytes in UTF-8. `printable`: no control or format characters and no line separators (str.isprintable), but for tabs
+    and line ends of a text of several `lines`.
 
     `without`: further characters that it must not have. `form`: reads it, if it is not ""; raises SyntaxFault.
     """
@@ -38,12 +39,12 @@ class Text:
     printable: bool = True
     without: str = "\0"
     form: Callable[[str], object] | None = None
+    lines: bool = False
 
     def fault(self, value: str) -> str:
         if len(value) > self.most or (not value.isascii() and len(value.encode()) > self.most):
             return f"is longer than {self.most} bytes"
-        if self.printable and not value.isprintable():
-            strange = next(character for character in value if not character.isprintable())
+        if self.printable and not value.isprintable() and (strange := _strange(value, self.lines)):
             return f"contains a character that cannot be printed (U+{ord(strange):04X})"
         for character in self.without:
             if character in value:
@@ -54,6 +55,11 @@ class Text:
         except SyntaxFault as fault:
             return f"is wrong: {fault}"
         return ""
+
+
+def _strange(text: str, lines: bool) -> str:
+    """The first character that cannot be printed, "" if there is none."""
+    return next((each for each in text if not each.isprintable() and not (lines and each in "\t\n")), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +114,8 @@ Name = Annotated[str, Text(512)]
 Pattern = Annotated[str, Text(1 * KB)]
 """A name, a pattern or an expression of them; also ranges of tasks and of slots."""
 Line = Annotated[str, Text(4 * KB)]
-Note = Annotated[str, Text(4 * KB, printable=False)]
-"""A value of a context variable."""
+Note = Annotated[str, Text(4 * KB, lines=True)]
+"""A value of a context variable, a reason: text for people, perhaps of several lines."""
 Path = Annotated[str, Text(4 * KB, printable=False)]
 Script = Annotated[str, Text(16 * MB, printable=False, without="")]
 """A NUL in a script has an answer of its own."""

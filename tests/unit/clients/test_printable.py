@@ -79,3 +79,26 @@ def test_no_name_steers_the_terminal(shell: Shell, cell: Cell, command: str) -> 
     text = shown.out + shown.err
     assert "x\\x9b2J" in text
     assert [line for line in text.split("\n") if not line.replace("\t", " ").isprintable()] == []
+
+
+TEXTS = (
+    "qsub -b y -ac 'k=a{}b' true",
+    "qsub -b y -ac 'a{}b=1' true",
+    "qsub -b y -comment 'a{}b' true",
+    "qsub -b y -N 'a{}b' true",
+    "qsub -b y -A 'a{}b' true",
+    "qsub -b y -P 'a{}b' true",
+    "qsub -b y -M 'a{}b' true",
+    "qsub -b y -v 'a{}b=1' true",
+    "qsub -b y -l 'a{}b=1' true",
+    "qsub -b y -hold_jid 'a{}b' true",
+    "qrsub -d 60 -N 'a{}b'",
+    "qrsub -d 60 -A 'a{}b'",
+)
+
+
+@pytest.mark.parametrize("line", TEXTS)
+@pytest.mark.parametrize("strange", ["\x1b", "\x07", "\x9b", "\u2028", "\u202e", "\u2066"])
+def test_no_text_of_a_job_takes_what_steers_a_terminal(shell: Shell, line: str, strange: str) -> None:
+    outcome = shell(line.format(strange))
+    assert outcome.status != 0 and strange not in outcome.err

@@ -38,6 +38,8 @@ SUBMISSIONS: list[tuple[dict[str, Any], str]] = [
     ({"environment": {f"A{n}": "x" * 100 * KB for n in range(12)}}, "environment is longer than 524288 bytes in all"),
     ({"environment_names": ["A=B"]}, 'environment_names must not contain "="'),
     ({"context": {"a": "x" * 5000}}, "context is longer than 4096 bytes"),
+    ({"context": {"a": "\x1b]0;x\x07"}}, "context contains a character that cannot be printed (U+001B)"),
+    ({"context": {"a": "a\nb\u202ec"}}, "context contains a character that cannot be printed (U+202E)"),
     ({"context": {f"a{n}": "" for n in range(300)}}, "context has more than 256 items"),
     ({"script": "x" * (16 * KB * KB + 1), "binary": False}, "script is longer than 16777216 bytes"),
     ({"job_share": 10**400}, "job_share is not within 0 and 2147483647"),
