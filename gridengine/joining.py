@@ -59,20 +59,54 @@ def new_token(random: bytes, fingerprint: bytes) -> JoinToken:
 RANDOM_BYTES = _NUMBER + _SECRET
 
 
+REPEAT_S = 60.0
+"""For how long a host whose answer was lost may repeat its request, with the same public key."""
+
+
+class Joined(NamedTuple):
+    """A host that has joined. `key`: SHA-256 of its public key, in hexadecimal digits; `at`: epoch s."""
+
+    host: str
+    key: str
+    at: float
+
+
 class JoinRecord(NamedTuple):
     """What the master knows of a token. `until`: epoch s; `hosts`: who alone may join, () for each host without keys; `joined`:
-    who has; `placing`: what such a host shall be, as the administrator said."""
+    who has; `placing`: what such a host shall be, as the administrator said; `most`: how many hosts may join."""
 
     number: str
     digest: str
     until: float
     hosts: tuple[str, ...] = ()
-    joined: tuple[str, ...] = ()
+    joined: tuple[Joined, ...] = ()
     placing: dict[str, object] = {}
+    most: int = 1
+
+    @property
+    def used_up(self) -> bool:
+        """Whether no further host may join."""
+        return len(self.joined) >= self.most
+
+    def is_open(self, now: float) -> bool:
+        """Whether a request may still be granted: by a further host, or by one that repeats its own."""
+        return now < self.until and not (self.used_up and all(now - each.at >= REPEAT_S for each in self.joined))
 
     def admits(self, token: JoinToken, now: float) -> bool:
         """Whether this is that token, and still good."""
-        return now < self.until and hmac.compare_digest(self.digest, token.digest)
+        return self.is_open(now) and hmac.compare_digest(self.digest, token.digest)
+
+    def denies(self, host: str, key: str, now: float) -> str:
+        """Why a host with this public key may not join, "" where it may."""
+        if self.hosts and host not in self.hosts:
+            return f'the token is not for host "{host}"'
+        again = f"gridengine token join {host} makes another"
+        earlier = next((each for each in self.joined if each.host == host), None)
+        if earlier is not None and (earlier.key != key or now - earlier.at >= REPEAT_S):
+            return f'host "{host}" has joined by this token already: {again}'
+        if earlier is None and self.used_up:
+            return f"the token is used up, by {', '.join(each.host for each in self.joined)}: {again}"
+        return ""
 
 
 def join_directory(authority: Path) -> Path:
@@ -94,8 +128,10 @@ def record_of(directory: Path, number: str) -> JoinRecord | None:
     try:
         known = json.loads((directory / f"{number}.json").read_text())
         return JoinRecord(
-            *(number, str(known["digest"]), float(known["until"]), tuple(known["hosts"]), tuple(known["joined"])),
+            *(number, str(known["digest"]), float(known["until"]), tuple(known["hosts"])),
+            tuple(Joined(str(host), str(key), float(at)) for host, key, at in known["joined"]),
             dict(known["placing"]),
+            int(known["most"]),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -22,12 +22,12 @@ from clients.admin.asking import objects_now
 from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.cell_directory import Objects, changes_between
-from clients.admin.certificate import utc_now
+from clients.admin.certificate import key_of_request, utc_now
 from clients.admin.host_consumables import can_count_gpus, counts_memory
-from clients.admin.host_keys import addresses_of, opened_authority, unique_name
+from clients.admin.host_keys import addresses_of, opened_authority, require_own_addresses, unique_name
 from clients.admin.host_objects import ROLES, HostWishes, with_host
 from clients.admin.refusal import Refusal
-from gridengine.joining import JoinRecord
+from gridengine.joining import Joined, JoinRecord
 
 #: of `common/`, as far as they are there; `settings.sh` is made on the host, where programs may lie elsewhere
 GIVEN = ("bootstrap", "act_qmaster", "cell_id", "cluster_name", "host_aliases", "tls.crt", "shadow_masters")
@@ -51,38 +51,48 @@ def main() -> int:
 def admitted(cell: InstalledCell, fields: dict[str, Any]) -> dict[str, Any]:
     """Make the host one of the cell; what it is given. Refusal, OSError."""
     authority = opened_authority(cell)
-    record = authority.join(fields["token"])
-    if record is None or record.until <= utc_now().timestamp():
-        raise Refusal("the token is over")
-    host = unique_name(cell, fields["host"])
-    addresses = _right_addresses(cell, authority, record, host, fields["address"])
-    _configure(host, record, fields)
+    record, now = authority.join(fields["token"]), utc_now()
+    if record is None or not record.is_open(now.timestamp()):
+        raise Refusal("the token is over or used up")
+    host, request = unique_name(cell, fields["host"]), fields["request"].encode()
     try:
-        certificate, gdi_key = authority.admit(host, fields["request"].encode(), addresses, utc_now())
+        key = key_of_request(request)
+        if reason := record.denies(host, key, now.timestamp()):
+            raise Refusal(reason)
+        repeated = host in (each.host for each in record.joined)
+        replaced = _has_keys(authority, host) and not repeated
+        addresses = _right_addresses(cell, authority, record, host, fields["address"])
+        _configure(host, record, fields)
+        if not repeated:  # before the keys are made: whatever fails after this, nobody else joins by it
+            authority.keep_join(record._replace(joined=(*record.joined, Joined(host, key, now.timestamp()))))
+        certificate, gdi_key = authority.admit(host, request, addresses, now)
     except ValueError as error:
         raise Refusal(f"the request for a certificate is wrong: {error}") from None
-    authority.keep_join(record._replace(joined=tuple(dict.fromkeys([*record.joined, host]))))
     texts = {name: (cell.files.common / name).read_text() for name in GIVEN if (cell.files.common / name).exists()}
-    place = {"host": host, "root": str(cell.files.root), "cell": cell.files.name}
+    place = {"host": host, "root": str(cell.files.root), "cell": cell.files.name, "replaced": replaced}
     return {**place, "files": texts, "certificate": certificate.decode(), "gdi_key": gdi_key.decode()}
 
 
 def _right_addresses(
     cell: InstalledCell, authority: Authority, record: JoinRecord, host: str, address: str
 ) -> list[str]:
-    """The addresses of the host. Refusal: the token is not for it, it has keys, or it is not at the address that asks."""
-    if record.hosts and host not in record.hosts:
-        raise Refusal(f'the token is not for host "{host}"')
+    """The addresses of the host. Refusal: it has keys, is not at the address that asks, or another host of the cell is there."""
     if host == cell.master_host:
         raise Refusal(f'"{host}" is the master host')
-    taken = [known.name for known in authority.hosts() if not known.waiting]
-    if host in taken and host not in (*record.hosts, *record.joined):
+    expected = (*record.hosts, *(each.host for each in record.joined))
+    if host not in expected and _has_keys(authority, host):
         raise Refusal(f'host "{host}" has keys of this cell already: gridengine token join {host} makes a token to replace them')
     addresses = addresses_of(cell, host)
     asking = LOOPBACK if address.startswith("127.") else address
     if asking not in addresses:
         raise Refusal(f'host "{host}" is at {", ".join(addresses)} for the master, but {address} asks: mend names, or say --name')
+    require_own_addresses(cell, host, addresses)
     return addresses
+
+
+def _has_keys(authority: Authority, host: str) -> bool:
+    """Whether a host has taken keys."""
+    return any(known.name == host and not known.waiting for known in authority.hosts())
 
 
 def _configure(host: str, record: JoinRecord, fields: dict[str, Any]) -> None:

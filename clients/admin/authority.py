@@ -19,6 +19,7 @@ from pathlib import Path
 from clients.admin.cell import CellFiles
 from clients.admin.certificate import (
     Signed,
+    addresses_in,
     fingerprint,
     make_authority,
     make_certificate,
@@ -36,12 +37,14 @@ _GDI_KEY_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class KnownHost:
-    """A host that the qmaster believes. `waiting`: its keys lie in `common/secrets` and have not been taken yet."""
+    """A host that the qmaster believes. `waiting`: its keys lie in `common/secrets` and have not been taken yet; `addresses`: for
+    which they were made, the loopback's among them."""
 
     name: str
     serial: str
     until: datetime
     waiting: bool
+    addresses: tuple[str, ...] = ()
 
 
 class Authority:
@@ -120,7 +123,8 @@ class Authority:
         for known in sorted((self._directory / "hosts").iterdir()):
             certificate = (known / "tls.crt").read_bytes()
             waiting = self._letter_box(known.name).exists()
-            found.append(KnownHost(known.name, serial_number(certificate), validity(certificate)[1], waiting))
+            last, addresses = validity(certificate)[1], tuple(addresses_in(certificate))
+            found.append(KnownHost(known.name, serial_number(certificate), last, waiting, addresses))
         return found
 
     def masters_fingerprint(self) -> bytes:

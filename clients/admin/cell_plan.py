@@ -36,6 +36,15 @@ _CELL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 
 
+def is_address(text: str) -> bool:
+    """Whether the resolver takes a text for an IPv4 address and not for a name: 10.1.2.3, also 10.1.515, 0xa010203."""
+    try:
+        socket.inet_aton(text)
+    except OSError:
+        return False
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class CellPlan:
     """A cell to be made. Ports are TCP ports, `slots` counts per exec host; `load_thresholds`: None for the default
@@ -214,7 +223,7 @@ def _aliases(texts: list[str]) -> dict[str, list[str]]:
     aliases: dict[str, list[str]] = {}
     for text in texts:
         name, _, other = text.partition("=")
-        if not (HOST_NAME.fullmatch(name) and HOST_NAME.fullmatch(other)):
+        if not (HOST_NAME.fullmatch(name) and HOST_NAME.fullmatch(other)) or is_address(name):
             raise Refusal(f'--alias "{text}": the form is NAME=OTHER, two host names')
         aliases.setdefault(name, []).append(other)
     return aliases

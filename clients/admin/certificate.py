@@ -5,6 +5,7 @@ Owns making them and reading them. Called by `authority` and `doctor`. Neither s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -71,6 +72,13 @@ def sign_request(authority: Signed, request_pem: bytes, host: str, addresses: It
     return _certified(authority, key, host, addresses, now)
 
 
+def key_of_request(request_pem: bytes) -> str:
+    """Return the SHA-256 of the public key of a request, in hexadecimal digits. ValueError: it is no request."""
+    key = x509.load_pem_x509_csr(request_pem).public_key()
+    content = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return hashlib.sha256(content).hexdigest()
+
+
 def _certified(
     authority: Signed, public: ec.EllipticCurvePublicKey, host: str, addresses: Iterable[str], now: datetime
 ) -> bytes:
@@ -135,6 +143,13 @@ def names_of(certificate_pem: bytes) -> list[str]:
     certificate = x509.load_pem_x509_certificate(certificate_pem)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     return [str(name.value) for name in names]
+
+
+def addresses_in(certificate_pem: bytes) -> list[str]:
+    """Return the addresses that a host's certificate is good for, the loopback's among them. ValueError: it is none."""
+    certificate = x509.load_pem_x509_certificate(certificate_pem)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return [str(address) for address in names.get_values_for_type(x509.IPAddress)]
 
 
 def fingerprint(certificate_pem: bytes) -> bytes:

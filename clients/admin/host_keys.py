@@ -7,12 +7,14 @@ Owns names, addresses and rights around `authority`, and what a cell of an earli
 from __future__ import annotations
 
 import re
+import socket
+from collections.abc import Iterable
 from pathlib import Path
 
-from clients.addresses import host_addresses
+from clients.addresses import LOOPBACK, host_addresses
 from clients.admin.authority import Authority
 from clients.admin.cell import InstalledCell
-from clients.admin.cell_plan import HOST_NAME
+from clients.admin.cell_plan import HOST_NAME, is_address
 from clients.admin.certificate import utc_now
 from clients.admin.local_daemons import host_aliases, is_master_here
 from clients.admin.refusal import Refusal
@@ -82,11 +84,47 @@ def opened_authority(cell: InstalledCell) -> Authority:
 
 
 def unique_name(cell: InstalledCell, name: str) -> str:
-    """The name of a host in the cell, by one of its names. Refusal: that is no host name."""
+    """The name of a host in the cell, by one of its names. Refusal: that is no host name, or an address."""
     unique = host_aliases(cell).get(name.lower(), name)
     if not re.fullmatch(HOST_NAME, unique):
         raise Refusal(f'host "{unique}": that is no host name')
+    if is_address(unique):
+        raise Refusal(f'host "{unique}": that is an address and no host name')
     return unique
+
+
+def require_own_addresses(cell: InstalledCell, host: str, addresses: Iterable[str]) -> None:
+    """Refusal: another host of the cell, that has keys or is the master, is at one of these addresses by its certificate or name.
+
+    Hosts of a cell whose master is at the loopback are one machine; those that the administrator has listed may share it.
+    """
+    masters = host_addresses(cell.master_host, _aliases(cell, cell.master_host))
+    hosts = opened_authority(cell).hosts()
+    taken = {address: known.name for known in hosts if known.name != host for address in known.addresses}
+    taken |= dict.fromkeys((LOOPBACK, *masters), cell.master_host)
+    if LOOPBACK in masters and host in host_aliases(cell).values():
+        del taken[LOOPBACK]
+    names = {known.name for known in hosts if known.name != host}
+    for address in addresses:
+        other = taken.get(address) or next((name for name in _names_at(cell, address) if name in names), None)
+        if other is not None:
+            raise Refusal(
+                f'host "{host}": its address {address} is that of host "{other}", which has keys of this cell: a machine joins '
+                f"under one name; if {other} is gone: gridengine host remove {other}"
+            )
+
+
+def _names_at(cell: InstalledCell, address: str) -> set[str]:
+    """The names of hosts of the cell that the resolver knows at an address, whatever certificates say."""
+    if address == LOOPBACK:
+        return set()
+    try:
+        name, others, _ = socket.gethostbyaddr(address)
+    except OSError:
+        return set()
+    known = host_aliases(cell)
+    spoken = {text.lower() for text in (name, *others)}
+    return {known.get(text, text) for text in spoken} | {text.partition(".")[0] for text in spoken}
 
 
 def _aliases(cell: InstalledCell, unique: str) -> list[str]:

@@ -7,15 +7,18 @@ Source: adr/0153, docs/security.md.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import http.client
 import json
 import os
 import pwd
+import random
 import shutil
 import socket
 import ssl
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,8 @@ from gridengine.errors import SyntaxFault
 from gridengine.joining import ANSWER_S, REQUEST, JoinToken, parse_token
 
 _CONNECT_S = 10.0
+#: of those that only root may use, what programs take for themselves; source: rresvport(3), and NFS clients
+_ROOT_PORTS = range(665, 1024)
 
 
 def join_cell(
@@ -47,19 +52,48 @@ def join_cell(
     try:
         token = parse_token(text)
     except SyntaxFault as fault:
-        raise Refusal(f"--token: {fault}") from None
+        raise Refusal(f"the token: {fault}") from None
     made = make_request(name)
     fields = {"token": text, "host": name, "request": made.certificate.decode()}
     given = _asked(master, token, fields | asdict(has or this_machine()))
-    files = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"]))
+    files, host = CellFiles(Path(os.path.abspath(root or given["root"])), str(given["cell"])), str(given["host"])
     try:
-        return _written(files, given, made.key, installation), str(given["host"])
-    except OSError as error:
-        raise Refusal(f"the master has admitted this host, but {error.filename}: {error.strerror}; join again") from error
+        return _written(files, given, made.key, installation), host
+    except (OSError, Refusal) as error:
+        reason = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) else str(error)
+        text = f"the master has admitted this host, but {reason}; then join by another token (gridengine token join {host})"
+        raise Refusal(text) from error
 
 
 def _asked(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
-    """What the master gives. Nothing is said before it has shown the certificate of the token."""
+    """What the master gives. A request whose answer is lost is repeated, with the same key: the master accepts that."""
+    with suppress(_NoAnswer):
+        return _asked_once(master, token, fields)
+    try:
+        return _asked_once(master, token, fields)
+    except _NoAnswer:  # TLS 1.3 lets a caller in first, and looks at who it is then
+        raise Refusal(f"{master} takes no new hosts in: the token is over, used up, or was revoked") from None
+
+
+class _NoAnswer(Exception):
+    """The right master ended the connection without an answer."""
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    """A connection from a port that only root has, where root asks: by this the master knows who does. Raises OSError."""
+    for own in random.SystemRandom().sample(_ROOT_PORTS, len(_ROOT_PORTS)) if os.geteuid() == 0 else ():
+        try:
+            return socket.create_connection((host, port), _CONNECT_S, ("", own))
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EPERM):  # root of a container
+                break
+            if error.errno not in (errno.EADDRINUSE, errno.EADDRNOTAVAIL):
+                raise
+    return socket.create_connection((host, port), _CONNECT_S)
+
+
+def _asked_once(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the master gives. Nothing is said before it has shown the certificate of the token. Raises _NoAnswer."""
     host, _, port = master.partition(":")
     if port and not port.isdecimal():
         raise Refusal(f'"{master}": say the master as HOST or HOST:PORT')
@@ -68,7 +102,7 @@ def _asked(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, A
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is known by its fingerprint
     known = False
     try:
-        with socket.create_connection((host, int(port or QMASTER_PORT)), timeout=_CONNECT_S) as plain:
+        with _connected(host, int(port or QMASTER_PORT)) as plain:
             plain.settimeout(ANSWER_S + _CONNECT_S)
             with context.wrap_socket(plain, server_hostname=host) as tls:
                 shown = hashlib.sha256(tls.getpeercert(binary_form=True) or b"").digest()
@@ -77,8 +111,8 @@ def _asked(master: str, token: JoinToken, fields: dict[str, Any]) -> dict[str, A
                 known = True
                 return _answered(tls, master, fields)
     except OSError as error:
-        if known and not isinstance(error, TimeoutError):  # TLS 1.3 lets a caller in first, and looks at who it is then
-            raise Refusal(f"{master} takes no new hosts in: the token is over or was revoked") from None
+        if known and not isinstance(error, TimeoutError):
+            raise _NoAnswer from error
         raise Refusal(f"{master} does not answer: {error.strerror or error}") from None
 
 
@@ -133,7 +167,7 @@ def _write_common(files: CellFiles, given: dict[str, Any], installation: Install
     try:
         pwd.getpwnam(settings["admin_user"])
     except KeyError:
-        raise Refusal(f"this host has no user {settings['admin_user']}, who owns the cell: make him, join again") from None
+        raise Refusal(f"this host has no user {settings['admin_user']}, who owns the cell: make that user") from None
     write_settings(draft, files, int(settings["qmaster_port"]), installation)
     for path in (files.directory, draft, *draft.iterdir()):
         give(path, settings["admin_user"])

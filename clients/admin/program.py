@@ -64,6 +64,7 @@ from clients.admin.shadow import shadow
 from clients.admin.standing import joined, standing
 from clients.admin.systemd_units import write_units
 from clients.admin.token import token
+from clients.admin.token_input import read_token
 from clients.admin.top import top
 from clients.admin.uninstall import uninstall
 from clients.admin.upgrade import upgrade
@@ -191,7 +192,10 @@ def _first_commands(plan: CellPlan) -> list[str]:
 @app.command()
 def join(
     master: Annotated[str, typer.Argument(metavar="MASTER[:PORT]", help="The master host of the cell.")],
-    token: Annotated[str, typer.Option(help="Of gridengine token join, made on the master host.")],
+    token: Annotated[
+        str | None, typer.Option(metavar="-", help="Read the token from standard input. Default: ask at the terminal.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="Read the token from this file, which nobody else may read.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of this host. Default: its own.")] = None,
     root: Annotated[
         Path | None, typer.Option("--root", help="Where the files of the cell shall be. Default: where the master has them.")
@@ -199,7 +203,7 @@ def join(
 ) -> None:
     """Make this machine a host of a cell: it gets keys of its own, and a place in the cell, by a token."""
     installation = find_installation()
-    cell, host_name = join_cell(master, token, name or socket.gethostname(), root, installation)
+    cell, host_name = join_cell(master, read_token(token, token_file), name or socket.gethostname(), root, installation)
     typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
     _offer_boot(cell.files, [EXECD], [], installation)
     as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"

@@ -7,6 +7,7 @@ Source: adr/0153, docs/security.md.
 from __future__ import annotations
 
 import os
+import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated
@@ -17,17 +18,18 @@ from clients.admin.asking import mean_cell, objects_now
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.certificate import utc_now
 from clients.admin.host import Groups, Queues, Roles, chosen_roles
-from clients.admin.host_keys import opened_authority, require_master, unique_name
+from clients.admin.host_keys import addresses_of, opened_authority, require_master, require_own_addresses, unique_name
 from clients.admin.host_objects import HostWishes, with_host
 from clients.admin.refusal import Refusal
-from gridengine.joining import RANDOM_BYTES, JoinRecord, new_token
+from gridengine.joining import RANDOM_BYTES, JoinRecord, JoinToken, new_token
 
 token = typer.Typer(help="Make, show and revoke tokens with which hosts join the cell.")
 
 _LONGEST_H = 24 * 30
+_MOST_HOSTS = 10_000
 Hosts = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME...]", help="Only these hosts may join by it, even if they have keys. Default: any without."),
+    typer.Argument(metavar="[NAME...]", help="These hosts may join by it, each once, even if they have keys. Default: any."),
 ]
 
 
@@ -46,33 +48,64 @@ def which_cell(
 def join(
     context: typer.Context,
     names: Hosts = None,
+    count: Annotated[
+        int | None, typer.Option("--hosts", min=1, max=_MOST_HOSTS, help="How many hosts may join by it. Default: one.")
+    ] = None,
     hours: Annotated[float, typer.Option(min=0.01, max=_LONGEST_H, help="How long it is good.")] = 1.0,
     role: Roles = None,
     queue: Queues = None,
     group: Groups = None,
     memory: Annotated[bool, typer.Option("--memory", help="Count the memory of hosts that join by it (h_vmem).")] = False,
 ) -> None:
-    """Make a token with which hosts join, and print the command for them. On the master host."""
+    """Make a token with which one host joins, or those that are named, and print it. On the master host.
+
+    The token goes to standard output, the commands that take it to standard error.
+    """
     cell = _master_cell(context)
     authority = opened_authority(cell)
     queues, groups = tuple(queue or ()), tuple(group or ())
     wishes = HostWishes(chosen_roles(role), queues, groups=groups, memory="1G" if memory else "")
     with_host(objects_now(), "host", wishes)  # so that it says now what is wrong with them
     placing: dict[str, object] = {"roles": wishes.roles, "queues": queues, "groups": groups, "memory": memory}
-    hosts = tuple(unique_name(cell, name) for name in names or ())
+    hosts = _named(cell, names or [])
+    if hosts and count is not None:
+        raise Refusal("--hosts: the token is for the hosts that are named, each once")
+    most = len(hosts) or count or 1
     until = utc_now() + timedelta(hours=hours)
     try:
         made = new_token(os.urandom(RANDOM_BYTES), authority.masters_fingerprint())
         for known in authority.joins():
             if known.until <= utc_now().timestamp():
                 authority.forget_join(known.number)
-        authority.keep_join(JoinRecord(made.number, made.digest, until.timestamp(), hosts, (), placing))
+        authority.keep_join(JoinRecord(made.number, made.digest, until.timestamp(), hosts, (), placing, most))
     except OSError as error:
         raise Refusal(f"cannot make a token: {error.filename}: {error.strerror}") from error
-    port = cell.settings["qmaster_port"]
-    typer.echo(f"gridengine join {cell.master_host}:{port} --token {made}")
-    who = ", ".join(hosts) or "any host that has no keys yet"
-    typer.echo(f"good until {_local(until.timestamp())} for {who}; to end it: gridengine token revoke {made.number}", err=True)
+    _say_how(cell, made, f"good until {_local(until.timestamp())} for {_for_whom(hosts, most)}")
+
+
+def _named(cell: InstalledCell, names: list[str]) -> tuple[str, ...]:
+    """The hosts that may join. Refusal: a name that no request could come from, so that it is said now."""
+    hosts = tuple(dict.fromkeys(unique_name(cell, name) for name in names))
+    for name in hosts:
+        if name == cell.master_host:
+            raise Refusal(f'"{name}" is the master host')
+        require_own_addresses(cell, name, addresses_of(cell, name))
+    return hosts
+
+
+def _say_how(cell: InstalledCell, made: JoinToken, good: str) -> None:
+    """Print the token; how it is used goes to standard error, so that the output can be handed on as it is."""
+    typer.echo(str(made))
+    sys.stdout.flush()
+    command = f"gridengine join {cell.master_host}:{cell.settings['qmaster_port']}"
+    typer.echo("on the new host:", err=True)
+    typer.echo(f"{command}  (asks for the token)", err=True)
+    typer.echo(f"{command} --token -  (reads it from standard input: gridengine token join | ssh HOST …)", err=True)
+    typer.echo(f"{good}; to end it: gridengine token revoke {made.number}", err=True)
+
+
+def _for_whom(hosts: tuple[str, ...], most: int) -> str:
+    return ", ".join(hosts) or ("one host" if most == 1 else f"{most} hosts") + " without keys"
 
 
 @token.command("list")
@@ -80,8 +113,9 @@ def list_command(context: typer.Context) -> None:
     """Show the tokens that are good: number, until when, for whom, who has joined by it."""
     for known in opened_authority(_master_cell(context)).joins():
         if known.until > utc_now().timestamp():
-            joined = f", joined: {' '.join(known.joined)}" if known.joined else ""
-            typer.echo(f"{known.number}  until {_local(known.until)}  {' '.join(known.hosts) or 'any host'}{joined}")
+            joined = f", joined: {' '.join(each.host for each in known.joined)}" if known.joined else ""
+            used = ", used up" if known.used_up else ""
+            typer.echo(f"{known.number}  until {_local(known.until)}  {_for_whom(known.hosts, known.most)}{used}{joined}")
 
 
 @token.command()

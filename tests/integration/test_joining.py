@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.cells import TESTBED, TestbedCell, eventually, run
+from tests.integration.cells import TESTBED, Done, TestbedCell, eventually, run
 
 BARE = "bare1"
 ROOT = "/opt/local/cells"
@@ -41,6 +41,11 @@ def forget(*names: str) -> None:
         hosts.truncate()
 
 
+def joins(cell: TestbedCell, host: str, token: str, *options: str) -> Done:
+    """What `gridengine join` says on a host, to which the token comes as in `gridengine token join | ssh HOST …`."""
+    return cell.on(host, "gridengine", "join", cell.master, "--token", "-", *options, input=token, stdin=None)
+
+
 def there(cell: TestbedCell, *command: str) -> str:
     """What a command says on the bare host, in its own copy of the cell; it must succeed."""
     done = cell.on(BARE, "env", f"SGE_ROOT={ROOT}", *command)
@@ -61,10 +66,12 @@ def row(cell: TestbedCell, *options: str) -> str:
 
 
 def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> None:
-    command = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").split()
-    refused = bare.on("t1", *command, "--name", BARE, "--root", "/opt/local/nothing")
+    token = at_master(bare, "gridengine", "token", "join", "--hours", "0.5").strip()
+    refused = joins(bare, "t1", token, "--name", BARE, "--root", "/opt/local/nothing")
     assert refused.returncode == 1 and "asks: mend names" in refused.stderr
-    said = bare.on(BARE, *command, "--root", ROOT)
+    seen = bare.on(BARE, "gridengine", "join", bare.master, "--token", token)
+    assert seen.returncode == 1 and "every user of this host sees what is on the command line" in seen.stderr
+    said = joins(bare, BARE, token, "--root", ROOT)
     assert said.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in said.stdout, said.stderr
     there(bare, "gridengine", "start")
     eventually("it takes jobs", lambda: len(row(bare).split()) == 5)
@@ -83,9 +90,9 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
 
     shown = bare.on(bare.master, "gridengine", "host", "remove", BARE)
     assert shown.returncode == 1 and "exec host" in shown.stdout and 'host group "@allhosts"' in shown.stdout
-    token = at_master(bare, "cat", TOKEN)
+    rays = at_master(bare, "cat", TOKEN)
     at_master(bare, "gridengine", "host", "remove", "--yes", BARE)
-    eventually("the master has a new token", lambda: bare.on(bare.master, "cat", TOKEN).stdout not in ("", token))
+    eventually("the master has a new token", lambda: bare.on(bare.master, "cat", TOKEN).stdout not in ("", rays))
     eventually("and answers", lambda: bare.on(bare.master, "qconf", "-sel").returncode == 0)
     listings = (("qconf", "-sel"), ("qconf", "-sh"), ("qconf", "-shgrp", "@allhosts"), ("gridengine", "host", "list"))
     assert [BARE in at_master(bare, *listing) for listing in listings] == [False] * 4
@@ -93,7 +100,7 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     known = at_master(bare, "gridengine", "token", "list").split()
     assert known[-1] == BARE
     at_master(bare, "gridengine", "token", "revoke", known[0])
-    late = bare.on(BARE, *command, "--root", ROOT)
+    late = joins(bare, BARE, token, "--root", ROOT)
     assert late.returncode == 1 and "takes no new hosts in" in late.stderr
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "hostname")
     assert "exited with exit code 0" in job.stdout, "the others take jobs again"

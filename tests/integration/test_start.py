@@ -39,7 +39,9 @@ class BareHosts:
         """A line of the page, typed on its host; what it says, with the names and places of the page."""
         if "make install" in command.line or command.line.startswith("apt-get"):
             return Done(command.line, 0, "", "")
-        line = command.line.replace("--token …", self._token).replace("master:", f"{PLAYED_BY['master']}:")
+        line = command.line.replace("master:", f"{PLAYED_BY['master']}:")
+        if "gridengine join" in line:  # which asks a person at a terminal
+            line = f"echo {self._token} | {line} --token -"
         line = line.replace("/opt/gridengine/bin", f"{TEST_PREFIX}/bin").replace("/opt/gridengine/cells", CELLS)
         if line.startswith("gridengine "):
             line = f"{SETTINGS}; {line}"  # a person has them in the shell since the line before
@@ -48,7 +50,7 @@ class BareHosts:
             self.say("qconf -rattr queue load_thresholds NONE all.q")
             eventually("the host takes jobs", lambda: " lx-" in self.say("qhost"))
         done = self._on(command.host, "alice" if command.by_user else "", line)
-        if token := re.search(r"--token \S+", done.stdout):
+        if token := re.search(r"^ge1_\S+$", done.stdout, re.MULTILINE):
             self._token = token[0]
         for name, player in PLAYED_BY.items():
             done.stdout = done.stdout.replace(player, name)

@@ -38,6 +38,7 @@ from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.patches import RecentPatches
 from daemons.qmaster.spooling.spool import Spool
 from daemons.qmaster.spooling.spool_file import SpoolError
+from daemons.qmaster.tell.mail import keys_replaced
 from daemons.runtime.call_faults import call_fault
 from daemons.runtime.cell import read_cell
 from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
@@ -152,13 +153,18 @@ class QmasterActor:
         keys = master_keys(cell)
         keys.make_gdi_key()
         key_of = KnownHosts(known_hosts(cell), self._host, keys.gdi_key()).key
-        joins = Joins(known_hosts(cell).parent, cell.environment())
+        joins = Joins(known_hosts(cell).parent, cell.environment(), self._keys_replaced, of_root=os.geteuid() == 0)
         closed, ajar = keys.server_context(callers_need_keys=True), keys.joining_context()
         await self._service.start(
             *(cell.gdi_socket, self._host, key_of, cell.address(self._host), cell.qmaster_port),
             *(lambda: ajar if joins.expected() else closed, cell.limits, joins),
         )
         self._watch = self._loop.create_task(self._watch_nodes())
+
+    def _keys_replaced(self, host: str, address: str) -> None:
+        """Write to the administrators: a host that had keys has others now."""
+        if letters := keys_replaced(self._master.state, host, address):
+            self._master.post(letters)
 
     # --- called by other actors ------------------------------------------------------------------------------
 

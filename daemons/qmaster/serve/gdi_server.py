@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
-from daemons.qmaster.serve.joining import LARGEST, Joins
+from daemons.qmaster.serve.joining import LARGEST, NO_PORT, Joins
 from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.turns import Turns
 from daemons.runtime import idempotency
@@ -122,7 +122,8 @@ class GdiServer:
             return await self._turn_away(request, connection)
         try:
             async with self._bodies.read(joining.REQUEST, length, request.content, connection.peer) as body:
-                return _reply(await joins.answer(body, connection.peer))
+                peer = request.transport.get_extra_info("peername") if request.transport is not None else None
+                return _reply(await joins.answer(body, connection.peer, peer[1] if isinstance(peer, tuple) else NO_PORT))
         except Unread as unread:
             return refusal(str(unread), unread.again)
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -27,23 +27,35 @@ _log = logging.getLogger(__name__)
 ADMITTING = "clients.admin.admission"
 LARGEST = 16384
 """Bytes of such a request."""
-_OVER = "denied: the token is not good: it is over, was revoked, or is of another cell (gridengine token join makes one)"
+_OVER = "denied: the token is not good: it is over, used up, revoked, or of another cell (gridengine token join makes one)"
+#: ports below this one are root's; source: ip(7) ip_unprivileged_port_start
+_ROOT_PORTS = 1024
+NO_PORT = 1 << 16
+"""Stands for the port of a peer that has none, or is gone."""
 
 
 class Joins:
-    """`authority`: the directory beside whose keys the records lie; `environment`: which cell is meant."""
+    """`authority`: the directory beside whose keys the records lie; `environment`: which cell is meant; `replaced`: called with
+    name and address of a host whose earlier keys are void from now on; `of_root`: only root of a host may join it."""
 
-    def __init__(self, authority: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        authority: Path,
+        environment: Mapping[str, str],
+        replaced: Callable[[str, str], None] = lambda host, address: None,
+        of_root: bool = True,
+    ) -> None:
         self._directory, self._environment = join_directory(authority), environment
+        self._replaced, self._of_root = replaced, of_root
         self._one_at_a_time = asyncio.Lock()
 
     def expected(self) -> bool:
         """Whether a token is good at this moment."""
         now = time.time()
-        return any(now < known.until for known in records(self._directory))
+        return any(known.is_open(now) for known in records(self._directory))
 
-    async def answer(self, body: bytes, address: str) -> Answer:
-        """Admit the host at this address, or say why not."""
+    async def answer(self, body: bytes, address: str, port: int) -> Answer:
+        """Admit the host that asks from this address and port, or say why not."""
         try:
             request = decode_join(body)
         except msgspec.DecodeError as error:
@@ -56,9 +68,24 @@ class Joins:
         if known is None or not known.admits(token, time.time()):
             _log.warning("%s wanted to join as host %r with a token that is not good", address, request.host[:64])
             return Answer(1, [("error", _OVER)])
+        if self._of_root and port >= _ROOT_PORTS:
+            _log.warning("a user of %s who is not root wanted to join as host %r with a good token", address, request.host[:64])
+            reason = f"only root may join a host to this cell, and any user may ask from port {port}"
+            return Answer(1, [("error", f"denied: {reason}")])
         fields = {**msgspec.to_builtins(request), "token": token.number, "address": address}
         async with self._one_at_a_time:
-            return await self._admitted(json.dumps(fields).encode())
+            answer = await self._admitted(json.dumps(fields).encode())
+        if answer.status == 0:
+            self._note(answer, address, token.number)
+        return answer
+
+    def _note(self, answer: Answer, address: str, number: str) -> None:
+        host = answer.data["host"]
+        if answer.data.pop("replaced", False):
+            _log.warning("host %s got new keys by token %s, from %s: those that it had are void", host, number, address)
+            self._replaced(host, address)
+        else:
+            _log.info("host %s joined by token %s, from %s", host, number, address)
 
     async def _admitted(self, fields: bytes) -> Answer:
         failed = b"no answer in time"

@@ -251,6 +251,17 @@ def _to_administrators(state: State, subject: str, *lines: str) -> list[Mail]:
     return [Mail(addresses, subject, _body(subject, lines))] if addresses else []
 
 
+def keys_replaced(state: State, host: str, address: str) -> list[Mail]:
+    """What administrators are written when a host that had keys joins once more, from an address."""
+    subject = f"GE: host {host} got new keys"
+    return _to_administrators(
+        state,
+        subject,
+        f"Host {host} had keys of this cell and joined again by a token, from {address}.",
+        f"The earlier keys are void. If nobody of you did this: gridengine host revoke {host}",
+    )
+
+
 def _body(subject: str, lines: Iterable[str]) -> str:
     # a blank before each line: no line of a reason can be taken for a command to the mailer
     parts = [part for line in lines for part in line.splitlines()]

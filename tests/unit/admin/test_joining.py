@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from clients.admin import admission
+from clients.admin import admission, host_keys
 from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import CellWishes, plan_cell
 from clients.admin.certificate import belongs_together, is_signed_by, make_request, names_of, utc_now
@@ -22,7 +22,7 @@ from clients.admin.join import join_cell
 from clients.admin.machine import Machine
 from clients.admin.refusal import Refusal
 from gridengine.errors import SyntaxFault
-from gridengine.joining import JoinRecord, JoinToken, parse_token, record_of, record_text
+from gridengine.joining import REPEAT_S, Joined, JoinRecord, JoinToken, parse_token, record_of, record_text
 from tests.harness import Cell
 from tests.unit.admin.administrator import Administrator
 
@@ -32,7 +32,7 @@ CONFIG = Path(__file__).parents[3] / "cluster-config"
 @pytest.fixture
 def cell(tmp_path: Path) -> InstalledCell:
     """A cell on disk whose master host is this machine; h1 has taken its keys, h2 has not yet."""
-    aliases = [f"{socket.gethostname()}=127.0.0.1", "h1=10.9.9.1", "h2=10.9.9.2", "h8=10.9.9.8", "h9=10.9.9.9", "h9=nine"]
+    aliases = [f"{socket.gethostname()}=127.0.0.1", *(f"h{n}=10.9.9.{n}" for n in (1, 2, *range(4, 10))), "h9=nine"]
     plan = plan_cell(
         CellWishes(
             *(tmp_path / "cells", "default"),
@@ -58,10 +58,20 @@ def admin(
     return Administrator(Cell(tmp_path / "cell", hosts=2), "token", capsys, monkeypatch)
 
 
+@pytest.fixture(autouse=True)
+def no_reverse_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses of these hosts are made up: nobody is asked whose they are."""
+
+    def unknown(address: str) -> None:
+        raise socket.herror(1, f"Unknown host {address}")
+
+    monkeypatch.setattr(socket, "gethostbyaddr", unknown)
+
+
 def made(admin: Administrator, *arguments: object) -> JoinToken:
     status, said = admin("join", *arguments)
     assert status == 0, said
-    return parse_token(said.split()[4])
+    return parse_token(said.split()[0])
 
 
 @pytest.mark.statement("CX-5")
@@ -77,15 +87,17 @@ def test_gpus_of_a_host_that_joins_are_counted_and_its_memory_where_that_is_so(a
 
 
 def asks(cell: InstalledCell, token: JoinToken, host: str, address: str, **more: object) -> dict[str, Any]:
-    """What the host at an address is given, whose token the qmaster has looked at."""
-    request = {"token": token.number, "host": host, "request": make_request(host).certificate.decode()}
+    """What the host at an address is given, whose token the qmaster has looked at. Each call has a key of its own."""
+    request = {"token": token.number, "host": host, "request": make_request("any").certificate.decode()}
     return admission.admitted(cell, {**request, "address": address, "processors": 12, "memory": 1024, **more})
 
 
 def test_the_master_keeps_no_secret_and_the_token_names_its_certificate(admin: Administrator, cell: InstalledCell) -> None:
     status, said = admin("join", "h9", "--hours", 2)
-    token = parse_token(said.split()[4])
-    assert status == 0 and said.startswith(f"gridengine join {cell.master_host}:6444 --token ge1_")
+    token = parse_token(said.split()[0])
+    commands = [line for line in said.splitlines() if line.startswith("gridengine join")]
+    assert status == 0 and commands[0].startswith(f"gridengine join {cell.master_host}:6444 ")
+    assert commands and not any("ge1_" in line for line in commands), "no command that is printed has the secret in its arguments"
     assert token.fingerprint == authority_of(cell).masters_fingerprint()
     kept = next((cell.qmaster_spool_dir / "authority" / "joins").iterdir())
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600 and token.secret.hex() not in kept.read_text()
@@ -110,7 +122,108 @@ def test_a_bare_host_is_one_of_the_cell_by_one_request(admin: Administrator, cel
     assert is_signed_by(given["certificate"].encode(), given["files"]["tls.crt"].encode())
     assert given["gdi_key"] == (cell.qmaster_spool_dir / "authority" / "hosts" / "h9" / "gdi_key").read_text()
     assert sorted(given["files"]) == ["act_qmaster", "bootstrap", "cell_id", "cluster_name", "host_aliases", "tls.crt"]
-    assert asks(cell, token, "h9", "10.9.9.9")["gdi_key"] != given["gdi_key"], "by the same token it may ask again"
+    assert not given["replaced"]
+
+
+def test_a_token_is_for_one_host_unless_more_are_asked_for(admin: Administrator, cell: InstalledCell) -> None:
+    token = made(admin)
+    asks(cell, token, "h8", "10.9.9.8")
+    assert "one host without keys, used up, joined: h8" in admin("list")[1]
+    with pytest.raises(Refusal, match="the token is used up, by h8: gridengine token join h9 makes another"):
+        asks(cell, token, "h9", "10.9.9.9")
+    two = made(admin, "--hosts", 2)
+    asks(cell, two, "h9", "10.9.9.9")
+    asks(cell, two, "h7", "10.9.9.7")
+    with pytest.raises(Refusal, match="used up, by h9, h7"):
+        asks(cell, two, "h6", "10.9.9.6")
+    named = made(admin, "h6", "h5")
+    for host in ("h6", "h5"):
+        asks(cell, named, host, f"10.9.9.{host[1]}")
+        with pytest.raises(Refusal, match=f'host "{host}" has joined by this token already: gridengine token join {host}'):
+            asks(cell, named, host, f"10.9.9.{host[1]}")
+    assert "the hosts that are named" in admin("join", "h6", "--hosts", 2)[1]
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_key_and_within_a_minute(
+    admin: Administrator, cell: InstalledCell
+) -> None:
+    token, request = made(admin), make_request("h9").certificate.decode()
+    first = asks(cell, token, "h9", "10.9.9.9", request=request)
+    again = asks(cell, token, "h9", "10.9.9.9", request=request)
+    assert again["gdi_key"] != first["gdi_key"] and not again["replaced"]
+    with pytest.raises(Refusal, match="has joined by this token already"):
+        asks(cell, token, "h9", "10.9.9.9")
+    record = authority_of(cell).join(token.number)
+    assert record is not None and record.admits(token, time.time())
+    earlier = record.joined[0]._replace(at=time.time() - REPEAT_S - 1)
+    authority_of(cell).keep_join(record._replace(joined=(earlier,)))
+    with pytest.raises(Refusal, match="over or used up"):
+        asks(cell, token, "h9", "10.9.9.9", request=request)
+    assert not record._replace(joined=(earlier,)).admits(token, time.time()), "the port is closed again"
+
+
+def test_a_token_is_spent_before_keys_are_made(
+    admin: Administrator, cell: InstalledCell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "/spool")
+
+    token = made(admin)
+    monkeypatch.setattr("clients.admin.authority.Authority.admit", full)
+    with pytest.raises(OSError, match="No space"):
+        asks(cell, token, "h9", "10.9.9.9")
+    monkeypatch.undo()
+    record = authority_of(cell).join(token.number)
+    assert record is not None and record.used_up
+
+
+ADDRESSES = ["10.9.9.10", "10.9.2313", "168364297", "0xa090909", "0x0a.9.0x9.011", "127.1", "0", "1"]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_address_is_the_name_of_a_host(admin: Administrator, cell: InstalledCell, address: str) -> None:
+    with pytest.raises(Refusal, match="that is an address and no host name"):
+        asks(cell, made(admin), address, "10.9.9.9")
+    assert "that is an address and no host name" in admin("join", address)[1]
+    admin.verb = "host"
+    assert "that is an address and no host name" in admin("add", address)[1]
+
+
+@pytest.mark.parametrize(
+    ("host", "address", "other"),
+    [
+        ("alias-of-h1", "10.9.9.1", "h1"),
+        ("both", "10.9.9.1", "h1"),
+        ("both", "10.9.9.7", "h1"),
+        ("H1", "10.9.9.1", "h1"),
+        ("h1.example.org", "10.9.9.1", "h1"),
+        ("localhost", "127.0.0.1", socket.gethostname()),
+        ("localhost", "127.0.0.9", socket.gethostname()),
+        ("h4", "10.9.9.4", "h1"),
+    ],
+)
+def test_no_further_name_of_a_host_with_keys_gets_keys(
+    admin: Administrator, cell: InstalledCell, monkeypatch: pytest.MonkeyPatch, host: str, address: str, other: str
+) -> None:
+    """h4: the resolver says that the address is that of h1, of whom the certificate has another one."""
+    known = {"alias-of-h1": ["10.9.9.1"], "both": ["10.9.9.7", "10.9.9.1"], "H1": ["10.9.9.1"], "h1.example.org": ["10.9.9.1"]}
+    real, token = host_keys.addresses_of, made(admin)
+    monkeypatch.setattr("clients.admin.admission.addresses_of", lambda cell, name: known.get(name) or real(cell, name))
+    monkeypatch.setattr("clients.admin.token.addresses_of", lambda cell, name: known.get(name) or real(cell, name))
+    monkeypatch.setattr(socket, "gethostbyaddr", lambda asked: ("h1" if asked == "10.9.9.4" else "node", [], [asked]))
+    with pytest.raises(Refusal, match=f'that of host "{other}", which has keys|has keys of this cell already'):
+        asks(cell, token, host, address)
+    assert [known.name for known in authority_of(cell).hosts()] == ["h1", "h2"]
+    if host != "H1":  # by its alias this one is h1 itself, which may be named
+        assert f'that of host "{other}"' in admin("join", host)[1]
+
+
+def test_a_name_that_does_not_resolve_gets_no_token(admin: Administrator, cell: InstalledCell) -> None:
+    assert admin("join", "no.such.host.invalid") == (
+        1,
+        'gridengine: host "no.such.host.invalid": the name does not resolve on this host\n',
+    )
+    assert not authority_of(cell).joins()
 
 
 @pytest.mark.parametrize(
@@ -139,8 +252,8 @@ def test_one_that_was_named_or_has_not_taken_its_keys_gets_new_ones_and_stays_wh
     admin: Administrator, cell: InstalledCell
 ) -> None:
     admin.cell.configure("host_group", "@allhosts", hostlist="h1")
-    asks(cell, made(admin, "h1"), "h1", "10.9.9.1")
-    asks(cell, made(admin), "h2", "10.9.9.2")
+    assert asks(cell, made(admin, "h1"), "h1", "10.9.9.1")["replaced"], "it is said to the administrators"
+    assert not asks(cell, made(admin), "h2", "10.9.9.2")["replaced"]
     assert admin.cell.state.kind("host_group")["@allhosts"]["hostlist"] == "h1"
     assert not (cell.files.secrets / "h2").exists()
 
@@ -180,7 +293,8 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
 
     monkeypatch.setattr("clients.admin.join._asked", answered)
     programs = Installation(tmp_path / "other", CONFIG)
-    here, name = join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
+    place = tmp_path / "elsewhere"
+    here, name = join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
     keys = here.execd_spool_dir / "h9" / "keys"
     assert (name, here.files.root, here.master_host) == ("h9", tmp_path / "elsewhere", cell.master_host)
     assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in keys.iterdir()} == dict.fromkeys(
@@ -189,14 +303,16 @@ def test_what_is_given_is_written_where_the_daemon_finds_it(
     assert belongs_together((keys / "tls.key").read_bytes(), (keys / "tls.crt").read_bytes())
     assert f"{tmp_path}/other" in (here.files.common / "settings.sh").read_text()
     assert not (here.files.common / "secrets").exists()
-    join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
+    token = made(admin, "h9")
+    join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
     (here.files.cell_id).write_text("cell_id another\n")
-    with pytest.raises(Refusal, match="is of another cell"):
-        join_cell("tm", str(token), "h9", tmp_path / "elsewhere", programs, Machine(12, 1024, 0))
+    token = made(admin, "h9")
+    with pytest.raises(Refusal, match=r"is of another cell.*; then join by another token \(gridengine token join h9\)"):
+        join_cell("tm", str(token), "h9", place, programs, Machine(12, 1024, 0))
 
 
 def test_a_record_that_cannot_be_read_is_none(tmp_path: Path) -> None:
-    record = JoinRecord("ab", "cd", 5.0, ("h1",), (), {"queues": ["all.q"]})
+    record = JoinRecord("ab", "cd", 5.0, ("h1",), (Joined("h1", "ef", 4.0),), {"queues": ["all.q"]}, 3)
     (tmp_path / "ab.json").write_text(record_text(record))
     assert record_of(tmp_path, "ab") == record
     for text in ("", "{}", "[]", '{"digest": 1}'):

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import http.client
 import json
+import os
 import socket
 import ssl
 import time
@@ -33,12 +34,14 @@ class Admitting(Joins):
     """Notes whom it would admit, and starts no process."""
 
     def __init__(self, authority: Path) -> None:
-        super().__init__(authority, {})
+        self.replaced: list[tuple[str, str]] = []
+        super().__init__(authority, {}, lambda host, address: self.replaced.append((host, address)))
         self.asked: list[dict[str, Any]] = []
+        self.has_keys = False
 
     async def _admitted(self, fields: bytes) -> Answer:
         self.asked.append(json.loads(fields))
-        return Answer(data={"host": "h9"})
+        return Answer(data={"host": "h9", "replaced": self.has_keys})
 
 
 class Master:
@@ -117,9 +120,49 @@ def test_a_host_without_a_certificate_joins_by_a_good_token(master: Master, fing
     ]
 
 
+def test_administrators_are_written_when_a_host_that_has_keys_gets_others(
+    master: Master, fingerprint: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = master.token(time.time() + 60, fingerprint)
+    master.while_open(lambda: master.asks(token))
+    assert master.joins.replaced == []
+    master.joins.has_keys = True
+    assert master.while_open(lambda: master.asks(token)) == {"host": "h9"}
+    assert master.joins.replaced == [("h9", "127.0.0.1")]
+    assert f"host h9 got new keys by token {token.number}, from 127.0.0.1" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="ports of root")
+def test_only_root_of_a_host_joins_it(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = master.token(time.time() + 60, fingerprint)
+    monkeypatch.setattr("clients.admin.join._ROOT_PORTS", range(0))
+    with pytest.raises(Refusal, match="only root may join a host to this cell, and any user may ask from port"):
+        master.while_open(lambda: master.asks(token))
+    assert master.joins.asked == []
+    master.joins._of_root = False
+    assert master.while_open(lambda: master.asks(token)) == {"host": "h9"}, "in the cell of a plain user"
+
+
+def test_a_lost_answer_is_asked_for_again(master: Master, fingerprint: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is lost once; the second request has the same public key."""
+    token, lost = master.token(time.time() + 60, fingerprint), ["once"]
+    real = http.client.HTTPConnection.getresponse
+
+    def answer(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+        response = real(connection)
+        if lost:
+            lost.pop()
+            raise http.client.RemoteDisconnected("lost")
+        return response
+
+    monkeypatch.setattr(http.client.HTTPConnection, "getresponse", answer)
+    assert master.while_open(lambda: master.asks(token)) == {"host": "h9"}
+    assert len(master.joins.asked) == 2 and master.joins.asked[0] == master.joins.asked[1]
+
+
 def test_without_a_good_token_nobody_gets_in_without_a_certificate(master: Master, fingerprint: bytes) -> None:
     token = master.token(time.time() - 1, fingerprint)
-    with pytest.raises(Refusal, match="the token is over or was revoked"):
+    with pytest.raises(Refusal, match="the token is over, used up, or was revoked"):
         master.while_open(lambda: master.asks(token))
     assert master.joins.asked == []
 
