@@ -198,7 +198,8 @@ def remove(
     busy = [name for name in hosts if _show(before, name, name in known)]
     if busy:
         first = f"gridengine host drain {' '.join(busy)} --reason TEXT"
-        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, and wait until they are over")
+        last = "wait until they are over, or end them (qdel), or have them run elsewhere (qmod -rj)"
+        raise Refusal(f"jobs run on {', '.join(busy)}: {first}, and {last}")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
         raise Refusal("nothing was changed (--yes removes it)")
     for name in hosts:

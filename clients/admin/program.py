@@ -207,7 +207,9 @@ def join(
     typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
     _offer_boot(cell.files, [EXECD], [], installation)
     as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
-    typer.echo(f"next: . {cell.files.common}/settings.sh && gridengine start{as_host}")
+    # a daemon of before has keys that are void now
+    first = f"gridengine stop{as_host} && " if process_of(execd_of(cell, host_name)) is not None else ""
+    typer.echo(f"next: . {cell.files.common}/settings.sh && {first}gridengine start{as_host}")
 
 
 @app.command("start")
