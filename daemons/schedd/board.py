@@ -23,7 +23,7 @@ Rank = tuple[float, float, float, int]
 class HostFigures:
     """A host: its weighted load, slots in use on it, its places.
 
-    watched: a load threshold or the load formula is on a consumable, so that a grant may change load and places.
+    watched: a load or suspend threshold, or the load formula, is on a consumable, so that a grant may change load and places.
     """
 
     __slots__ = ("name", "holder", "load", "used", "places", "level", "limited", "watched")
@@ -107,7 +107,7 @@ class Board:
             self.has_calendars = self.has_calendars or config.text.get("calendar", "NONE").upper() != "NONE"
             if config.suspend_thresholds:
                 self.thresholds.append(name)
-            thresholds = (site.entry(threshold) for threshold in config.load_thresholds)
+            thresholds = (site.entry(threshold) for threshold in (*config.load_thresholds, *config.suspend_thresholds))
             host.watched = host.watched or any(entry is not None and entry.is_consumable for entry in thresholds)
             key = (queue, id(level))
             if key not in groups:

@@ -30,7 +30,10 @@ KINDS = (
 Asker = Literal["operator", "owner", "other"]
 """Who wants to know: what he may not do is not advised."""
 _QUEUE_STATES = frozenset(
-    ("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned", "overloaded")
+    (
+        *("disabled", "drained", "suspended", "preempted", "in_error_state", "ambiguous", "orphaned"),
+        *("overloaded", "suspend_alarm"),
+    )
 )
 EXAMPLES = 5
 """Reasons that are kept of each kind; the others are counted."""

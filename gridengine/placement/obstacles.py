@@ -1,7 +1,7 @@
-"""Obstacles: what keeps every job out of a queue instance: its states and its load thresholds.
+"""Obstacles: what keeps every job out of a queue instance: its states, its load and its suspend thresholds.
 
 Owns the two rules. Called by the scheduler, by `-w p`, and by the views that print the letters a and A and
-`-explain`. Source: QI-1 … QI-12, QC-4 … QC-7.
+`-explain`. Every letter of an instance closes it. Source: QI-1 … QI-12, QC-4 … QC-7; O (suspend alarm).
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def violations(site: Site, ledger: Ledger, name: str, thresholds: dict[str, str]
         if offer is None:
             found.append(Violation(entry.name, "", "", text))
         elif _reached(offer, typed_value(entry.type, text)):
-            found.append(Violation(entry.name, offer.letters, _shown(site, offer, name), text))
+            found.append(Violation(entry.name, offer.letters, _shown(site, offer, name), text, entry.relop))
     return found
 
 
@@ -94,9 +94,13 @@ def _reached(offer: Offer, threshold: Value) -> bool:
     return RELATIONS.get(offer.entry.relop, RELATIONS["=="])(offer.value, threshold)  # type: ignore[arg-type]
 
 
-def obstacle(site: Site, ledger: Ledger, instance: QueueInstance) -> Reason | None:
-    """State or load that keeps every job out of an instance."""
-    reason = state_obstacle(site.state, instance)
-    if reason is None and (reached := alarm(site, ledger, instance.name)):
-        return Reason("overloaded", instance.name, left=reached[0])
-    return reason
+def obstacle(site: Site, ledger: Ledger, instance: QueueInstance, reserved: bool = False) -> Reason | None:
+    """State or load that keeps every job out of an instance. `reserved`: as in `state_obstacle`."""
+    name = instance.name
+    reason = state_obstacle(site.state, instance, reserved)
+    if reason is not None or name not in site.state.configs:
+        return reason
+    for code, look in (("overloaded", alarm), ("suspend_alarm", suspend_alarm)):
+        if reached := look(site, ledger, name):
+            return Reason(code, name, left=reached[0])
+    return None

@@ -45,6 +45,7 @@ TEXTS = {
     "ambiguous": 'queue instance "{place}" dropped because its configuration is ambiguous',
     "orphaned": 'queue instance "{place}" dropped because it is orphaned',
     "overloaded": 'queue instance "{place}" dropped because it is overloaded: {left}',
+    "suspend_alarm": 'queue instance "{place}" is in suspend alarm: {left}',
     "full": 'queue instance "{place}" dropped because it is full',
     "off_time": 'cannot run in queue instance "{place}" because its calendar "{other}" closes it before the job would end',
     "kept": 'cannot run in queue instance "{place}" because what it needs there is kept for {left}',
@@ -81,17 +82,18 @@ TOLD = {
 
 class Violation(NamedTuple):
     """A threshold that is reached: complex name, letters such as `hl` ("" if no value is there), the value as printed
-    or "" if there is none, the threshold as configured."""
+    or "" if there is none, the threshold as configured, the relation that is fulfilled."""
 
     name: str
     letters: str
     value: str
     threshold: str
+    relop: str = ""
 
     def __str__(self) -> str:
         if not self.value:
             return f"{self.name} has no value, the threshold is {self.threshold}"
-        return f"{self.letters}:{self.name}={self.value} reaches the threshold {self.threshold}"
+        return f"{self.name}={self.value} {self.relop} {self.threshold}"
 
 
 class Exceeded(NamedTuple):

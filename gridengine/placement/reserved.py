@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gridengine.placement.ledger import Ledger
 from gridengine.placement.match import soft_violations, static_refusal, use_refusal
-from gridengine.placement.obstacles import state_obstacle
+from gridengine.placement.obstacles import obstacle
 from gridengine.placement.reasons import Reason
 from gridengine.placement.requests import Request
 from gridengine.placement.site import Site
@@ -58,7 +58,8 @@ def place_reserved(
 def _refusal(site: Site, reservation: AdvanceReservation, ledger: Ledger, request: Request, name: str) -> Reason | None:
     """Why a reserved instance cannot take the job, whatever runs in the reservation."""
     instance = site.state.instances[name]
-    if not ledger.empty and (reason := state_obstacle(site.state, instance, reserved=True)):
+    # load and thresholds are those of the cluster, not of the share that is reserved; source: O
+    if not ledger.empty and (reason := obstacle(Site.of(site.state), Ledger(site.state), instance, reserved=True)):
         return reason
     for exclusive in request.exclusive:
         if exclusive not in reservation.resources:

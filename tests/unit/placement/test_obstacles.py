@@ -9,11 +9,12 @@ from gridengine.placement.obstacles import alarm, obstacle, suspend_alarm
 from gridengine.placement.resources import all_resources, host_resources
 from gridengine.placement.site import Site
 from gridengine.placement.verify import FOUND, NOT_FOUND, explain, verification
+from gridengine.state.letters import instance_letters
 from gridengine.state.machines.host import HostHeard, HostLost
 from gridengine.state.machines.instance import InstanceErrorsCleared, InstanceErrorSet, InstanceFlagsChanged
 from gridengine.state.machines.job import HoldsChanged
 from gridengine.state.machines.task import TaskRequeued
-from tests.builders import NOW, Cluster, why
+from tests.builders import NOW, Cluster, started, why
 
 INSTANCE = "all.q@h1"
 
@@ -127,10 +128,10 @@ def test_a_violation_tells_value_source_and_threshold() -> None:
     cluster.change("exec_host", "h1", load_scaling="np_load_avg=10.0")
     cluster.queue(load_thresholds="np_load_avg=0.9", suspend_thresholds="nosuch_value=3,np_load_avg=5")
     site, ledger = Site(cluster.state), Ledger(cluster.state)
-    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9")]
+    assert alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.9", ">=")]
     assert suspend_alarm(site, ledger, INSTANCE) == []
     cluster.queue(suspend_thresholds="nosuch_value=3,np_load_avg=0.5")
-    assert suspend_alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.5")]
+    assert suspend_alarm(site, ledger, INSTANCE) == [("np_load_avg", "hL", "1.000", "0.5", ">=")]
 
 
 @pytest.mark.statement("QI-14", "QC-4")
@@ -145,7 +146,71 @@ def test_values_of_alarms_are_shown_as_reported_configured_or_counted() -> None:
         *("20159.949219M", "0x7", "1500M", "2147483648.000")
     ]
     cluster.queue(load_thresholds="room=8", complex_values="room=0x6")
-    assert alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8")]
+    assert alarm(Site(cluster.state), Ledger(cluster.state), INSTANCE) == [("room", "qf", "0x6", "8", "<=")]
+
+
+def lettered(cluster: Cluster, letter: str) -> None:
+    """Bring the instance into the state of a letter of `qstat -f`."""
+    flags = {"C": "calendar_suspended", "D": "calendar_disabled", "d": "disabled", "s": "suspended", "S": "subordinated"}
+    flags |= {"o": "orphaned", "P": "preempted"}
+    if letter in flags:
+        cluster.apply(InstanceFlagsChanged([INSTANCE], {flags[letter]: True}))
+    elif letter == "E":
+        cluster.apply(InstanceErrorSet(INSTANCE, "prolog failed"))
+    elif letter == "u":
+        cluster.apply(HostLost("h1", cluster.now))
+    elif letter == "c":
+        for name in ("@a", "@b"):
+            cluster.add("host_group", name, hostlist="h1")
+        cluster.queue(seq_no="0,[@a=1],[@b=2]")
+    else:
+        cluster.queue(**{"a": {"load_thresholds": "np_load_avg=1"}, "A": {"suspend_thresholds": "np_load_avg=1"}}[letter])
+        cluster.heard("h1", np_load_avg="6")
+
+
+def letters_of(cluster: Cluster) -> str:
+    site, ledger = Site(cluster.state), Ledger(cluster.state)
+    known = INSTANCE in cluster.state.configs
+    over, stop = (bool(known and look(site, ledger, INSTANCE)) for look in (alarm, suspend_alarm))
+    return instance_letters(cluster.state, cluster.state.instances[INSTANCE], over, stop)
+
+
+@pytest.mark.statement("QI-1", "QI-2", "QC-7")
+@pytest.mark.parametrize("letter", "aACDduEsScoP")
+def test_every_letter_of_an_instance_closes_it_to_all_kinds_of_jobs(letter: str) -> None:
+    cluster = Cluster(1)
+    cluster.pe("smp", "$pe_slots")
+    cluster.queue(pe_list="smp")
+    lettered(cluster, letter)
+    assert letter in letters_of(cluster)
+    assert what(cluster)
+    jobs = [cluster.submit(), cluster.submit(pe="smp", pe_range="2"), cluster.submit(array="1-3")]
+    assert started(cluster.cycle()) == []
+    for job in jobs:
+        assert INSTANCE in why(cluster, job)
+    assert not verification(cluster.state, cluster.job(), assume_empty=False)[0]
+
+
+@pytest.mark.statement("QI-2", "QC-7")
+def test_the_reason_of_a_suspend_alarm_names_the_value() -> None:
+    cluster = Cluster(1)
+    lettered(cluster, "A")
+    job = cluster.submit()
+    cluster.cycle()
+    assert 'queue instance "all.q@h1" is in suspend alarm: np_load_avg=6 >= 1' in why(cluster, job)
+    cluster.heard("h1", np_load_avg="0.5")
+    assert [number for number, _, _ in started(cluster.cycle())] == [job]
+
+
+@pytest.mark.statement("QC-7")
+def test_a_suspend_threshold_on_a_consumable_stops_dispatch_within_a_cycle() -> None:
+    cluster = Cluster(1, slots=9)
+    cluster.complex("disk INT <= YES YES 1 0")
+    cluster.values("h1", "disk=9")
+    cluster.queue(suspend_thresholds="disk=5")
+    for _ in range(9):
+        cluster.submit()
+    assert len(started(cluster.cycle())) == 4
 
 
 @pytest.mark.statement("QC-4")

@@ -57,8 +57,12 @@ SENTENCES = [
     (Reason("not_interactive", "all.q@h1"), 'cannot run in queue instance "all.q@h1" because it is not of type interactive'),
     (Reason("pe_permission", "all.q@h1"), 'has no permission for PE "all.q@h1"'),
     (
-        Reason("overloaded", "all.q@h1", left=Violation("np_load_avg", "hl", "2.000", "1.75")),
-        'queue instance "all.q@h1" dropped because it is overloaded: hl:np_load_avg=2.000 reaches the threshold 1.75',
+        Reason("overloaded", "all.q@h1", left=Violation("np_load_avg", "hl", "2.000", "1.75", ">=")),
+        'queue instance "all.q@h1" dropped because it is overloaded: np_load_avg=2.000 >= 1.75',
+    ),
+    (
+        Reason("suspend_alarm", "all.q@h1", left=Violation("np_load_avg", "hl", "2.000", "1.75", ">=")),
+        'queue instance "all.q@h1" is in suspend alarm: np_load_avg=2.000 >= 1.75',
     ),
     (
         Reason("overloaded", "all.q@h1", left=Violation("scratch", "", "", "5")),

@@ -73,3 +73,23 @@ def test_what_a_given_up_job_had_in_the_reservation_is_free_for_the_next() -> No
     orders = cluster.cycle()
     assert orders.give_up == [array]
     assert [number for number, _, _ in started(orders)] == [single]
+
+
+@pytest.mark.statement("AR-92", "QI-1", "QI-2")
+@pytest.mark.parametrize("thresholds", ["load_thresholds", "suspend_thresholds"])
+def test_the_alarms_of_the_cluster_close_an_instance_inside_a_reservation(thresholds: str) -> None:
+    cluster = reserving()
+    cluster.queue(**{thresholds: "np_load_avg=1"})
+    cluster.heard("h1", np_load_avg="6")
+    job = cluster.submit(ar=1)
+    assert started(cluster.cycle()) == []
+    cluster.heard("h1", np_load_avg="0.5")
+    assert [number for number, _, _ in started(cluster.cycle())] == [job]
+
+
+@pytest.mark.statement("AR-92")
+def test_a_threshold_on_a_consumable_is_that_of_the_cluster_inside_a_reservation() -> None:
+    cluster = reserving()
+    cluster.queue(load_thresholds="slots=1")
+    job = cluster.submit(ar=1)
+    assert [number for number, _, _ in started(cluster.cycle())] == [job]
