@@ -37,8 +37,10 @@ def qevent(arguments: list[str]) -> int:
     try:
         return _print_all(as_json) if subscribe else _run_triggers(triggers)
     finally:
-        if os.path.exists(PID_FILE):
+        try:
             os.unlink(PID_FILE)
+        except OSError:
+            pass  # the exit status is that of the events
 
 
 def _misused(reason: str) -> int:

@@ -39,7 +39,9 @@ def claim(directory: Path) -> bool:
     try:
         return claim_again(directory, temporary)
     finally:
-        os.unlink(temporary)
+        # what the link says holds, also where the disk takes no more changes
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
 def claim_again(directory: Path, own: str) -> bool:

@@ -59,7 +59,7 @@ def _write_cell(plan: CellPlan, installation: Installation) -> None:
         give(plan.files.directory, plan.admin_user)
         draft.common.rename(plan.files.common)
     finally:
-        shutil.rmtree(draft.root)
+        shutil.rmtree(draft.root, ignore_errors=True)
 
 
 def _write_common(draft: CellFiles, plan: CellPlan, installation: Installation) -> None:

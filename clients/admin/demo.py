@@ -192,7 +192,7 @@ def run_demo(installation: Installation, progress: Progress, pages: bool) -> Non
             try:
                 demo.clean_up()
             finally:
-                shutil.rmtree(place)
+                shutil.rmtree(place, ignore_errors=True)
 
 
 def demo_plan(place: Path) -> CellPlan:

@@ -193,9 +193,12 @@ def check_names(cell: InstalledCell) -> Iterator[Finding]:
 
 
 def check_spool(cell: InstalledCell) -> Iterator[Finding]:
-    """The spool directory that this host uses: there, on a local disk, with room."""
+    """The spool directory that this host uses: there, on a local disk, writable, with room."""
     directory = cell.qmaster_spool_dir if is_master_here(cell) else cell.execd_spool_dir
+    yield from _read_only_spools(cell)
     if not directory.is_dir():
+        if _is_read_only(directory):
+            return
         owner = cell.settings["admin_user"]
         yield Finding(f"{directory} is missing", f"mkdir -p {directory} && chown {owner} {directory}")
         return
@@ -207,6 +210,38 @@ def check_spool(cell: InstalledCell) -> Iterator[Finding]:
         yield Finding(f"{directory} has {free // 2**20} MB left", "make room: the qmaster ends when it cannot write")
     else:
         yield Finding(f"{directory} is on {kind} with {free // 2**20} MB left")
+
+
+def _read_only_spools(cell: InstalledCell) -> Iterator[Finding]:
+    """The spool directories of this machine, and what may be mounted in them, that take no files."""
+    places = [cell.qmaster_spool_dir] if is_master_here(cell) else []
+    for host in [cell.execd_spool_dir, *_entries(cell.execd_spool_dir)]:
+        places += [host, host / "active_jobs"]
+    said: list[Path] = []
+    for place in places:
+        if _is_read_only(place) and not any(place.is_relative_to(other) for other in said):
+            said.append(place)
+            mend = f"look for faults of the disk (dmesg), then mount it writable: mount -o remount,rw {_mount_of(place)}"
+            yield Finding(f"{place} is mounted read-only", mend)
+
+
+def _entries(directory: Path) -> list[Path]:
+    try:
+        return sorted(path for path in directory.iterdir() if path.is_dir())
+    except OSError:
+        return []
+
+
+def _is_read_only(path: Path) -> bool:
+    """Whether the file system that holds a path, or is to hold it, is mounted read-only."""
+    for place in (path, *path.parents):
+        try:
+            return bool(os.statvfs(place).f_flag & os.ST_RDONLY)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return False
+    return False
 
 
 def check_backups(cell: InstalledCell, now: datetime) -> Iterator[Finding]:
@@ -273,10 +308,19 @@ def _connects(host: str, port: int) -> bool:
 
 
 def _file_system(directory: Path) -> str:
-    """Return the type of the file system that holds `directory`, by the longest mount point above it."""
+    """Return the type of the file system that holds `directory`."""
+    return _mount(directory)[1]
+
+
+def _mount_of(directory: Path) -> str:
+    return _mount(directory)[0]
+
+
+def _mount(directory: Path) -> tuple[str, str]:
+    """Return where the file system that holds `directory` is mounted, and its type, by the longest mount point above it."""
     best = ("", "an unknown file system")
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount, kind, *_ = line.split()
         if directory.resolve().is_relative_to(mount) and len(mount) >= len(best[0]):
             best = (mount, kind)
-    return best[1]
+    return best

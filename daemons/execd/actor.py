@@ -13,7 +13,6 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from daemons.execd import load
 from daemons.execd.health import Health
 from daemons.execd.load_sensors import LoadSensors, SensorHostNames, sensor_starter, wanted_sensors
 from daemons.execd.output_reader import OutputReader
+from daemons.execd.pauses import keep_running
 from daemons.execd.reporter import Reporter
 from daemons.execd.restraints import Restraints, permitted_processors
 from daemons.execd.site import PID_FILE, read_configuration, read_site, save_configuration
@@ -101,13 +101,13 @@ class ExecdActor:
         if configuration is not None:
             self._apply(configuration)
         self._background = {
-            asyncio.get_running_loop().create_task(self._forever(work))
-            for work in (
-                self._tasks.launcher.run,
-                self._reporter.run,
-                self._report_load,
-                self._measure_usage,
-                self._health.run,
+            asyncio.get_running_loop().create_task(keep_running(name, work))
+            for name, work in (
+                ("the link to the launcher", self._tasks.launcher.run),
+                ("reports to the qmaster", self._reporter.run),
+                ("load reports", self._report_load),
+                ("the measurement of usage", self._measure_usage),
+                ("the look at the spool directory", self._health.run),
             )
         }
 
@@ -271,16 +271,6 @@ class ExecdActor:
                     await self._configured.wait()
             except TimeoutError:
                 return
-
-    async def _forever(self, work: Any) -> None:
-        """Keep a background coroutine: what goes wrong in it is a bug, to be logged, not the end of the host."""
-        while True:
-            try:
-                running: Coroutine[Any, Any, None] = work()
-                await running
-            except Exception:
-                _log.exception("%s failed, it is started again", getattr(work, "__qualname__", work))
-                await asyncio.sleep(1.0)
 
 
 def _alone(path: Path) -> int:

@@ -6,11 +6,15 @@ Owns the look and the telling; what it means for queue instances is the qmaster'
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 from daemons.execd.site import HostSite
 from gridengine.delivery import HostFaults
+
+_log = logging.getLogger(__name__)
 
 #: the space that a task's directory takes, with room for what its shepherd writes; bytes
 _PROBE_BYTES = 65536
@@ -20,16 +24,18 @@ _PAUSE_S, _FAULTY_PAUSE_S = 20.0, 1.0
 
 def spool_fault(site: HostSite) -> str:
     """Why the spool directory takes no files, "" if it does. Blocks for a moment."""
-    probe = site.active_jobs / ".probe"
-    try:
-        with probe.open("wb") as file:
-            file.write(bytes(_PROBE_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        return f"{site.spool} takes no files: {error.strerror}"
-    finally:
-        probe.unlink(missing_ok=True)
+    for directory in (site.active_jobs, site.spool):  # either may be a mount of its own
+        probe = directory / ".probe"
+        try:
+            with probe.open("wb") as file:
+                file.write(bytes(_PROBE_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+            probe.unlink()
+        except OSError as error:
+            with suppress(OSError):
+                probe.unlink()
+            return f"{site.spool} takes no files: {error.strerror}"
     return ""
 
 
@@ -46,6 +52,10 @@ class Health:
         faults = [fault] if fault else []
         if faults != self.faults:
             self.faults = faults
+            if fault:
+                _log.error("this host takes no jobs: %s", fault)
+            else:
+                _log.info("the spool directory %s takes files again", self._site.spool)
             self._report(HostFaults(faults))
         return faults
 

@@ -1,10 +1,25 @@
 """How long an exec host waits before it tries again what has failed: longer each time, and every host another time.
 
-Pure: chance comes in. A hundred hosts lose the same master at the same moment; without chance they would all come back in one.
-Called by the supervisor and by whoever watches the head.
+A hundred hosts lose the same master at the same moment; without chance they would all come back in one.
+Called by the supervisor, the execd actor and whoever watches the head.
 """
 
 from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Awaitable, Callable
+
+from daemons.runtime.cell import CellFault
+from daemons.runtime.ray_node import RayNodeFault
+from gridengine.errors import plain_fault
+
+_log = logging.getLogger(__name__)
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.1, 10.0
+STABLE_S = 30.0
+"""Work that lasted this long has not failed at once: the next pause is the first one again, and its fault is news."""
 
 _DOUBLINGS = 30  # beyond which no pause grows: a power of a float has an end
 
@@ -16,3 +31,26 @@ def pause_s(failures: int, chance: float, first_s: float, longest_s: float) -> f
     """
     whole = min(longest_s, first_s * 2.0 ** min(failures - 1, _DOUBLINGS))
     return whole * (1.0 + chance) / 2.0
+
+
+async def keep_running(name: str, work: Callable[[], Awaitable[None]]) -> None:
+    """Do `work` for ever: when it ends or fails it is started again, ever later if that happens at once.
+
+    A fault is logged when it is news, with a traceback where it is a bug; the same one again and again is one line.
+    """
+    failures, known = 0, ""
+    clock = asyncio.get_running_loop().time
+    while True:
+        began, fault = clock(), None
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - a bug in one work is not the end of the host
+            fault = error
+        stable = clock() - began > STABLE_S
+        failures = 1 if stable else failures + 1
+        text = f"{type(fault).__name__}: {plain_fault(fault)}" if fault is not None else ""
+        if fault is not None and (stable or text != known):
+            bug = not isinstance(fault, (OSError, CellFault, RayNodeFault))
+            _log.error("%s failed, it is started again: %s", name, plain_fault(fault), exc_info=fault if bug else None)
+        known = text
+        await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))

@@ -14,19 +14,19 @@ import os
 import pwd
 import random
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import aiohttp
 
 from daemons.execd.load import incarnation
-from daemons.execd.pauses import pause_s
+from daemons.execd.pauses import keep_running, pause_s
 from daemons.execd.ray_head import head_gone
 from daemons.execd.session_server import SessionServer
 from daemons.execd.site import PID_FILE, belong, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
-from daemons.runtime.cell import Cell, CellFault
+from daemons.runtime.cell import Cell
 from daemons.runtime.child_output import ChildOutput
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, is_to_end, module_command, module_environment
@@ -49,7 +49,6 @@ _FIRST_HELLO_PAUSE_S, _LONGEST_HELLO_PAUSE_S = 0.25, 4.0
 #: the longest pause where another host may be the master in a moment
 _HELLO_AGAIN_S = 1.0
 #: seconds: between two starts of something that ends again and again, from the first on; what has lived so long starts anew
-_FIRST_PAUSE_S, _LONGEST_PAUSE_S, _STABLE_S = 0.1, 10.0, 30.0
 _LAUNCHER_STOP_S = 5.0
 
 
@@ -95,11 +94,11 @@ class ExecdSupervisor:
         """Serve until `stop` is set. `on_serving`: launcher and gateway are there."""
         (self._spool / WORD_FILE).unlink(missing_ok=True)
         work = [
-            asyncio.create_task(self._again("launcher", self._launcher)),
-            asyncio.create_task(self._again("gateway", self._gateway.run)),
-            asyncio.create_task(self._again("session server", self._sessions.run)),
-            asyncio.create_task(self._again("Ray node", self._node)),
-            asyncio.create_task(self._again("witness", self._witness.run)),
+            asyncio.create_task(keep_running("launcher", self._launcher)),
+            asyncio.create_task(keep_running("gateway", self._gateway.run)),
+            asyncio.create_task(keep_running("session server", self._sessions.run)),
+            asyncio.create_task(keep_running("Ray node", self._node)),
+            asyncio.create_task(keep_running("witness", self._witness.run)),
             asyncio.create_task(self._hello()),
             asyncio.create_task(self._announce(on_serving)),
         ]
@@ -118,21 +117,6 @@ class ExecdSupervisor:
     async def _serves(self) -> bool:
         """Whether launcher and gateway take connections."""
         return await _answers(str(self._spool / "launcher.sock")) and await _answers(str(self._cell.gateway_socket))
-
-    async def _again(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """Do `work` for ever; when it ends, start it again, ever later if it ends at once."""
-        failures = 0
-        loop = asyncio.get_running_loop()
-        while True:
-            began = loop.time()
-            try:
-                await work()
-            except (OSError, CellFault, RayNodeFault) as error:
-                _log.error("%s: %s", name, plain_fault(error))
-            except Exception:
-                _log.exception("%s failed", name)
-            failures = 1 if loop.time() - began > _STABLE_S else failures + 1
-            await asyncio.sleep(pause_s(failures, random.random(), _FIRST_PAUSE_S, _LONGEST_PAUSE_S))
 
     # --- children -------------------------------------------------------------------------------------------------
 

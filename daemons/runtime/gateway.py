@@ -12,6 +12,7 @@ import grp
 import os
 import pwd
 from collections.abc import Callable
+from contextlib import suppress
 
 import aiohttp
 from aiohttp import web
@@ -62,7 +63,8 @@ class Gateway:
         finally:
             await doors.close()
             if not self._goes_on():
-                path.unlink(missing_ok=True)
+                with suppress(OSError):
+                    path.unlink()
 
     async def _pass_on(self, name: str, request: web.BaseRequest, _connection: Connection) -> web.StreamResponse:
         if name == MASTER_REACHED:

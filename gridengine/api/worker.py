@@ -122,7 +122,10 @@ def leave(directory: "str | os.PathLike[str]", name: str, write: "Callable[[Bina
             write(file)
         os.rename(draft, os.path.join(directory, name))
     except BaseException:
-        os.unlink(draft)
+        try:
+            os.unlink(draft)
+        except OSError:
+            pass  # what went wrong first is what counts
         raise
 
 

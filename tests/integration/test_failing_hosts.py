@@ -67,6 +67,26 @@ def test_a_full_spool_keeps_jobs_away_and_loses_none(testbed_cell: TestbedCell, 
     eventually("what waited has run", lambda: record(cell, waits).get("failed") == "0")
 
 
+@pytest.mark.statement("QI-10", "QI-14", "EX-4", "EX-9")
+@pytest.mark.parametrize("place", ["", "/active_jobs"])
+def test_a_spool_that_becomes_read_only_closes_the_host_until_it_is_writable(testbed_cell: TestbedCell, place: str) -> None:
+    cell = testbed_cell
+    mount = f"mount --bind {SPOOL}{place} {SPOOL}{place} && mount -o remount,ro,bind {SPOOL}{place}"
+    assert cell.on("t3", "sh", "-ec", mount).returncode == 0
+    try:
+        jobs = [submit(cell, "-l", "h=t3", "true"), submit(cell, "-t", "1-5:2", "-l", "h=t3", "true")]
+        eventually("t3 takes no jobs", lambda: letters(cell)["t3"] == "E")
+        assert f"{SPOOL} takes no files: Read-only file system" in explained(cell)
+        assert "Eqw" not in cell.on("tm", "qstat", "-u", "*").stdout
+        doctor = cell.on("t3", "gridengine", "doctor")
+        assert f"{SPOOL}{place} is mounted read-only" in doctor.stdout + doctor.stderr
+    finally:
+        cell.on("t3", "umount", f"{SPOOL}{place}")
+    eventually("t3 takes jobs again by itself", lambda: letters(cell)["t3"] == "")
+    for job in jobs:
+        eventually("what waited has run", lambda job=job: record(cell, job).get("failed") == "0")  # type: ignore[misc]
+
+
 @pytest.mark.statement("QI-3", "EX-9", "EX-12")
 def test_a_killed_execd_leaves_the_jobs_and_finds_them_again(testbed_cell: TestbedCell, gate: str) -> None:
     cell = testbed_cell

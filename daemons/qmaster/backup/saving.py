@@ -143,7 +143,8 @@ def _empty(directory: Path) -> None:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            path.unlink()
+            with suppress(OSError):
+                path.unlink()
 
 
 def _manifest(cell: Cell, spool: Path, now: float) -> Manifest:

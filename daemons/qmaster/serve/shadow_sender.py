@@ -10,6 +10,7 @@ import asyncio
 import base64
 import hashlib
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -143,7 +144,8 @@ class ShadowSender:
             header = {POSITION: f"{position.incarnation} {position.commit}"}
             status, answer = await self._ask("copy", _blocks(path), header)
         finally:
-            spool_file.remove(path)
+            with suppress(OSError):
+                spool_file.remove(path)
         if status != _OK:
             raise ShadowRefuses(f"its copy is at {tuple(_position(answer))}, which is further than {tuple(position)}")
         self._whole_at = clock()

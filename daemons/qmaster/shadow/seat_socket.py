@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ async def serve_seat(path: Path, asked: Asked) -> None:
         await asyncio.Event().wait()
     finally:
         await doors.close()
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
 
 
 def _may_ask(request: web.BaseRequest) -> bool:

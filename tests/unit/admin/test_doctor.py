@@ -53,6 +53,37 @@ def test_a_sound_cell_has_no_findings(cell):
     assert wrong(doctor.check_clock(cell, utc_now())) == []
 
 
+def read_only_below(monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
+    """All below a directory is mounted read-only, as the system has it."""
+    real = os.statvfs
+
+    def call(path):
+        found = list(real(path))
+        if Path(path).is_relative_to(directory):
+            found[8] |= os.ST_RDONLY  # f_flag
+        return os.statvfs_result(found)
+
+    monkeypatch.setattr(os, "statvfs", call)
+
+
+@pytest.mark.parametrize("place", ["spool/qmaster", "spool/execd", "spool/execd/h1", "spool/execd/h1/active_jobs"])
+def test_a_spool_that_is_mounted_read_only_is_named(cell, place, monkeypatch):
+    directory = cell.files.root / place
+    directory.mkdir(exist_ok=True)
+    monkeypatch.setattr(doctor, "is_master_here", lambda cell: True)
+    read_only_below(monkeypatch, directory)
+    assert f"{directory} is mounted read-only" in wrong(doctor.check_spool(cell))
+
+
+def test_a_spool_that_is_missing_on_a_read_only_disk_is_not_to_be_made(cell, monkeypatch):
+    shutil.rmtree(cell.qmaster_spool_dir)
+    monkeypatch.setattr(doctor, "is_master_here", lambda cell: True)
+    read_only_below(monkeypatch, cell.files.root)
+    findings = list(doctor.check_spool(cell))
+    assert f"{cell.qmaster_spool_dir} is mounted read-only" in wrong(findings)
+    assert not any("mkdir" in finding.mend for finding in findings)
+
+
 def test_an_open_secret_is_found(cell):
     (cell.execd_spool_dir / "h1/keys/gdi_key").chmod(0o640)
     assert "gdi_key is open to other users" in wrong(doctor.check_secrets(cell, NOW))[0]
