@@ -12,7 +12,8 @@ from setuptools import setup
 
 TOP = Path(__file__).resolve().parent
 sys.path.insert(0, str(TOP))
-from tools.launchers import write_portable_launchers  # noqa: E402
+from gridengine.architecture import ARCHITECTURES  # noqa: E402
+from tools.launchers import UTILITIES, write_portable_launchers  # noqa: E402
 
 
 def cell_files() -> list[tuple[str, list[str]]]:
@@ -33,7 +34,16 @@ def library_files() -> list[tuple[str, list[str]]]:
     return [*libraries, ("include", ["clients/drmaa/drmaa.h"])]
 
 
+def utility_files() -> list[tuple[str, list[str]]]:
+    """The programs of `utilbin`, in the directory of each architecture."""
+    written = [str((scripts / "utilbin" / name).relative_to(TOP)) for name in UTILITIES]
+    return [(f"utilbin/{name}", written) for name in ARCHITECTURES.values()]
+
+
 scripts = TOP / "build" / "launchers"
 scripts.mkdir(parents=True, exist_ok=True)
 names = write_portable_launchers(scripts)
-setup(scripts=[str((scripts / name).relative_to(TOP)) for name in names], data_files=[*cell_files(), *library_files()])
+setup(
+    scripts=[str((scripts / name).relative_to(TOP)) for name in names],
+    data_files=[*cell_files(), *library_files(), *utility_files()],
+)

@@ -7,9 +7,12 @@ package metadata before the first line of a command, of a life of 28 ms in all.
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+
+from gridengine.architecture import architecture
 
 #: Commands of users and administrators; the module is `clients.NAME`. One that is not written yet gets no script.
 COMMANDS = (
@@ -19,6 +22,9 @@ COMMANDS = (
 
 #: Commands with Slurm's names; the module is `clients.slurm.NAME`. They are in slurm/bin, which is on nobody's PATH by itself.
 SLURM_COMMANDS = "sbatch scancel sinfo squeue srun".split()
+
+#: Small programs for load sensors and scripts; the module is `clients.utilbin.NAME`. They are in utilbin/ARCH, as those of 8.1.9.
+UTILITIES = "gethostbyaddr gethostbyname gethostname getservbyname loadcheck".split()
 
 #: Programs with libraries of their own: these start like any Python program.
 PROGRAMS = {
@@ -54,11 +60,11 @@ run_module({module!r}, run_name="__main__")
 # script to the interpreter beside it; to Python the shell's line is a text. A link to the script is followed first.
 _PORTABLE = """\
 #!/bin/sh
-''':'; bin=${{0%/*}}; [ ! -h "$0" ] || bin=$(dirname "$(readlink -f "$0")"); exec "$bin/python3" {options} "$0" "$@"
+''':'; bin=${{0%/*}}; [ ! -h "$0" ] || bin=$(dirname "$(readlink -f "$0")"); exec "$bin{to_bin}/python3" {options} "$0" "$@"
 '''
 import sys
-from os.path import dirname, realpath
-top = dirname(dirname(realpath(__file__)))
+from os.path import abspath, dirname, realpath
+top = abspath(dirname(realpath(__file__)) + "/{to_top}")
 sys.path.append("%s/lib/python%d.%d/site-packages" % (top, *sys.version_info[:2]))
 {start}
 """
@@ -67,14 +73,25 @@ _START_PROGRAM = "from runpy import run_module\nrun_module({module!r}, run_name=
 
 
 def write_portable_launchers(directory: Path) -> list[str]:
-    """Write the script of every program for a wheel; return their names, sorted. Called by `setup.py`."""
+    """Write the script of every program for a wheel; return their names, sorted. Called by `setup.py`.
+
+    Those of `utilbin` are in a directory of that name; they are the same for all architectures.
+    """
     written = []
+    utilities = directory / "utilbin"
+    utilities.mkdir(exist_ok=True)
+    for name in UTILITIES:
+        start = _START_COMMAND.format(module=f"clients.utilbin.{name}")
+        text = _PORTABLE.format(options="-IS", start=start, to_bin="/../../bin", to_top="../..")
+        (utilities / name).write_text(text)
+        (utilities / name).chmod(0o755)
     for name in sorted([*COMMANDS, *PROGRAMS]):
         module = PROGRAMS.get(name, f"clients.{name}")
         if _library_of(module) is None:
             continue
         options, start = ("-I", _START_PROGRAM) if name in PROGRAMS else ("-IS", _START_COMMAND)
-        (directory / name).write_text(_PORTABLE.format(options=options, start=start.format(module=module)))
+        text = _PORTABLE.format(options=options, start=start.format(module=module), to_bin="", to_top="..")
+        (directory / name).write_text(text)
         (directory / name).chmod(0o755)
         written.append(name)
     return written
@@ -88,10 +105,13 @@ def write_launchers(bin_directory: Path, python: str) -> list[str]:
     written = []
     slurm = bin_directory.parent / "slurm" / "bin"
     slurm.mkdir(parents=True, exist_ok=True)
-    for name in sorted([*COMMANDS, *PROGRAMS, *SLURM_COMMANDS]):
-        of_slurm = name in SLURM_COMMANDS
-        script = (slurm if of_slurm else bin_directory) / name
-        module = PROGRAMS.get(name, f"clients.slurm.{name}" if of_slurm else f"clients.{name}")
+    utilbin = bin_directory.parent / "utilbin" / architecture(os.uname().machine)
+    utilbin.mkdir(parents=True, exist_ok=True)
+    rooms = dict.fromkeys(SLURM_COMMANDS, (slurm, "clients.slurm")) | dict.fromkeys(UTILITIES, (utilbin, "clients.utilbin"))
+    for name in sorted([*COMMANDS, *PROGRAMS, *SLURM_COMMANDS, *UTILITIES]):
+        place, package = rooms.get(name, (bin_directory, "clients"))
+        script = place / name
+        module = PROGRAMS.get(name, f"{package}.{name}")
         library = _library_of(module)
         if library is None:
             script.unlink(missing_ok=True)

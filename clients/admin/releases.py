@@ -139,7 +139,8 @@ class Releases:
             link.parent.mkdir(parents=True, exist_ok=True)
             if link.is_symlink() or not link.exists():
                 _swap_link(link, f"{'../' * name.count('/')}current/{name}")
-        for path in (*(self._link / "lib").glob("lx-*"), *(self._link / "include").glob("*")):
+        parts = (("lib", "lx-*"), ("utilbin", "lx-*"), ("include", "*"))
+        for path in (found for place, names in parts for found in (self._link / place).glob(names)):
             link = self.prefix / path.parent.name / path.name
             link.parent.mkdir(exist_ok=True)
             _swap_link(link, f"../current/{path.parent.name}/{path.name}")

@@ -1,4 +1,4 @@
-"""What programs look for below SGE_ROOT, beside the cells: libraries, commands by architecture, scripts in `util`.
+"""What programs look for below SGE_ROOT, beside the cells: libraries, commands and `utilbin` by architecture, scripts in `util`.
 
 Owns these names, which are those of 8.1.9. What is there already stays: a root may be shared, and a site's own files are its own.
 Called by `creation` and `join`.
@@ -44,6 +44,8 @@ def provide(root: Path, installation: Installation) -> None:
     cases = "\n".join(f"  {machine}) echo {name} ;;" for machine, name in ARCHITECTURES.items())
     _new(root / "util" / "arch", _ARCH.format(cases=cases), 0o755)
     _link(root / "bin" / architecture(os.uname().machine), installation.bin)
+    utilities = Path("utilbin", architecture(os.uname().machine))
+    _link(root / utilities, installation.bin.parent / utilities)
     _link(library_of(root).parent, library_of(installation.bin.parent).parent)
 
 

@@ -14,6 +14,8 @@ from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from pathlib import Path
 
+import psutil
+
 from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
@@ -90,22 +92,36 @@ class LoadSensors:
 
 
 class SensorHostNames:
-    """Which host a sensor means: the own one by any of its names, else by the cell's aliases (GC-5)."""
+    """Which host a sensor means: the own one by any of its names and addresses, else by the cell's aliases (GC-5).
+
+    No resolver is asked, whose silence would hold up the daemon: the addresses are those of the host's own interfaces.
+    """
 
     def __init__(self, cell: Cell, host: str) -> None:
         self._cell, self._host = cell, host
         machine = socket.gethostname()
         names = (host, host.partition(".")[0], machine, machine.partition(".")[0])
         self._own = frozenset(name.lower() for name in names)
+        self._addresses = frozenset(_own_addresses())
 
     def unique(self, name: str) -> str:
         if name.lower() == GLOBAL:
             return GLOBAL
         unique = self._cell.unique_name(name)
         # a machine may play several hosts of a cell: what is another host's alias is not a name of this one
-        if unique.lower() == self._host.lower() or (unique == name and name.lower() in self._own):
+        if unique.lower() == self._host.lower() or name in self._addresses or (unique == name and self._is_own(name.lower())):
             return self._host
         return unique
+
+    def _is_own(self, name: str) -> bool:
+        """Whether this is a name of the own host: one of its names, or one with a domain where the cell knows it without."""
+        return name in self._own or ("." not in self._host and name.partition(".")[0] == self._host.lower())
+
+
+def _own_addresses() -> list[str]:
+    """Addresses by which others reach this machine, without a zone; none of the loopback, which each machine has."""
+    found = [entry.address.partition("%")[0] for entries in psutil.net_if_addrs().values() for entry in entries]
+    return [address for address in found if not address.startswith("127.") and address != "::1"]
 
 
 def sensor_starter(cell: Cell, site: HostSite) -> Callable[[str], Awaitable[Process]]:

@@ -273,6 +273,10 @@ def test_the_library_is_found_below_the_root_of_the_cell_and_by_settings(plan, i
     assert not library_of(plan.files.root).parent.exists()
     commands, arch = plan.files.root / "bin" / library.parent.name, plan.files.root / "util" / "arch"
     assert commands.resolve() == installation.bin.resolve()
+    utilities = Path("utilbin") / library.parent.name
+    (installation.bin.parent / utilities).mkdir(parents=True)
+    provide(plan.files.root, installation)
+    assert (plan.files.root / utilities).resolve() == (installation.bin.parent / utilities).resolve()
     assert f"{os.uname().machine}) echo {library.parent.name} ;;" in arch.read_text() and os.access(arch, os.X_OK)
     library.parent.mkdir(parents=True)
     library.touch()

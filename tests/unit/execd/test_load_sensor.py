@@ -74,6 +74,18 @@ def names(host: str, **aliases: str) -> SensorHostNames:
 
 
 @pytest.mark.statement("LS-3", "GC-5")
+def test_the_own_host_by_its_address_and_its_full_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "n1")
+    monkeypatch.setattr("daemons.execd.load_sensors._own_addresses", lambda: ["10.88.0.14", "fd00::14"])
+    known = names("n1", n1a="n1", other="n2")
+    for name in ("n1", "N1", "n1a", "n1.example.org", "N1.Example.Org", "10.88.0.14", "fd00::14"):
+        assert known.unique(name) == "n1"
+    assert [known.unique(name) for name in ("n2", "n2.example.org", "10.88.0.15")] == ["n2", "n2.example.org", "10.88.0.15"]
+    full = names("n1.example.org")
+    assert full.unique("n1.elsewhere.org") == "n1.elsewhere.org"
+
+
+@pytest.mark.statement("LS-3", "GC-5")
 def test_the_own_host_by_any_of_its_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "machine.example.org")
     known = names("n1.example.org", n1a="n1.example.org", other="n2.example.org", machine="n1.example.org")

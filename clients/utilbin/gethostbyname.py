@@ -1,0 +1,8 @@
+"""gethostbyname: a host by its name, and the name under which the cell knows it. Source: O."""
+
+from clients.utilbin.host_lookup import about_argument, by_name
+
+
+def main() -> int:
+    """`gethostbyname [-help|-name|-aname|-all] NAME`."""
+    return about_argument("gethostbyname", " <name>", "host", "host name", by_name)

@@ -1,0 +1,29 @@
+"""getservbyname: the port of a TCP service, or which service has a port. Source: O."""
+
+import _socket
+import sys
+
+from clients.utilbin.host_lookup import misused
+
+_USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
+
+
+def main() -> int:
+    """`getservbyname [-help|-number] SERVICE` or `getservbyname -check PORT`."""
+    words = sys.argv[1:]
+    option = words[0] if words and words[0] in ("-help", "-number", "-check") else ""
+    rest = words[1:] if option else words[:1]
+    if option == "-help" or not rest:
+        return misused(_USAGE)
+    try:
+        if option == "-check":
+            found = _socket.getservbyport(int(rest[0]), "tcp")
+        else:
+            port = _socket.getservbyname(rest[0], "tcp")
+            found = str(port) if option else f"{rest[0]} {port}"
+    except (OSError, ValueError, OverflowError):
+        missing = f"port {rest[0]} not in use" if option == "-check" else f"service {rest[0]} not found"
+        sys.stderr.write(f"{missing}\n")
+        return 1
+    sys.stdout.write(f"{found}\n")
+    return 0

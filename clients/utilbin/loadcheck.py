@@ -1,0 +1,102 @@
+"""loadcheck: the load values of this host, as they are now, without a daemon. Source: O.
+
+Owns the reading of /proc for it: what `sge_execd` reports is measured by `daemons.execd.load`, which needs a library.
+"""
+
+import os
+import sys
+
+from gridengine.architecture import architecture
+from gridengine.topology import Topology
+
+_CPUS = "/sys/devices/system/cpu"
+_USAGE = """usage: loadcheck [-cb] | [-int] [-loadval name]
+\t\t[-cb] \t\t\t\t Shows core binding and processor topology related information.
+\t\t[-int]\t\t\t\t Print as integer
+\t\t[-loadval]\t\t\t Select specific load value
+"""
+
+
+def main() -> int:
+    """`loadcheck -cb` or `loadcheck [-int] [-loadval NAME]`."""
+    words, whole, wanted = sys.argv[1:], False, ""
+    if words == ["-cb"]:
+        sys.stdout.write(_binding(_topology()))
+        return 1  # as 8.1.9 does
+    while words:
+        option = words.pop(0)
+        if option == "-int":
+            whole = True
+        elif option == "-loadval" and words:
+            wanted = words.pop(0)
+        else:
+            sys.stderr.write(_USAGE)
+            return 1
+    values = _values(_topology(), whole)
+    sys.stdout.write("".join(f"{name:15} {value}\n" for name, value in values.items() if wanted in ("", name)))
+    return 0
+
+
+def _values(topology: Topology, whole: bool) -> "dict[str, str]":
+    """Load value -> text. `whole`: memory in whole megabytes."""
+    layout = topology.text()
+    values = {"arch": architecture(os.uname().machine), "num_proc": str(topology.processor_count)}
+    values |= {"m_socket": str(layout.count("S")), "m_core": str(layout.count("C"))}
+    values |= {"m_thread": str(topology.processor_count), "m_topology": layout}
+    for name, load in zip(("short", "medium", "long"), os.getloadavg(), strict=True):
+        values[f"load_{name}"] = f"{load:.2f}"
+    sizes = _memory()
+    for kind in ("free", "total", "used"):
+        for name in ("mem", "swap", "virtual"):
+            size = sizes[name][kind]
+            values[f"{name}_{kind}"] = str(int(size)) if whole else f"{size:.6f}M"
+    return values | {"cpu": f"{_cpu_percent():.1f}%"}
+
+
+def _memory() -> "dict[str, dict[str, float]]":
+    """Megabytes, by what and whether free, used or in all."""
+    with open("/proc/meminfo") as file:
+        found = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in file)}
+    totals = {"mem": (found["MemTotal"], found["MemAvailable"]), "swap": (found["SwapTotal"], found["SwapFree"])}
+    totals["virtual"] = (totals["mem"][0] + totals["swap"][0], totals["mem"][1] + totals["swap"][1])
+    return {name: {"total": total, "free": free, "used": total - free} for name, (total, free) in totals.items()}
+
+
+def _cpu_percent() -> float:
+    """Use of all processors since the host was booted: there is nothing earlier to compare with."""
+    with open("/proc/stat") as file:
+        times = [int(word) for word in file.readline().split()[1:9]]
+    return 100.0 * (1.0 - (times[3] + times[4]) / max(1, sum(times)))
+
+
+def _topology() -> Topology:
+    found = []
+    for name in os.listdir(_CPUS) if os.path.isdir(_CPUS) else ():
+        if name.startswith("cpu") and name[3:].isdigit():
+            try:
+                found.append((_number(name, "physical_package_id"), _number(name, "core_id"), int(name[3:])))
+            except (OSError, ValueError):
+                continue  # offline
+    return Topology.of(found or [(0, number, number) for number in range(os.cpu_count() or 1)])
+
+
+def _number(processor: str, file_name: str) -> int:
+    with open(f"{_CPUS}/{processor}/topology/{file_name}") as file:
+        return int(file.read())
+
+
+def _binding(topology: Topology) -> str:
+    layout = topology.text()
+    rows = [
+        "Your SGE has core binding functionality.",
+        f"Your kernel version is: {os.uname().release}",
+        f"Number of sockets:\t\t{layout.count('S')}",
+        f"Number of cores:\t\t{layout.count('C')}",
+        f"Number of threads:\t\t{topology.processor_count}",
+        f"Topology:\t\t\t{layout}",
+        "Mapping of logical socket and core numbers to internal",
+    ]
+    for socket, core in topology.cores:
+        numbers = "".join(f"{number:7d}" for number in topology.processors([(socket, core)]))
+        rows.append(f"Internal processor ids for socket {socket:5d} core {core:5d}:{numbers}")
+    return "\n".join(rows) + "\n"
