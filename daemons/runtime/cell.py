@@ -6,6 +6,7 @@ program does). Called by every daemon at its start. Source: sge_bootstrap(5), ho
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import socket
 from collections.abc import Collection, Mapping
@@ -145,6 +146,8 @@ class Cell:
         Source: host_aliases(5) (the first name of a line is the unique one), sge_bootstrap(5) ignore_fqdn and
         default_domain.
         """
+        if is_address(name):
+            return self.aliases.get(name.lower()) or name  # what stands before its first dot is no host
         found = self.aliases.get(name.lower()) or self.aliases.get(name.partition(".")[0].lower()) or name
         if self.ignore_fqdn:
             return found.partition(".")[0]
@@ -174,6 +177,15 @@ class Cell:
             address = str(addresses[0][4][0])
             return LOOPBACK if address.startswith("127.") else address
         raise CellFault(f'the name of host "{host}" does not resolve to an address on this host')
+
+
+def is_address(name: str) -> bool:
+    """Whether a host is named by its address, IPv4 or IPv6."""
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def read_cell(environment: Mapping[str, str] = os.environ) -> Cell:

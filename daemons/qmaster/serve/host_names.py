@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
 from daemons.qmaster.serve.turns import Turns
-from daemons.runtime.cell import Cell
+from daemons.runtime.cell import Cell, is_address
 
 #: seconds for which answers and refusals are remembered, and names that are remembered at most
 REMEMBER_S, REFUSED_S, MOST_NAMES = 60.0, 1.0, 4096
@@ -43,12 +43,19 @@ async def at_once(decide: Callable[[], _Result], who: Hashable) -> _Result:
 
 
 class HostNames:
-    """Resolves names, for one event loop. `exists`: asks the resolver; it may take its time, in a thread."""
+    """Resolves names, for one event loop. `exists`, and `named` for addresses: ask the resolver, in a thread.
 
-    def __init__(self, cell: Cell, exists: Callable[[str], bool] | None = None) -> None:
+    A host that is named by its address is the one whose name the resolver gives for it, as in 8.1.9; an address without a
+    name is unknown.
+    """
+
+    def __init__(
+        self, cell: Cell, exists: Callable[[str], bool] | None = None, named: Callable[[str], str] | None = None
+    ) -> None:
         self._cell = cell
         self._aliased = frozenset(cell.aliases.values())
         self._exists = exists or _exists
+        self._named = named or _named
         self._known: OrderedDict[str, tuple[float, str | None]] = OrderedDict()  # -> until when, unique name
         self._found: dict[str, str | None] = {}  # what the request that is decided on has waited for
         self._wanted: set[str] = set()
@@ -111,18 +118,32 @@ class HostNames:
         """Goes on when the request has given up: the thread cannot be stopped, and its user has a turn less until it ends."""
         try:
             async with self._turns.of(who):
-                exists = await asyncio.get_running_loop().run_in_executor(self._threads, self._exists, name)
+                host = await asyncio.get_running_loop().run_in_executor(self._threads, self._host, name)
         finally:
             del self._due[name]
             self._due_of[who] -= 1
             if not self._due_of[who]:
                 del self._due_of[who]
-        unique = self._cell.unique_name(name) if exists else None
-        self._known[name] = time.monotonic() + (REMEMBER_S if exists else REFUSED_S), unique
+        unique = self._cell.unique_name(host) if host else None
+        self._known[name] = time.monotonic() + (REMEMBER_S if host else REFUSED_S), unique
         self._known.move_to_end(name)
         if len(self._known) > MOST_NAMES:
             self._known.popitem(last=False)
         return unique
+
+
+    def _host(self, name: str) -> str:
+        """The name of the host that a name or an address means, "" for none. Blocks."""
+        if is_address(name):
+            return self._named(name)
+        return name if self._exists(name) else ""
+
+
+def _named(address: str) -> str:
+    try:
+        return socket.gethostbyaddr(address)[0]
+    except (OSError, ValueError):
+        return ""
 
 
 def _exists(name: str) -> bool:

@@ -40,7 +40,7 @@ def hosts(resolver: Resolver, monkeypatch: pytest.MonkeyPatch) -> HostNames:
     plain = {"root": Path("/r"), "name": "c", "admin_user": "root", "run_dir": Path("/r")}
     spools = {"qmaster_spool_dir": Path("/q"), "execd_spool_dir": Path("/e")}
     cell = Cell(**plain, **spools, qmaster_port=1, ray_port=2, aliases={"alias": "m"})  # type: ignore[arg-type]
-    return HostNames(cell, resolver.exists)
+    return HostNames(cell, resolver.exists, lambda address: {"10.88.0.14": "h1", "fd00::14": "alias"}.get(address, ""))
 
 
 @pytest.mark.statement("GC-5")
@@ -58,6 +58,25 @@ def test_a_decision_is_made_again_when_its_names_are_known(hosts: HostNames, res
     asyncio.run(ask())
     assert attempts == [[None, "m", None], ["h1", "m", None]]
     assert sorted(resolver.asked) == ["h1", "nowhere"]
+
+
+@pytest.mark.statement("GC-5", "HG-4")
+def test_an_address_is_the_host_whose_name_the_resolver_gives(hosts: HostNames, resolver: Resolver) -> None:
+    async def ask() -> None:
+        asked = ("10.88.0.14", "fd00::14", "10.88.0.15")
+        assert await hosts.settled(lambda: [hosts.resolve(name) for name in asked], ALICE) == ["h1", "m", None]
+
+    asyncio.run(ask())
+    assert resolver.asked == []
+
+
+@pytest.mark.statement("GC-5")
+def test_an_address_is_not_cut_at_its_first_dot() -> None:
+    plain = {"root": Path("/r"), "name": "c", "admin_user": "root", "run_dir": Path("/r")}
+    spools = {"qmaster_spool_dir": Path("/q"), "execd_spool_dir": Path("/e")}
+    aliases = {"10.88.0.1": "m", "10": "wrong"}
+    cell = Cell(**plain, **spools, qmaster_port=1, ray_port=2, aliases=aliases, ignore_fqdn=True)  # type: ignore[arg-type]
+    assert [cell.unique_name(name) for name in ("10.88.0.14", "10.88.0.1", "h1.example.org")] == ["10.88.0.14", "m", "h1"]
 
 
 def test_a_name_that_only_shows_when_others_are_known_is_looked_up_too(hosts: HostNames) -> None:
