@@ -91,6 +91,17 @@ class Authority:
         self._believe(host, made.certificate, gdi_key)
         return place
 
+    def add_master(self, host: str) -> None:
+        """Make the master host's own keys those of a host that may lose that role. They stay the same, so whoever has read them
+        already (the web server) goes on; a daemon takes them to its spool. Raises OSError."""
+        if not (self._masters_keys / "gdi_key").exists():  # the qmaster makes one at its first start
+            self._write(self._masters_keys / "gdi_key", secrets.token_hex(_GDI_KEY_BYTES).encode())
+        files = {name: (self._masters_keys / name).read_bytes() for name in ("tls.key", "tls.crt", "gdi_key")}
+        _make_closed(self._files.secrets, self._owner)
+        shutil.rmtree(self._letter_box(host), ignore_errors=True)
+        self._write_keys(self._letter_box(host), files)
+        self._believe(host, files["tls.crt"], files["gdi_key"])
+
     def admit(self, host: str, request: bytes, addresses: Iterable[str], now: datetime) -> tuple[bytes, bytes]:
         """Believe a host that has made its own TLS key; return the certificate for that, and the key with which it vouches.
 

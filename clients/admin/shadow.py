@@ -42,9 +42,13 @@ def add(context: typer.Context, name: Name) -> None:
     cell = _master_cell(context)
     known = {each.name for each in authority_of(cell).hosts()}
     listed = shadow_masters(cell) or [cell.master_host]
-    for host in (cell.master_host, name):
-        if host not in known:
-            add_host(cell, host)
+    try:
+        if cell.master_host not in known:
+            authority_of(cell).add_master(cell.master_host)
+    except OSError as error:
+        raise Refusal(f"cannot use the keys of {cell.master_host}: {error.filename}: {error.strerror}") from error
+    if name not in known:
+        add_host(cell, name)
     if name not in listed:
         listed.append(name)
     _write(cell, listed)

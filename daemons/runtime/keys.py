@@ -121,13 +121,15 @@ def known_hosts(cell: Cell) -> Path:
 def take_keys(cell: Cell, host: str) -> None:
     """Move the keys that were made for a host out of the shared directory to its own disk. Raises OSError.
 
-    A shared directory that its root may not read (NFS with root_squash) has none for it: they were carried.
+    A shared directory that its root may not read (NFS with root_squash) has none for it: they were carried. Called by every
+    daemon that vouches for its host: the qmaster, sge_shadowd and sge_execd.
     """
     offered, own = cell.secrets / host, cell.execd_spool(host) / "keys"
     try:
         files = {path.name: path.read_bytes() for path in offered.iterdir()}
     except (FileNotFoundError, PermissionError):
         return
+    own.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
     draft = own.with_name("keys.new")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(mode=0o700)

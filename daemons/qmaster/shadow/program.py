@@ -14,7 +14,7 @@ from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.seat import Seat
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
-from daemons.runtime.keys import own_keys
+from daemons.runtime.keys import own_keys, take_keys
 from daemons.runtime.peers import until_shadowed
 from daemons.runtime.renewal import Renewal
 from gridengine.errors import plain_fault
@@ -72,10 +72,11 @@ async def _until_one_of_several(cell: Cell, host: str) -> None:
     while True:
         if host in await until_shadowed(cell):
             try:
+                take_keys(cell, host)
                 own_keys(cell, host).require()
                 return
-            except CellFault as fault:
-                if str(fault) != complaint:
-                    _log.error("cannot be one of several hosts that may be the master: %s", fault)
-                complaint = str(fault)
+            except (CellFault, OSError) as fault:
+                if plain_fault(fault) != complaint:
+                    _log.error("cannot be one of several hosts that may be the master: %s", plain_fault(fault))
+                complaint = plain_fault(fault)
         await asyncio.sleep(2.0)

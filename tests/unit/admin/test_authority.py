@@ -14,7 +14,7 @@ from clients.admin.certificate import is_signed_by, utc_now
 from clients.admin.refusal import Refusal
 from daemons.qmaster.serve.known_hosts import KnownHosts
 from daemons.runtime.cell import Cell
-from daemons.runtime.keys import exec_host_keys, known_hosts, master_keys, take_keys
+from daemons.runtime.keys import exec_host_keys, known_hosts, master_keys, own_keys, take_keys
 
 NOW = utc_now()
 
@@ -121,3 +121,19 @@ def test_secrets_that_all_hosts_had_go(cell: Cell, authority: Authority) -> None
     authority.add("h1", [], NOW)
     authority.remove_shared_secrets()
     assert [path.name for path in cell.secrets.iterdir()] == ["h1"]
+
+
+def test_a_master_that_may_lose_its_role_keeps_its_keys(cell: Cell, authority: Authority) -> None:
+    """`shadow add` on a master that is no exec host: the web server, which read them before, is still believed."""
+    keys = master_keys(cell)
+    keys.make_gdi_key()
+    before = keys.gdi_key()
+    known = KnownHosts(known_hosts(cell), "m", before)
+    authority.add_master("m")
+    assert known.key("m") == before
+    assert [(host.name, host.waiting) for host in authority.hosts()] == [("m", True)]
+    take_keys(cell, "m")  # its execd spool directory is not there before
+    cell.act_qmaster.write_text("other\n")
+    taken = own_keys(cell, "m")
+    taken.client_context()
+    assert taken.gdi_key() == before and not (cell.secrets / "m").exists()
