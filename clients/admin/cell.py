@@ -11,20 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clients.admin.refusal import Refusal
+from gridengine.bootstrap import REQUIRED, wrong_values
 from gridengine.cell_files import parse_settings
 from gridengine.errors import SyntaxFault
 
 #: What `bootstrap` must hold; the values are described in docs/architecture.md section 3.
-BOOTSTRAP_KEYS = (
-    "admin_user",
-    "spooling_method",
-    "qmaster_spool_dir",
-    "execd_spool_dir",
-    "run_dir",
-    "qmaster_port",
-    "ray_port",
-    "security_mode",
-)
+BOOTSTRAP_KEYS = REQUIRED
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +98,8 @@ def cell_of_environment(root: Path | None, name: str) -> CellFiles:
 def read_cell(files: CellFiles) -> InstalledCell:
     """Read `bootstrap` and `act_qmaster`. Refusal: one of them is missing, not readable or not complete."""
     settings = parse_bootstrap(_read(files.bootstrap), files.bootstrap)
+    if wrong := next(wrong_values(settings), ""):
+        raise Refusal(f"{files.bootstrap}: {wrong}")
     master_host = _read(files.act_qmaster).strip()
     if not master_host:
         raise Refusal(f"{files.act_qmaster} is empty: it must name the master host")

@@ -12,13 +12,13 @@ import shutil
 import socket
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
 from clients.addresses import host_addresses
-from clients.admin.cell import CellFiles, InstalledCell, read_cell
+from clients.admin.cell import CellFiles, InstalledCell, parse_bootstrap, read_cell
 from clients.admin.certificate import belongs_together, is_signed_by, names_of, validity
 from clients.admin.finding import Finding
 from clients.admin.installation import Installation
@@ -31,8 +31,10 @@ from clients.admin.live_checks import (
     check_users,
 )
 from clients.admin.local_daemons import answers, daemons_of_this_machine, host_aliases, is_closed, is_master_here, process_of
+from clients.admin.master_checks import check_pages, check_roles
 from clients.admin.port_checks import check_firewall
 from clients.admin.refusal import Refusal
+from gridengine.bootstrap import unknown_settings, wrong_values
 from gridengine.errors import plain_fault
 
 #: A certificate that ends within this time is worth a word.
@@ -44,35 +46,68 @@ BACKUP_WARNING = timedelta(days=2)
 #: A spool on a disk with less than this many bytes left will soon stop the qmaster.
 LEAST_FREE_BYTES = 100 * 1024 * 1024
 
+_BOOTSTRAP = "correct that line; man sge_bootstrap lists the settings"
+
 #: Libraries that the daemons cannot start without.
 LIBRARIES = ("ray", "psutil", "pydantic", "msgspec", "aiohttp", "apsw", "lark", "cryptography")
 
 
 def examine(files: CellFiles, installation: Installation, now: datetime) -> list[Finding]:
     """Return the findings of all checks, in the order in which they should be mended."""
-    findings = [*check_python(), *check_programs(installation)]
+    findings = [*found_by(check_python), *found_by(check_programs, installation), *found_by(check_bootstrap, files)]
     try:
         cell = read_cell(files)
     except Refusal as refusal:
-        return [*findings, Finding(str(refusal), "make a cell (gridengine init), or copy its common directory here")]
-    return [
-        *findings,
-        *check_owners(cell),
-        *check_secrets(cell, now),
-        *check_names(cell),
-        *check_spool(cell),
-        *check_backups(cell, now),
-        *check_clock(cell, now),
-        *check_master_clock(cell),
-        *check_users(cell),
-        *check_mail(cell, now),
-        *check_daemons(cell),
-        *check_standing(cell),
-        *check_ports(cell),
-        *check_firewall(cell),
-        *check_qmaster(cell, installation),
-        *check_strays(cell),
+        mend = "correct the file, make a cell (gridengine init), or copy its common directory here"
+        return findings if any(finding.wrong for finding in findings) else [*findings, Finding(str(refusal), mend)]
+    checks: list[tuple[Callable[..., Iterator[Finding]], tuple[object, ...]]] = [
+        (check_owners, (cell,)),
+        (check_secrets, (cell, now)),
+        (check_names, (cell,)),
+        (check_spool, (cell,)),
+        (check_backups, (cell, now)),
+        (check_clock, (cell, now)),
+        (check_master_clock, (cell,)),
+        (check_users, (cell,)),
+        (check_mail, (cell, now)),
+        (check_daemons, (cell,)),
+        (check_roles, (cell,)),
+        (check_pages, (cell,)),
+        (check_standing, (cell,)),
+        (check_ports, (cell,)),
+        (check_firewall, (cell,)),
+        (check_qmaster, (cell, installation)),
+        (check_strays, (cell,)),
     ]
+    return [*findings, *(finding for check, arguments in checks for finding in found_by(check, *arguments))]
+
+
+def found_by(check: Callable[..., Iterator[Finding]], *arguments: object) -> Iterator[Finding]:
+    """What a check finds; one that fails has found something, too, and keeps no other from being made."""
+    try:
+        yield from check(*arguments)
+    except Exception as error:
+        subject = check.__name__.removeprefix("check_").replace("_", " ")
+        yield Finding(
+            f"the check of {subject} failed: {type(error).__name__}: {plain_fault(error)}",
+            "see whether the files of the cell and its spool can be read from this host",
+        )
+
+
+def check_bootstrap(files: CellFiles) -> Iterator[Finding]:
+    """The settings of the cell: required ones are there, values can be used, and each line means something."""
+    if not files.bootstrap.exists():
+        return  # read_cell says so
+    try:
+        settings = parse_bootstrap(files.bootstrap.read_text(), files.bootstrap)
+    except (Refusal, OSError, UnicodeDecodeError) as error:
+        yield Finding(str(error) if isinstance(error, Refusal) else f"cannot read bootstrap: {plain_fault(error)}", _BOOTSTRAP)
+        return
+    faults = [*wrong_values(settings), *(f"{key} is no setting of it" for key in unknown_settings(settings))]
+    for fault in faults:
+        yield Finding(f"{files.bootstrap}: {fault}", _BOOTSTRAP)
+    if not faults:
+        yield Finding(f"{files.bootstrap} can be used")
 
 
 def check_python() -> Iterator[Finding]:

@@ -53,6 +53,11 @@ def qmaster_of(cell: InstalledCell) -> LocalDaemon:
     )
 
 
+def qmaster_here(cell: InstalledCell) -> LocalDaemon:
+    """Return the qmaster of this machine, which may run here though another host is the master by `act_qmaster`."""
+    return LocalDaemon(QMASTER, this_host(cell), qmaster_of(cell).pid_file, qmaster_of(cell).socket)
+
+
 def shadowd_of(cell: InstalledCell) -> LocalDaemon:
     """Return what runs on this machine when it may be the master and is not: with the pid file of a qmaster, which it becomes."""
     pid_file = cell.qmaster_spool_dir / "qmaster.pid"
@@ -74,7 +79,7 @@ def is_shadow_here(cell: InstalledCell) -> bool:
 
 
 def dbwriter_of(cell: InstalledCell) -> LocalDaemon:
-    """Return the writer of the cell's database, as a daemon of the master host."""
+    """Return the writer of the cell's database, which is on the host where it was started."""
     pid_file = cell.qmaster_spool_dir.parent / "dbwriter" / arco.PID_FILE
     return LocalDaemon(DBWRITER, cell.master_host, pid_file, cell.run_dir / arco.SOCKET)
 
@@ -134,15 +139,32 @@ def known_exec_hosts(cell: InstalledCell, installation: Installation) -> list[st
 
 
 def daemons_of_this_machine(cell: InstalledCell) -> list[LocalDaemon]:
-    """Return the daemons that have ever run on this machine, exec hosts first."""
+    """Return the daemons that run on this machine or belong here, exec hosts first.
+
+    What runs counts, whatever `act_qmaster` and `shadow_masters` say: their copy on this host may be old.
+    """
     found = [execd_of(cell, path.parent.name) for path in sorted(cell.execd_spool_dir.glob("*/execd.pid"))]
     if was_left_running(web_of(cell)):
         found.append(web_of(cell))
+    writer = dbwriter_of(cell)
+    if is_master_here(cell) and has_database(cell) or process_of(writer) is not None:
+        found.append(writer)
+    return [*found, *([seat] if (seat := seat_of(cell)) else [])]
+
+
+def seat_of(cell: InstalledCell) -> LocalDaemon | None:
+    """Return the qmaster or the shadow daemon that runs on this machine, else the one that belongs here, None for neither.
+
+    Both have one pid file, and become each other; whether the process is the master is seen by the socket of the qmaster.
+    """
+    master, shadow = qmaster_here(cell), shadowd_of(cell)
+    if answers(master.socket):
+        return master
+    if answers(shadow.socket) and not is_master_here(cell):
+        return shadow
     if is_shadow_here(cell):
-        found.append(shadowd_of(cell))
-    if not is_master_here(cell):
-        return found
-    return [*found, *([dbwriter_of(cell)] if has_database(cell) else []), qmaster_of(cell)]
+        return shadow
+    return master if is_master_here(cell) or process_of(master) is not None else None
 
 
 def was_left_running(daemon: LocalDaemon) -> bool:

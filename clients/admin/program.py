@@ -6,6 +6,7 @@ Owns the wording of the options. Must not do the work itself. Called by `__main_
 from __future__ import annotations
 
 import os
+import pwd
 import socket
 from pathlib import Path
 from typing import Annotated, Literal
@@ -60,6 +61,7 @@ from clients.admin.local_daemons import (
     this_host,
 )
 from clients.admin.progress import Progress
+from clients.admin.refusal import Refusal
 from clients.admin.shadow import shadow
 from clients.admin.standing import joined, standing
 from clients.admin.systemd_units import write_units
@@ -225,6 +227,7 @@ def start_command(
     here = read_cell(cell_of_environment(root, cell))
     installation = find_installation()
     progress = Progress(Console(soft_wrap=True))
+    _may_start(here)
     if is_master_here(here):
         complete_restore(here)
         here = read_cell(here.files)
@@ -361,6 +364,18 @@ def uninstall_command(
 ) -> None:
     """Take the cell off this host, after showing what that is. Refused while tasks run here; the spool stays without --purge."""
     uninstall(read_cell(cell_of_environment(root, cell)), yes, end, purge)
+
+
+def _may_start(cell: InstalledCell) -> None:
+    """Refusal: the caller is neither root nor the admin user."""
+    admin_user = cell.settings["admin_user"]
+    try:
+        allowed = {0, pwd.getpwnam(admin_user).pw_uid}
+    except KeyError:
+        raise Refusal(f"this host has no user {admin_user}, the admin user of the cell") from None
+    if os.geteuid() not in allowed:
+        who = "root" if allowed == {0} else f"root or {admin_user}"
+        raise Refusal(f"only {who} starts the daemons of this cell")
 
 
 def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> None:

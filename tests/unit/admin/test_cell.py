@@ -9,7 +9,7 @@ import pytest
 from clients.admin.cell import BOOTSTRAP_KEYS, CellFiles, cell_of_environment, parse_bootstrap, read_cell
 from clients.admin.refusal import Refusal
 
-WHOLE = "".join(f"{key} x\n" for key in BOOTSTRAP_KEYS)
+WHOLE = "".join(f"{key} /1\n" if key.endswith("_dir") else f"{key} 1\n" for key in BOOTSTRAP_KEYS)
 
 
 @pytest.mark.statement("GC-5")
@@ -22,7 +22,7 @@ def test_comments_and_unknown_keys_are_no_faults():
     ("text", "reason"),
     [
         (WHOLE + "admin_user\n", "line 9: admin_user has no value"),
-        (WHOLE.replace("run_dir x\n", ""), "does not say run_dir"),
+        (WHOLE.replace("run_dir /1\n", ""), "does not say run_dir"),
     ],
 )
 def test_a_wrong_bootstrap_file_is_refused(text, reason):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import socket
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from clients.admin import doctor
+from clients.admin import doctor, local_daemons, master_checks
 from clients.admin.authority import Authority
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import VALIDITY, make_authority, utc_now
+from clients.admin.installation import find_installation
 from clients.admin.local_daemons import qmaster_of
+from clients.admin.uninstall import remains
 
 NOW = utc_now()
 
@@ -190,3 +193,69 @@ def test_a_daemon_whose_files_are_closed_is_not_called_dead(cell, monkeypatch):
     assert wrong(doctor.check_daemons(cell)) == []
     monkeypatch.setattr(doctor, "answers", lambda path: False)
     assert wrong(doctor.check_daemons(cell)) == ["sge_qmaster (localhost) does not run"]
+
+
+BOOTSTRAP = (
+    "admin_user root\nspooling_method sqlite\nsecurity_mode tls\nqmaster_spool_dir /q\nexecd_spool_dir /e\nrun_dir /r\n"
+    "qmaster_port 6444\nray_port 6446\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "reason"),
+    [
+        ("qmaster_port 6444\n", "qmaster_port 64x44\n", 'qmaster_port "64x44" is not a port'),
+        ("qmaster_port 6444\n", "qmaster_port 99999999999999\n", "is not a port"),
+        ("qmaster_port 6444\n", "", "does not say qmaster_port"),
+        ("qmaster_port 6444\n", "qmaster_port\n", "qmaster_port has no value"),
+        ("run_dir /r\n", "run_dir r\n", 'run_dir "r" is not an absolute path'),
+        ("run_dir /r\n", "run_dir /r\nfoo bar\n", "foo is no setting of it"),
+        ("run_dir /r\n", "run_dir /r\nray_ports 6447\n", 'ray_ports "6447" is not FIRST-LAST'),
+        ("run_dir /r\n", "run_dir /r\nexecd_port ten\n", 'execd_port "ten" is not a port'),
+        ("run_dir /r\n", "run_dir /r\nshadow_port -1\n", 'shadow_port "-1" is not a port'),
+        ("run_dir /r\n", "run_dir /r\nbackup_keep many\n", 'backup_keep "many" is not a number'),
+        ("run_dir /r\n", "run_dir /r\nanswers_wait_for two\n", 'answers_wait_for "two" is not one of'),
+    ],
+)
+def test_a_broken_bootstrap_gives_a_finding(cell, line, instead, reason):
+    cell.files.bootstrap.write_text(BOOTSTRAP.replace(line, instead))
+    assert reason in "; ".join(wrong(doctor.examine(cell.files, find_installation(), NOW)))
+
+
+def test_a_check_that_fails_is_a_finding(cell):
+    def check_of_something(cell):
+        raise KeyError("qmaster_port")
+        yield
+
+    assert "the check of of something failed: KeyError" in wrong(doctor.found_by(check_of_something, cell))[0]
+
+
+def test_what_runs_is_seen_whatever_the_files_say(cell, monkeypatch):
+    """A qmaster that runs here though act_qmaster names another host: in status, stop, uninstall and doctor."""
+    elsewhere = InstalledCell(cell.files, cell.settings, "another")
+    assert local_daemons.daemons_of_this_machine(elsewhere) == []
+    ticks = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
+    (cell.qmaster_spool_dir / "qmaster.pid").write_text(f"{os.getpid()} {ticks}\n")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(cell.run_dir / "gdi.sock"))
+        listening.listen()
+        (found,) = local_daemons.daemons_of_this_machine(elsewhere)
+        assert found.program == "sge_qmaster" and local_daemons.process_of(found) is not None
+        assert "runs on this host, but" in wrong(master_checks.check_roles(elsewhere))[0]
+        assert found in remains(elsewhere).daemons
+    (found,) = local_daemons.daemons_of_this_machine(elsewhere)
+    assert found in remains(elsewhere).daemons
+
+
+def test_a_former_master_that_is_a_shadow_is_called_one(cell):
+    (cell.files.common / "shadow_masters").write_text(f"another\n{socket.gethostname()}\n")
+    (found,) = local_daemons.daemons_of_this_machine(InstalledCell(cell.files, cell.settings, "another"))
+    assert found.program == "sge_shadowd"
+
+
+@pytest.mark.parametrize(("status", "text", "reason"), [(200, "ok", None), (503, "nothing has been mirrored yet", "nothing has")])
+def test_pages_that_do_not_follow_are_found(cell, monkeypatch, status, text, reason):
+    monkeypatch.setattr(master_checks, "answers", lambda path: True)
+    monkeypatch.setattr(master_checks, "_readiness", lambda cell: (status, text))
+    found = wrong(master_checks.check_pages(cell))
+    assert (reason is None and not found) or (reason is not None and reason in found[0])

@@ -1,0 +1,80 @@
+"""The checks of `gridengine doctor` on who is the master: what runs here and what the cell's files say, and whether the web
+server of this host follows the master.
+
+Owns these checks. Called by `doctor`.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from clients.admin.cell import InstalledCell
+from clients.admin.finding import Finding
+from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, seat_of, web_of
+from gridengine import web
+from gridengine.cell_files import parse_settings
+from gridengine.errors import SyntaxFault
+
+_ANSWER_S = 5.0
+_READY = 200
+
+
+def check_roles(cell: InstalledCell) -> Iterator[Finding]:
+    """What runs on this host as the master, or as a shadow, is what the files of the cell name."""
+    seat = seat_of(cell)
+    if seat is None or not (answers(seat.socket) or process_of(seat) is not None):
+        return
+    if seat.program == QMASTER and not is_master_here(cell):
+        yield Finding(
+            f"{seat} runs on this host, but {cell.files.act_qmaster} names {cell.master_host}",
+            f"gridengine stop here if {cell.master_host} is the master; gridengine status there says whether it is",
+        )
+    elif not (is_master_here(cell) or is_shadow_here(cell)):
+        mend = "gridengine stop here, or gridengine shadow add this host again"
+        yield Finding(f"{seat} runs on this host, which {cell.files.common}/shadow_masters does not name", mend)
+    else:
+        yield Finding(f"{seat} is what {cell.files.act_qmaster} says")
+
+
+def check_pages(cell: InstalledCell) -> Iterator[Finding]:
+    """The web server of this host follows the master; nothing is said where none runs."""
+    daemon = web_of(cell)
+    if process_of(daemon) is None and not answers(daemon.socket):
+        return
+    try:
+        status, text = _readiness(cell)
+    except (OSError, http.client.HTTPException, SyntaxFault, ValueError) as error:
+        yield Finding(f"{daemon} does not answer /readyz: {error}", "gridengine web --stop, and gridengine web")
+        return
+    if status == _READY:
+        yield Finding(f"{daemon} follows the master")
+    else:
+        log = daemon.pid_file.parent / "messages"
+        mend = f"gridengine start on the master host; then gridengine web --stop && gridengine web here (see {log})"
+        yield Finding(f"{daemon} does not follow the master: {text}", mend)
+
+
+def _readiness(cell: InstalledCell) -> tuple[int, str]:
+    """Status and text of `/readyz`. Raises OSError, HTTPException, SyntaxFault, ValueError."""
+    path = cell.files.common / web.SETTINGS_FILE
+    settings = parse_settings(path.read_text(), path) if path.exists() else {}
+    address, port = settings.get("address", web.ADDRESS), int(settings.get("port", web.PORT))
+    tls = "certificate" in settings or not ip_address(address).is_loopback
+    address = web.ADDRESS if ip_address(address).is_unspecified else address
+    connection: http.client.HTTPConnection
+    if tls:
+        # only readiness is read, nothing is sent: the certificate may be of any name
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(address, port, timeout=_ANSWER_S, context=context)
+    else:
+        connection = http.client.HTTPConnection(address, port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/readyz")
+        answer = connection.getresponse()
+        return answer.status, answer.read(1000).decode(errors="replace").strip()
+    finally:
+        connection.close()
