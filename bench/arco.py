@@ -15,6 +15,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from daemons.dbwriter import question_process
 from daemons.dbwriter.database import Database, open_database
 from daemons.dbwriter.queries import OURS, Query, read_queries
 from daemons.dbwriter.settings import Settings
@@ -90,8 +91,9 @@ def load(file: Path, address: str, jobs: int) -> float:
 def ask(database: Database, query: Query) -> tuple[float, int]:
     """Seconds and rows of an answer."""
     begin = time.perf_counter()
-    result = database.ask(*query.bound({one.name: VALUES[one.name] for one in query.fields if one.default is None}), 100_000, 60)
-    return time.perf_counter() - begin, len(result.rows)
+    given = {one.name: VALUES[one.name] for one in query.fields if one.default is None}
+    answer = question_process.ask(database, *query.bound(given))
+    return time.perf_counter() - begin, len(json.loads(answer)["rows"])
 
 
 def measure(file: Path, address: str, jobs: int) -> bool:

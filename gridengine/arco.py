@@ -15,9 +15,9 @@ PID_FILE = "dbwriter.pid"
 #: no fields -> {"queries": [{"name", "category", "description", "type", "view", "fields": [{"name", "type", "label", "default"}],
 #: "plot": {…} or null, "pivot": {…} or null}], "faults": what is wrong with files}
 QUERIES = "queries"
-#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "pivot", "plot"}
+#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "too_large", "pivot", "plot"}
 RUN = "run"
-#: {"sql", "limit", "patience"} -> {"columns", "types", "rows", "more"}
+#: {"sql", "limit", "patience"} -> {"columns", "types", "rows", "more", "too_large"}
 SQL = "sql"
 #: {"path"} -> {}: begins to import an accounting file
 IMPORT = "import"
@@ -28,6 +28,8 @@ STATUS = "status"
 #: header of a request: the number of the user on whose behalf it is; from root and the writer's own user alone
 ON_BEHALF = "X-GE-Uid"
 
-#: rows of an answer, and seconds that a question may take
+#: rows of an answer, bytes of its rows as JSON, and seconds that a question may take. `more`: rows were left off; `too_large`:
+#: since all of them have more bytes
 ROWS = 100_000
+ANSWER_BYTES = 2**24
 PATIENCE_S = 60.0

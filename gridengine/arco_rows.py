@@ -14,6 +14,9 @@ from typing import Any
 
 from gridengine.printable import printable
 
+#: what a formula begins with in a spreadsheet
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
 
 def shown(value: Any, kind: str) -> str:
     """A value for people: local times, h:mm:ss, numbers without digits that say nothing."""
@@ -36,9 +39,14 @@ def duration(seconds: float) -> str:
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """RFC 4180 with a line of names; times in ISO form, intervals in seconds."""
+    """RFC 4180 with a line of names; times in ISO form, intervals in seconds. For people: no text is a formula."""
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(columns)
-    writer.writerows([["" if value is None else value for value in row] for row in rows])
+    writer.writerow([without_formula(name) for name in columns])
+    writer.writerows([["" if value is None else without_formula(value) for value in row] for row in rows])
     return text.getvalue()
+
+
+def without_formula(value: Any) -> Any:
+    """A cell that a spreadsheet shows and does not compute: users choose names of jobs. Numbers stay numbers."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULAS) else value

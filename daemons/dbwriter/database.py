@@ -7,8 +7,9 @@ Source: DB-12, DB-14; adr/0130.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 Row = Sequence[Any]
@@ -31,12 +32,31 @@ class SchemaFault(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows of a question. `types`: of each column, number text time interval or flag; `more`: rows were left off."""
+    """What a question finds. `types`: of each column, number text time interval or flag; `rows` come from the database as they
+    are taken, which may raise DatabaseFault."""
 
     columns: list[str]
     types: list[str]
-    rows: list[tuple[Any, ...]]
-    more: bool = False
+    rows: Iterator[tuple[Any, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a question may take: bytes of memory, bytes of temporary files, seconds."""
+
+    memory: int
+    disk: int
+    patience_s: float
+
+    @property
+    def too_much(self) -> str:
+        """The text for the user whose question takes more."""
+        return f"the question takes more than {self.memory >> 20} MB of memory, or {self.disk >> 20} MB of disk: ask for less"
+
+    @property
+    def too_long(self) -> str:
+        """The text for the user whose question takes longer."""
+        return f"no answer within {self.patience_s:.0f} s: ask for less"
 
 
 class Database(Protocol):
@@ -61,8 +81,22 @@ class Database(Protocol):
     def commit(self) -> None: ...
     def rollback(self) -> None: ...
 
-    def ask(self, statement: str, parameters: Row, most: int, patience_s: float) -> Result:
-        """Ask a question that changes nothing, on a connection of its own, in any thread. One statement; so many rows at most."""
+    #: where temporary files of questions may be; None: where those of the host are
+    directory: Path | None
+    #: whether `ask` opens neither files nor connections
+    opens_nothing: bool
+
+    def unmoved(self, patience_s: float) -> AbstractContextManager[None]:
+        """A process that is forked within finds the database as it was then for as long as this lasts. From any thread."""
+
+    def at_rest(self) -> AbstractContextManager[None]:
+        """No statement is under way within, so that this process can be forked. From any thread."""
+
+    def descriptors_to_read(self) -> set[int]:
+        """In a forked process: the descriptors that `ask` needs, made unable to write."""
+
+    def ask(self, statement: str, parameters: Row, limits: Limits) -> Result:
+        """In a forked process: ask one statement that changes nothing. Temporary files are in the current directory."""
 
     def learn_columns(self) -> None:
         """Look up `columns`, after the schema has changed."""

@@ -7,14 +7,14 @@ lives. Called by `database`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from daemons.dbwriter.database import DatabaseFault, Result, Row
+from daemons.dbwriter.database import DatabaseFault, Limits, Result, Row
 
 #: a number that means this program to the server (pg_advisory_lock)
 _WRITER = 0x5347_4544_4257
@@ -23,6 +23,8 @@ _TYPES = {"text": "text", "varchar": "text", "bool": "flag", "interval": "interv
 _TYPES |= dict.fromkeys(("int2", "int4", "int8", "float4", "float8", "numeric"), "number") | {"date": "date"}
 #: sums over a year want memory for their tables, and are over before a compiler would pay
 _QUESTIONS = "SET LOCAL work_mem = '64MB'; SET LOCAL jit = off; SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"
+#: version of a server from which its owner can let a role limit its own temporary files; and whether they did
+_LIMITS_DISK, _IF_ALLOWED = 150000, "WHERE has_parameter_privilege('temp_file_limit', 'SET')"
 #: a database that is away, shuts down, has no room or had to give a transaction up: classes of SQLSTATE
 _PASSING = ("08", "53", "57", "58", "40", "55")
 
@@ -95,22 +97,40 @@ class PostgresqlDatabase:
         with suppress(DatabaseFault):
             self.run("ROLLBACK")
 
-    def ask(self, statement: str, parameters: Row, most: int, patience_s: float) -> Result:
-        with _faults(patience_s), psycopg.connect(self._reader, connect_timeout=_CONNECT_S) as connection:
+    # questions: a server keeps what they read, and their connection is opened by the process that asks
+
+    directory: Path | None = None
+    opens_nothing = False
+
+    def unmoved(self, patience_s: float) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def at_rest(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def descriptors_to_read(self) -> set[int]:
+        return set()
+
+    def ask(self, statement: str, parameters: Row, limits: Limits) -> Result:
+        with _faults(limits):
+            connection = psycopg.connect(self._reader, connect_timeout=_CONNECT_S)
             connection.read_only = True
-            connection.execute(f"SET LOCAL statement_timeout = {int(patience_s * 1000)}")
+            connection.execute(f"SET LOCAL statement_timeout = {int(limits.patience_s * 1000)}")
             connection.execute(_QUESTIONS)
+            if connection.info.server_version >= _LIMITS_DISK:
+                connection.execute(f"SELECT set_config('temp_file_limit', '{limits.disk >> 10}kB', true) {_IF_ALLOWED}".encode())
             # as a stream a text can be one statement alone, no more rows come over than are wanted, and several processors
             # of the server work on it, which they do not for a cursor
             cursor = psycopg.RawCursor(connection)
-            rows = list(islice(cursor.stream(statement, list(parameters)), most + 1))
-            if not rows:  # then a stream does not tell the columns
+            rows = cursor.stream(statement, list(parameters))
+            first = next(rows, None)
+            if first is None:  # then a stream does not tell the columns
                 cursor.execute(statement, list(parameters), prepare=True)
-            types = connection.adapters.types
-            columns = cursor.description or []
-            kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in columns]
-            names = [column.name for column in columns]
-            return Result(names, [_TYPES.get(kind, "text") for kind in kinds], rows[:most], len(rows) > most)
+        types = connection.adapters.types
+        columns = cursor.description or []
+        kinds = [known.name if (known := types.get(column.type_code)) else "text" for column in columns]
+        names = [column.name for column in columns]
+        return Result(names, [_TYPES.get(kind, "text") for kind in kinds], _streamed(first, rows, limits))
 
     def close(self) -> None:
         with suppress(psycopg.Error):
@@ -124,12 +144,21 @@ def _moment(seconds: float | None, local: bool) -> datetime | None:
     return datetime.fromtimestamp(seconds) if local else datetime.fromtimestamp(seconds, UTC)
 
 
+def _streamed(first: Any, rows: Iterator[Any], limits: Limits) -> Iterator[tuple[Any, ...]]:
+    with _faults(limits):
+        if first is not None:
+            yield first
+            yield from rows
+
+
 @contextmanager
-def _faults(patience_s: float = 0) -> Iterator[None]:
+def _faults(limits: Limits | None = None) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.QueryCanceled:
-        raise DatabaseFault(f"no answer within {patience_s:.0f} s: ask for less", wrong=True) from None
+        raise DatabaseFault(limits.too_long if limits is not None else "the server has cancelled it", wrong=True) from None
+    except psycopg.errors.ConfigurationLimitExceeded as error:
+        raise DatabaseFault(limits.too_much if limits is not None else str(error), wrong=True) from None
     except psycopg.Error as error:
         passing = error.sqlstate is None or error.sqlstate.startswith(_PASSING)
         text = " ".join((error.diag.message_primary or str(error)).split())

@@ -14,14 +14,13 @@ import socket
 import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import date, datetime, timedelta
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
-from daemons.dbwriter.database import DatabaseFault, Result
+from daemons.dbwriter import question_process
+from daemons.dbwriter.database import DatabaseFault
 from daemons.dbwriter.queries import OURS, QueryFault, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
@@ -80,7 +79,9 @@ class Server:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
-        return web.json_response(data, dumps=_json)
+        if isinstance(data, bytes):
+            return web.Response(body=data, content_type="application/json")
+        return web.json_response(data)
 
     async def _list(self, fields: Fields, user: int) -> object:
         queries, faults = read_queries(OURS, self._site_queries)
@@ -110,8 +111,7 @@ class Server:
         query = queries.get(name)
         if query is None:
             raise NotGranted(f'there is no query "{name}": gridengine arco list shows all')
-        result = await self._ask(*query.bound(values), fields, user)
-        return result | {"pivot": query.pivot or None, "plot": query.plot or None}
+        return await self._ask(*query.bound(values), fields, user, {"pivot": query.pivot or None, "plot": query.plot or None})
 
     async def _sql(self, fields: Fields, user: int) -> object:
         statement = fields.get("sql")
@@ -119,9 +119,10 @@ class Server:
             raise NotGranted("there is no SQL in the request")
         if not self._settings.database.startswith("duckdb:") and not self._settings.reader and not _trusted(user):
             raise NotGranted("SQL of one's own needs a reader in common/arco, an address that can only read (docs/accounting.md)")
-        return await self._ask(statement.strip().rstrip(";"), [], fields, user)
+        return await self._ask(statement.strip().rstrip(";"), [], fields, user, {})
 
-    async def _ask(self, statement: str, values: list[object], fields: Fields, user: int) -> dict[str, object]:
+    async def _ask(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
+        """Raises NotGranted, DatabaseFault."""
         limit, patience = fields.get("limit", arco.ROWS), fields.get("patience", arco.PATIENCE_S)
         if type(limit) is not int or not 1 <= limit <= arco.ROWS:
             raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
@@ -134,10 +135,9 @@ class Server:
             raise NotGranted("too many questions are being answered: ask again in a moment")
         self._asking[user] += 1
         try:
-            result: Result = await asyncio.to_thread(database.ask, statement, values, limit, patience)
+            return await asyncio.to_thread(question_process.ask, database, statement, values, limit, patience, more_fields)
         finally:
             self._asking[user] -= 1
-        return {"columns": result.columns, "types": result.types, "rows": result.rows, "more": result.more}
 
     async def _import(self, fields: Fields, user: int) -> object:
         if not _trusted(user):
@@ -210,29 +210,3 @@ def _user_of(request: web.Request) -> int:
 
 def _trusted(user: int) -> bool:
     return user in (0, os.geteuid())
-
-
-def _json(data: object) -> str:
-    return json.dumps(data, default=_plain, allow_nan=False) if _finite(data) else json.dumps(_without_nan(data), default=_plain)
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, (datetime, date)):
-        return value.isoformat()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    return str(value)
-
-
-def _finite(data: object) -> bool:
-    rows = data.get("rows", ()) if isinstance(data, dict) else ()
-    return all(not isinstance(value, float) or value - value == 0 for row in rows for value in row)
-
-
-def _without_nan(data: object) -> object:
-    """Numbers that JSON does not have become texts."""
-    assert isinstance(data, dict)
-    rows = [[str(value) if isinstance(value, float) and value - value != 0 else value for value in row] for row in data["rows"]]
-    return data | {"rows": rows}

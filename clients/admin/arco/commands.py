@@ -74,6 +74,8 @@ def export(
 ) -> None:
     """Run a stored query and write all rows into a file."""
     answer = stored(context.obj, name, values)
+    if answer.too_large:
+        raise Refusal(f"the answer is larger than {contract.ANSWER_BYTES >> 20} MB: ask for less")
     if answer.more:
         raise Refusal(f"there are more than {len(answer.rows)} rows: ask for less")
     text = csv_text(answer.columns, answer.rows) if form == "csv" else as_json(answer)

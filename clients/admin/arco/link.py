@@ -20,7 +20,7 @@ _MARGIN_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were left off.
+    """Rows of an answer: times are ISO texts, intervals seconds. `more`: rows were left off; `too_large`: by size.
 
     `plot`, `pivot`: how the query says that they are drawn and turned, {} if it does not.
     """
@@ -31,6 +31,7 @@ class Answer:
     more: bool
     plot: dict[str, Any] = field(default_factory=dict)
     pivot: dict[str, Any] = field(default_factory=dict)
+    too_large: bool = False
 
 
 class Link:
@@ -52,7 +53,7 @@ class Link:
         """The same for a request that is answered with rows."""
         answer = self.ask(request, **fields)
         shown = answer.get("plot") or {}, answer.get("pivot") or {}
-        return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown)
+        return Answer(answer["columns"], answer["types"], answer["rows"], answer["more"], *shown, answer["too_large"])
 
     def _silence(self, path: Path, silence: Silence) -> str:
         if not (self._cell.files.common / arco.SETTINGS_FILE).exists():

@@ -108,6 +108,8 @@ async def _file(visit: Visit, request: str, fields: dict[str, object], name: str
         answer = await _ask(visit, request, fields)
     except (NoDatabase, QuestionDenied) as fault:
         return problem(visit, 400, "The rows cannot be had.", str(fault))
+    if answer["too_large"]:
+        return problem(visit, 400, f"The rows have more than {arco.ANSWER_BYTES >> 20} MB.", "Ask for less.")
     if answer["more"]:
         return problem(visit, 400, f"There are more than {len(answer['rows']):,} rows.", "Ask for less.")
     file = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "rows"

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from daemons.dbwriter.database import Database, Result
+from daemons.dbwriter.database import Database, Limits
+from daemons.dbwriter.duckdb_database import DuckdbDatabase
 from daemons.dbwriter.queries import OURS, read_queries
 from tests.integration.dbwriter.plays import Play
 from tests.integration.dbwriter.reporting_lines import acct, job_log, reservation
@@ -26,6 +27,11 @@ BEGIN = THIS_HOUR - DAY - 2 * HOUR
 QUERIES, _ = read_queries(OURS)
 
 Rows = list[tuple[Any, ...]]
+
+
+class Answer(NamedTuple):
+    columns: list[str]
+    rows: Rows
 
 
 @dataclass(frozen=True)
@@ -123,9 +129,14 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     database.close()
 
 
-def run(database: Database, name: str, **values: str | Callable[[], str]) -> Result:
+def run(database: Database, name: str, **values: str | Callable[[], str]) -> Answer:
     given = {field: value if isinstance(value, str) else value() for field, value in values.items()}
-    return database.ask(*QUERIES[name].bound(given), 1000, 60)
+    question, parameters = QUERIES[name].bound(given)
+    if isinstance(database, DuckdbDatabase):  # in this process, for values that are more than JSON
+        asked = database._connection.cursor().execute(question, parameters)
+        return Answer([column for column, *_ in asked.description or ()], asked.fetchall())
+    result = database.ask(question, parameters, Limits(2**30, 2**30, 60))
+    return Answer(result.columns, list(result.rows))
 
 
 def when(seconds: float) -> datetime:

@@ -111,3 +111,10 @@ def test_files_have_every_value_as_it_is() -> None:
     written = list(csv.reader(io.StringIO(csv_text(answer.columns, answer.rows))))
     assert written == [answer.columns, ['a,b"c', "1.5", ""], ["line\nbreak", "2", "3600.0"]]
     assert json.loads(as_json(answer)) == [dict(zip(answer.columns, row, strict=True)) for row in rows]
+
+
+def test_no_text_of_a_csv_file_is_a_formula_and_numbers_stay_numbers() -> None:
+    texts = ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "a=b", ""]
+    written = list(csv.reader(io.StringIO(csv_text(["=name"], [[value] for value in (*texts, -1, -2.5, None)]), newline="")))
+    expected = ["'=name", "'=1+1", "'+1", "'-1", "'@SUM(A1)", "'\tx", "'\rx", "a=b", "", "-1", "-2.5", ""]
+    assert [row[0] if row else "" for row in written] == expected
