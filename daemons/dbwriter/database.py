@@ -41,7 +41,7 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class QuestionLimits:
     """What a question may take: bytes of memory, bytes of temporary files, seconds."""
 
     memory: int
@@ -95,7 +95,7 @@ class Database(Protocol):
     def descriptors_to_read(self) -> set[int]:
         """In a forked process: the descriptors that `ask` needs, made unable to write."""
 
-    def ask(self, statement: str, parameters: Row, limits: Limits) -> Result:
+    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
         """In a forked process: ask one statement that changes nothing. Temporary files are in the current directory."""
 
     def learn_columns(self) -> None:

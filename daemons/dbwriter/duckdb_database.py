@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from daemons.dbwriter.database import DatabaseFault, Limits, Result, Row, SchemaFault
+from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row, SchemaFault
 from daemons.dbwriter.duckdb_statement import refuse_more_than_a_question
 from daemons.dbwriter.question_process import remove_leftovers
 
@@ -145,7 +145,7 @@ class DuckdbDatabase:
                     found.add(number)
         return found
 
-    def ask(self, statement: str, parameters: Row, limits: Limits) -> Result:
+    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
         cursor = self._connection.cursor()
         with self._faults(limits):
             cursor.execute("SET temp_directory = 'spilled'")
@@ -159,7 +159,7 @@ class DuckdbDatabase:
             head = cursor.description or []
         return Result([name for name, *_ in head], [_type(str(kind)) for _, kind, *_ in head], self._fetched(cursor, limits))
 
-    def _fetched(self, cursor: duckdb.DuckDBPyConnection, limits: Limits) -> Iterator[tuple[Any, ...]]:
+    def _fetched(self, cursor: duckdb.DuckDBPyConnection, limits: QuestionLimits) -> Iterator[tuple[Any, ...]]:
         """Rows, in blocks by the size of those before: a row may be a megabyte."""
         count = 1
         while True:
@@ -193,7 +193,7 @@ class DuckdbDatabase:
             yield
 
     @contextmanager
-    def _faults(self, limits: Limits | None = None) -> Iterator[None]:
+    def _faults(self, limits: QuestionLimits | None = None) -> Iterator[None]:
         try:
             yield
         except duckdb.OutOfMemoryException as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg
 
-from daemons.dbwriter.database import DatabaseFault, Limits, Result, Row
+from daemons.dbwriter.database import DatabaseFault, QuestionLimits, Result, Row
 
 #: a number that means this program to the server (pg_advisory_lock)
 _WRITER = 0x5347_4544_4257
@@ -111,7 +111,7 @@ class PostgresqlDatabase:
     def descriptors_to_read(self) -> set[int]:
         return set()
 
-    def ask(self, statement: str, parameters: Row, limits: Limits) -> Result:
+    def ask(self, statement: str, parameters: Row, limits: QuestionLimits) -> Result:
         with _faults(limits):
             connection = psycopg.connect(self._reader, connect_timeout=_CONNECT_S)
             connection.read_only = True
@@ -144,7 +144,7 @@ def _moment(seconds: float | None, local: bool) -> datetime | None:
     return datetime.fromtimestamp(seconds) if local else datetime.fromtimestamp(seconds, UTC)
 
 
-def _streamed(first: Any, rows: Iterator[Any], limits: Limits) -> Iterator[tuple[Any, ...]]:
+def _streamed(first: Any, rows: Iterator[Any], limits: QuestionLimits) -> Iterator[tuple[Any, ...]]:
     with _faults(limits):
         if first is not None:
             yield first
@@ -152,7 +152,7 @@ def _streamed(first: Any, rows: Iterator[Any], limits: Limits) -> Iterator[tuple
 
 
 @contextmanager
-def _faults(limits: Limits | None = None) -> Iterator[None]:
+def _faults(limits: QuestionLimits | None = None) -> Iterator[None]:
     try:
         yield
     except psycopg.errors.QueryCanceled:

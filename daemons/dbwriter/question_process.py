@@ -29,7 +29,7 @@ from daemons.dbwriter.confinement import (
     question_disk,
     question_memory,
 )
-from daemons.dbwriter.database import Database, DatabaseFault, Limits, Row
+from daemons.dbwriter.database import Database, DatabaseFault, QuestionLimits, Row
 from gridengine import arco
 
 _ANSWER, _FAULT = b"A", b"F"
@@ -52,7 +52,7 @@ def ask(
         tempfile.TemporaryDirectory(prefix=_DIRECTORIES, dir=database.directory, ignore_cleanup_errors=True) as directory,
         database.unmoved(patience_s),
     ):
-        limits = Limits(question_memory(), question_disk(directory), patience_s)
+        limits = QuestionLimits(question_memory(), question_disk(directory), patience_s)
 
         def answer() -> bytes:
             return answer_text(database.ask(statement, parameters, limits), most, more_fields)
@@ -75,7 +75,9 @@ def remove_leftovers(directory: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
 
 
-def _answered(database: Database, answer: Callable[[], bytes], directory: str, limits: Limits, until: float) -> tuple[bytes, int]:
+def _answered(
+    database: Database, answer: Callable[[], bytes], directory: str, limits: QuestionLimits, until: float
+) -> tuple[bytes, int]:
     """What the new process sends, and the number of the signal that ended it, 0 for none."""
     receiving, sending = os.pipe()
     try:
@@ -114,7 +116,9 @@ def _received(pipe: int, until: float) -> bytes:
     return b"".join(parts)
 
 
-def _answer_and_end(database: Database, answer: Callable[[], bytes], pipe: int, directory: str, limits: Limits) -> NoReturn:
+def _answer_and_end(
+    database: Database, answer: Callable[[], bytes], pipe: int, directory: str, limits: QuestionLimits
+) -> NoReturn:
     """In the new process: answer within limits. It never returns, since it would go on as a second writer."""
     kind, text = _FAULT, b""
     try:

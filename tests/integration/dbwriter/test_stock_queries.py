@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from daemons.dbwriter.database import Database, Limits
+from daemons.dbwriter.database import Database, QuestionLimits
 from daemons.dbwriter.duckdb_database import DuckdbDatabase
 from daemons.dbwriter.queries import OURS, read_queries
 from tests.integration.dbwriter.plays import Play
@@ -29,7 +29,7 @@ QUERIES, _ = read_queries(OURS)
 Rows = list[tuple[Any, ...]]
 
 
-class Answer(NamedTuple):
+class Found(NamedTuple):
     columns: list[str]
     rows: Rows
 
@@ -129,14 +129,14 @@ def _written(place: Path, address: str) -> Iterator[Database]:
     database.close()
 
 
-def run(database: Database, name: str, **values: str | Callable[[], str]) -> Answer:
+def run(database: Database, name: str, **values: str | Callable[[], str]) -> Found:
     given = {field: value if isinstance(value, str) else value() for field, value in values.items()}
     question, parameters = QUERIES[name].bound(given)
     if isinstance(database, DuckdbDatabase):  # in this process, for values that are more than JSON
         asked = database._connection.cursor().execute(question, parameters)
-        return Answer([column for column, *_ in asked.description or ()], asked.fetchall())
-    result = database.ask(question, parameters, Limits(2**30, 2**30, 60))
-    return Answer(result.columns, list(result.rows))
+        return Found([column for column, *_ in asked.description or ()], asked.fetchall())
+    result = database.ask(question, parameters, QuestionLimits(2**30, 2**30, 60))
+    return Found(result.columns, list(result.rows))
 
 
 def when(seconds: float) -> datetime:
@@ -199,8 +199,10 @@ def waits() -> Rows:
     seconds = [job.start - job.submitted for job in {job.number: job for job in reversed(JOBS)}.values()]
     bounds = {"< 10 s": 10, "< 1 min": 60, "< 5 min": 300, "< 15 min": 900, "< 1 h": HOUR, "< 4 h": 4 * HOUR}
     bounds |= {"< 12 h": 12 * HOUR, "< 1 day": DAY, "< 1 week": 7 * DAY, "longer": 10**12}
-    return [(name, sum(at_least <= one < below for one in seconds)) for (name, below), at_least in
-            zip(bounds.items(), [0, *bounds.values()], strict=False)]
+    return [
+        (name, sum(at_least <= one < below for one in seconds))
+        for (name, below), at_least in zip(bounds.items(), [0, *bounds.values()], strict=False)
+    ]
 
 
 def consumables() -> Rows:
