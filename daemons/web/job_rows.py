@@ -31,7 +31,10 @@ GROUPS: dict[str, Callable[[str], bool]] = {
 
 
 class JobRow(NamedTuple):
-    """A running task, or tasks of a job that wait for the same. `time`: its start, else its submission, epoch s."""
+    """A running task, or tasks of a job that wait for the same. `time`: its start, else its submission, epoch s.
+
+    Of a job that has ended: `end_time`, and `failed`, whether it or a task of it did not succeed.
+    """
 
     id: int
     tasks: str
@@ -42,6 +45,8 @@ class JobRow(NamedTuple):
     time: float
     places: tuple[str, ...]
     slots: int
+    end_time: float = 0.0
+    failed: bool = False
 
     @property
     def target(self) -> str:
@@ -156,7 +161,8 @@ class JobRows:
         return Chosen(found, counts)
 
     def _finished(self) -> list[JobRow]:
-        return [_row(finished_row(job)) for job in self._mirror.state.finished]
+        ended = self._mirror.state.finished
+        return [_row(finished_row(job))._replace(end_time=job.end_time, failed=job.unsuccessful) for job in ended]
 
     def _note(self, change: MirroredChange) -> None:
         """Remember whose rows may be others."""

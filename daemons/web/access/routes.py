@@ -14,6 +14,8 @@ from multidict import MultiMapping
 from daemons.web.access.guard import COOKIE, LOGIN, NEXT, Attempts, Guard, wanted_page
 from daemons.web.access.links import Links
 from daemons.web.access.logins import LONGEST_S, Logins
+from daemons.web.pages.formats import moment
+from daemons.web.pages.forms import Question, asking
 from daemons.web.pages.page import Data, Page, Visit, page_route, visit_of
 from daemons.web.pages.templating import templates
 from daemons.web.shared import WEB
@@ -35,7 +37,7 @@ class Access:
                 web.get("/login/{secret}", self._offer),
                 web.post("/login/{secret}", self._log_in),
                 web.post("/logout", self._log_out),
-                web.post("/me", self._revoke),
+                web.post("/me", asking(self._ask_about_login, self._revoke)),
                 page_route(Page("/me", "me.html", self._me)),
             ]
         )
@@ -92,6 +94,16 @@ class Access:
     async def _me(self, visit: Visit) -> Data:
         """Who is logged in, and by what."""
         return {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
+
+    def _ask_about_login(self, visit: Visit, fields: MultiMapping[object]) -> Question | None:
+        """What to confirm: which session or token ends."""
+        digest = str(fields.get("digest", ""))
+        for login in self._logins.of(visit.caller.user):
+            if login.digest == digest:
+                effect = "Programs that use it are refused." if login.kind == "token" else "Its browser must log in again."
+                title = f"Revoke this {login.kind}, created {moment(login.made)}?"
+                return Question(title, "Revoke", [effect, "This cannot be undone."])
+        return None
 
     async def _revoke(self, request: web.Request) -> web.Response:
         """End a session or token of one's own."""

@@ -15,9 +15,10 @@ import msgspec
 from aiohttp import web
 
 from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.pages.forms import form_route, never
 from daemons.web.pages.job_values import values_of
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Answered, Data, Page, Visit, form_route, page_route, problem, visit_of
+from daemons.web.pages.page import Answered, Data, Page, Visit, page_route, problem, visit_of
 from daemons.web.pages.reservation_values import reservation_values
 from daemons.web.pages.reservations import FIELDS, the_reservation
 from daemons.web.pages.submitting import ROWS, form_again, job_request
@@ -154,5 +155,5 @@ RESERVATIONS = Alterable(
 ROUTES = [
     route
     for thing in (JOBS, RESERVATIONS)
-    for route in (page_route(thing.page()), form_route(thing.page().path, altering(thing)))
+    for route in (page_route(thing.page()), form_route(thing.page().path, altering(thing), never))
 ]

@@ -14,10 +14,12 @@ from typing import Any
 
 import msgspec
 from aiohttp import web
+from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import try_changes, why_not_configure
-from daemons.web.pages.page import Data, Page, Visit, form_route, html, page_route, problem, render, visit_of
+from daemons.web.pages.forms import Question, counted, form_route, listed
+from daemons.web.pages.page import Data, Page, Visit, html, page_route, problem, render, visit_of
 from gridengine.config.complexes import BUILT_IN, Complex
 from gridengine.errors import ConfigError
 
@@ -68,6 +70,14 @@ def _data(visit: Visit, rows: Mapping[str, Mapping[str, str]]) -> Data:
         **{"combinations": combinations(), "built_in": BUILT_IN, "before": json.dumps(rows), "edit": False},
         **{"why_not": why_not_configure(visit), "faults": {}, "answers": [], "gone": [], "plan": None, "done": False},
     }
+
+
+def ask_about_complexes(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
+    """What to confirm: which complexes are removed."""
+    gone = [name.removeprefix("gone ") for name in fields if name.startswith("gone ")] if fields.get("do") == "commit" else []
+    if not gone:
+        return None
+    return Question(f"Remove {counted(len(gone), 'resource attribute')}: {listed(gone)}?", "Commit", ["History can undo it."])
 
 
 async def change(request: web.Request) -> web.Response:
@@ -138,4 +148,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 EDIT = Page("/complexes/edit", "complexes.html", form)
 PAGES = [Page("/complexes", "complexes.html", table, _concerns)]
-ROUTES = [page_route(EDIT), form_route(EDIT.path, change)]
+ROUTES = [page_route(EDIT), form_route(EDIT.path, change, ask_about_complexes)]

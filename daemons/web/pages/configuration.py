@@ -19,7 +19,8 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.calendars import shown_week
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
-from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, render, visit_of
+from daemons.web.pages.forms import Question, form_route, tasks_in
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from gridengine.config import KINDS
 from gridengine.kinds import KIND
 from gridengine.state.state import State
@@ -28,6 +29,18 @@ ROWS = 200
 SINGLE, NEW = "-", "+"
 """In addresses: the one object of a kind that has only one, and an object that is to be made."""
 _LONG = 60
+
+
+_NOUNS = {
+    **{"exec_host": "execution host", "admin_host": "administrative host", "submit_host": "submit host"},
+    **{"userset": "access list", "checkpoint": "checkpointing environment"},
+}
+"""Words for kinds of objects where the commands use short ones."""
+
+
+def noun_of(kind: str) -> str:
+    """What pages call a kind of object."""
+    return _NOUNS.get(kind, KIND[kind].noun)
 
 
 class Subject(NamedTuple):
@@ -44,7 +57,7 @@ class Subject(NamedTuple):
 
     @property
     def title(self) -> str:
-        noun = KIND[self.kind].noun
+        noun = noun_of(self.kind)
         return noun[:1].upper() + noun[1:] if KIND[self.kind].single else f"{noun[:1].upper()}{noun[1:]} {self.name}"
 
 
@@ -60,7 +73,7 @@ class Match(NamedTuple):
 async def kinds(visit: Visit) -> Data:
     """All kinds, with how many objects there are; with `find`, the objects that have that text somewhere."""
     state, find = visit.shared.mirror.state, visit.said("find")
-    rows = [(kind, KIND[kind].noun, len(state.kind(kind)), address_of(kind, "") if KIND[kind].single else "") for kind in KINDS]
+    rows = [(kind, noun_of(kind), len(state.kind(kind)), address_of(kind, "") if KIND[kind].single else "") for kind in KINDS]
     found = matches(state, re.compile(re.escape(find), re.IGNORECASE)) if find else []
     return {"kinds": rows, "find": find, "matches": found[:ROWS], "total": len(found)}
 
@@ -72,7 +85,7 @@ def matches(state: State, wanted: re.Pattern[str]) -> list[Match]:
         for name, attributes in sorted(state.kind(kind).items()):
             where = [each for each, value in attributes.items() if wanted.search(value) or wanted.search(each)]
             if where:
-                found.append(Match(KIND[kind].noun, name, address_of(kind, name), where))
+                found.append(Match(noun_of(kind), name, address_of(kind, name), where))
     return found
 
 
@@ -86,7 +99,7 @@ async def objects(visit: Visit) -> Data:
     shown = [name for name in names if (kind, name) != ("exec_host", "template")][(number - 1) * ROWS : number * ROWS]
     rows = [(name, address_of(kind, name), _summary(kind, state.kind(kind)[name])) for name in shown]
     return {
-        **{"kind": kind, "noun": KIND[kind].noun, "rows": rows, "total": len(names), "page": number, "size": ROWS},
+        **{"kind": kind, "noun": noun_of(kind), "rows": rows, "total": len(names), "page": number, "size": ROWS},
         **{"find": find, "why_not": why_not_configure(visit), "bare": KIND[kind].bare},
     }
 
@@ -101,6 +114,19 @@ async def one_object(visit: Visit) -> Data:
         if subject.key:
             values[subject.key] = visit.said("name")
     return _form(visit, subject, values)
+
+
+def ask_about_object(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
+    """What to confirm: a removal, with what runs in a queue or on a host."""
+    if fields.get("do") != "remove":
+        return None
+    subject = _subject(visit)
+    details = []
+    if subject.kind in ("cluster_queue", "exec_host"):
+        side = 0 if subject.kind == "cluster_queue" else 2
+        running = tasks_in(visit, lambda name: name.partition("@")[side] == subject.name)
+        details.append(f"{running} there." if running else "No tasks run there.")
+    return Question(f"Remove the {noun_of(subject.kind)} {subject.name}?", "Remove", [*details, "History can undo it."])
 
 
 async def change_object(request: web.Request) -> web.Response:
@@ -130,7 +156,7 @@ def _form(visit: Visit, subject: Subject, values: Attributes) -> Data:
     return {
         **{"subject": subject, "values": values, "before": json.dumps(subject.stored), "faults": {}, "answers": []},
         **{"effects": None, "versions": [], "done": False, "place": "", "why_not": why_not_configure(visit), "long": _LONG},
-        **{"noun": KIND[subject.kind].noun, "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
+        **{"noun": noun_of(subject.kind), "week": shown_week(visit, subject.name) if subject.kind == "calendar" else None},
     }
 
 
@@ -149,7 +175,7 @@ def _subject(visit: Visit) -> Subject:
     name = "" if name == SINGLE and KIND[kind].single else name
     stored = visit.shared.mirror.state.kind(kind).get(name)
     if stored is None and (name or not KIND[kind].single):
-        raise Missing(f"There is no {KIND[kind].noun} {name}")
+        raise Missing(f"There is no {noun_of(kind)} {name}")
     return Subject(kind, name, stored)
 
 
@@ -191,4 +217,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 OBJECT = Page("/config/{kind}/{name}", "object.html", one_object)
 PAGES = [Page("/config", "kinds.html", kinds, _concerns), Page("/config/{kind}", "objects.html", objects, _concerns)]
-ROUTES = [page_route(OBJECT), form_route("/config/{kind}/{name}", change_object)]
+ROUTES = [page_route(OBJECT), form_route("/config/{kind}/{name}", change_object, ask_about_object)]

@@ -9,15 +9,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from aiohttp import web
+from multidict import MultiMapping
 
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import Attributes, try_changes, versions, why_not_configure
-from daemons.web.pages.configuration import address_of
-from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, problem, render, visit_of
+from daemons.web.pages.configuration import address_of, noun_of
+from daemons.web.pages.forms import Question, form_route
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, problem, render, visit_of
 from gridengine.config import KINDS
 from gridengine.gdi.requests import Answer
-from gridengine.kinds import KIND, title
+from gridengine.kinds import title
 
 ROWS = 50
 _MOST_OBJECTS, _MOST_SHOWN = 8, 200
@@ -74,7 +76,7 @@ async def history(visit: Visit) -> Data:
     before = visit.number("before", 0)
     answer = await visit.shared.ask("config_history", {**wanted, "limit": ROWS + 1, "before": before}, visit.caller)
     found = _changes(answer)
-    nouns = sorted((KIND[kind].noun, kind) for kind in KINDS)
+    nouns = sorted((noun_of(kind), kind) for kind in KINDS)
     return {
         **{"changes": found[:ROWS], "older": found[ROWS - 1].revision if len(found) > ROWS else 0, "before": before},
         **{"wanted": wanted, "kinds": [("", "any"), *((kind, noun) for noun, kind in nouns)], "most": _MOST_OBJECTS},
@@ -92,6 +94,13 @@ async def one_change(visit: Visit) -> Data:
         raise Missing(f"There is no change {number} in the history")
     empty: Data = {"answers": [], "effects": None, "versions": [], "done": False}
     return {"change": found[0], "most": _MOST_SHOWN, "why_not": why_not_configure(visit), **empty}
+
+
+def ask_about_undo(visit: Visit, fields: MultiMapping[Any]) -> Question | None:
+    """What to confirm: that a change is undone."""
+    if fields.get("do") != "undo":
+        return None
+    return Question(f"Undo change {visit.parts['revision']}?", "Undo", ["All objects of this change get their former values."])
 
 
 async def undo(request: web.Request) -> web.Response:
@@ -134,4 +143,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 CHANGE = Page("/history/{revision}", "change.html", one_change)
 PAGES = [Page("/history", "history.html", history, _concerns)]
-ROUTES = [page_route(CHANGE), form_route("/history/{revision}", undo)]
+ROUTES = [page_route(CHANGE), form_route("/history/{revision}", undo, ask_about_undo)]

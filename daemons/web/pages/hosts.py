@@ -9,7 +9,8 @@ from multidict import MultiMapping
 
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
+from daemons.web.pages.forms import Action, Question, act_route, listed, tasks_in
+from daemons.web.pages.page import Data, Missing, Page, Visit
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.bookings import GLOBAL
 
@@ -38,6 +39,14 @@ async def host_list(visit: Visit) -> Data:
     }
 
 
+_ACTIONS = {
+    "daemon": Action("Stop execution daemon", "Stop the execution daemon of", "No job starts there until it runs again.", True),
+    "jobs": Action("Stop daemon and kill jobs", "Stop the execution daemon and kill the jobs of", "This cannot be undone.", True),
+    "drain": Action("Drain", "Drain", "Running tasks keep running; no other task starts there."),
+    "resume": Action("Resume scheduling"),
+}
+
+
 async def one_host(visit: Visit) -> Data:
     """A host with its resources, what it reports, its queue instances and jobs."""
     name = visit.parts["name"]
@@ -49,12 +58,25 @@ async def one_host(visit: Visit) -> Data:
     jobs = [row for row in visit.shared.jobs.all if any(place.endswith(f"@{name}") for place in row.places)]
     return {
         **{"host": host, "instances": status["queues"], "jobs": jobs},
-        **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True)},
+        **{"why_not": why_not_configure(visit), "why_not_drain": why_not_configure(visit, operators=True), "actions": _ACTIONS},
     }
+
+
+def ask_about_host(visit: Visit, fields: MultiMapping[str]) -> Question | None:
+    """What to confirm: the hosts, and how many tasks run there."""
+    action, hosts = fields.get("action", ""), fields.getall("host", [])
+    if action not in _ACTIONS or not hosts:
+        return None
+    running = tasks_in(visit, lambda name: name.partition("@")[2] in hosts)
+    tasks = f"{running} {'will be killed' if action == 'jobs' else 'will not be stopped'}." if running else "No tasks run there."
+    return _ACTIONS[action].question(listed(hosts), len(hosts), [tasks])
 
 
 async def act_on_host(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     """Drain a host, or let it take jobs again; end its daemon, also with what runs there, as qconf -ke and -kej."""
+    action = fields.get("action", "")
+    if action not in _ACTIONS:
+        return [Answer(1, [("error", f'there is no action "{action}"')])]
     if fields.get("action") in ("drain", "resume"):
         drain = {"reason": fields.get("reason", ""), "end": fields.get("action") == "resume"}
         return [await visit.shared.ask("drain_hosts", {"hosts": fields.getall("host", []), **drain}, visit.caller)]
@@ -83,4 +105,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [Page("/hosts", "hosts.html", host_list, _concerns), Page("/hosts/{name}", "host.html", one_host, _concerns)]
-ROUTES = [act_route("/hosts", act_on_host)]
+ROUTES = [act_route("/hosts", act_on_host, ask_about_host)]

@@ -9,13 +9,21 @@ from multidict import MultiMapping
 
 from daemons.qmaster.permissions import is_operator, owns_queue
 from daemons.web.mirror import MirroredChange
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
+from daemons.web.pages.forms import Action, Question, act_route, counted, listed, tasks_in
+from daemons.web.pages.page import Data, Missing, Page, Visit
 from gridengine.gdi.requests import Answer
 
 ROWS = 100
 _ACTIONS = {
-    **{"enable": "Enable", "disable": "Disable", "suspend": "Suspend", "unsuspend": "Resume", "clear": "Clear error"},
-    **{"reschedule": "Reschedule", "clean": "Remove all jobs"},
+    "enable": Action("Enable"),
+    "disable": Action("Disable", result="Running tasks keep running; no other task starts there."),
+    "suspend": Action("Suspend", result="Running tasks stop until somebody resumes them.", always=True),
+    "unsuspend": Action("Resume"),
+    "clear": Action("Clear error", "Clear the error of"),
+    "reschedule": Action(
+        "Reschedule", "Reschedule all tasks of", "Rerunnable tasks are killed and start again from the beginning.", always=True
+    ),
+    "clean": Action("Remove all jobs", "Remove all jobs of", "They are killed. This cannot be undone.", always=True),
 }
 _SORTED = {"name": "name", "slots": "used", "load": "load", "state": "states"}
 
@@ -57,6 +65,17 @@ async def act_on_instances(visit: Visit, fields: MultiMapping[str]) -> list[Answ
         return [await visit.shared.ask("clean_queues", {"queues": targets}, visit.caller)]
     body = {"action": action, "what": "queue", "targets": targets, "force": bool(fields.get("force"))}
     return [await visit.shared.ask("change_states", body, visit.caller)]
+
+
+def ask_about_instances(visit: Visit, fields: MultiMapping[str]) -> Question | None:
+    """What to confirm: the instances, and how many tasks run there."""
+    action, targets = fields.get("action", ""), fields.getall("target", [])
+    if action not in _ACTIONS or not targets:
+        return None
+    running = tasks_in(visit, set(targets).__contains__)
+    what = targets[0] if len(targets) == 1 else f"{counted(len(targets), 'queue instance')}: {listed(targets)}"
+    tasks = f"{running} there." if running else "No tasks run there."
+    return _ACTIONS[action].question(what, len(targets), [tasks])
 
 
 async def one_instance(visit: Visit) -> Data:
@@ -115,4 +134,4 @@ PAGES = [
     Page("/instances", "instances.html", instance_list, _concerns),
     Page("/instances/{name}", "instance.html", one_instance, _concerns),
 ]
-ROUTES = [act_route("/instances", act_on_instances)]
+ROUTES = [act_route("/instances", act_on_instances, ask_about_instances)]

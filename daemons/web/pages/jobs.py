@@ -16,9 +16,12 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
 from daemons.web.pages import job_output
+from daemons.web.pages.finished import finished_job, outcomes
 from daemons.web.pages.formats import link
+from daemons.web.pages.forms import Action, Question, act_route, counted, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route
+from daemons.web.pages.page import Data, Missing, Page, Visit
+from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import REQUESTS, Answer
 from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
@@ -40,10 +43,18 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 _FORCED = ("delete", "suspend", "unsuspend", "reschedule")
 """What can be forced, as with -f of qdel and qmod."""
-_LABELS = {
-    **{"hold": "Hold", "release": "Release", "suspend": "Suspend", "unsuspend": "Resume"},
-    **{"reschedule": "Reschedule", "clear": "Clear error", "copy": "Submit again", "delete": "Delete"},
+_ACTIONS = {
+    "hold": Action("Hold"),
+    "release": Action("Release"),
+    "suspend": Action("Suspend", result="Running tasks stop until somebody resumes them.", always=True),
+    "unsuspend": Action("Resume"),
+    "reschedule": Action("Reschedule", result="Running tasks are killed and start again from the beginning.", always=True),
+    "clear": Action("Clear error", "Clear the error of"),
+    "copy": Action("Resubmit", result="A copy of each job is submitted."),
+    "delete": Action("Delete", result="Running tasks are killed. This cannot be undone.", always=True),
+    "priority": Action("Set priority", "Set the priority of"),
 }
+_LABELS = {name: action.label for name, action in _ACTIONS.items() if name != "priority"}
 
 
 async def job_list(visit: Visit) -> Data:
@@ -51,10 +62,13 @@ async def job_list(visit: Visit) -> Data:
     wanted = Wanted.of(visit.query)
     found = visit.shared.jobs.choose(wanted)
     number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
-    tabs = [("All", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
+    shown = found.rows[(number - 1) * ROWS : number * ROWS]
+    ended = [row.id for row in shown if row.state == "z"]
+    tabs = [("Active", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
     tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
     return {
-        "rows": found.rows[(number - 1) * ROWS : number * ROWS],
+        "rows": shown,
+        "outcomes": await outcomes(visit, ended),
         "total": len(found.rows),
         "page": number,
         "size": ROWS,
@@ -65,15 +79,50 @@ async def job_list(visit: Visit) -> Data:
     }
 
 
+def ask_about_jobs(visit: Visit, fields: MultiMapping[str]) -> Question | None:
+    """What to confirm: the jobs with their names, and how many tasks they have."""
+    targets = list(dict.fromkeys(_targets(visit, fields)))
+    if fields.get("action") not in _ACTIONS or not targets:
+        return None
+    numbers = list(dict.fromkeys(target.partition(".")[0] for target in targets))
+    state, tasks = visit.shared.mirror.state, sum(_task_count(visit, target) for target in targets)
+    named = [
+        f"{number} {state.jobs[int(number)].name}"
+        for number in numbers
+        if number.isascii() and number.isdigit() and int(number) in state.jobs
+    ]
+    what = f"{counted(len(numbers), 'job')} ({counted(tasks, 'task')})"
+    if len(targets) == 1:
+        what = f"job {targets[0]}" + (f" ({counted(tasks, 'task')})" if tasks > 1 else "")
+    return _ACTIONS[fields["action"]].question(what, len(targets), [listed(named)])
+
+
+def _targets(visit: Visit, fields: MultiMapping[str]) -> list[str]:
+    """The jobs that are selected, or all that the list's filter means."""
+    if not fields.get("all"):
+        return fields.getall("target", [])
+    wanted = Wanted.of(MultiDict(URL(fields.get("list", "")).query))
+    return [row.target for row in visit.shared.jobs.choose(wanted).rows if row.state != "z"]
+
+
+def _task_count(visit: Visit, target: str) -> int:
+    """How many tasks a target has that are not over: `17` all of the job, `17.3-5:1` these."""
+    number, _, tasks = target.partition(".")
+    if tasks:
+        try:
+            return len(Ranges.parse(tasks))
+        except SyntaxFault:
+            return 1
+    rows = visit.shared.jobs.of_job(int(number)) if number.isascii() and number.isdigit() else []
+    return sum(len(Ranges.parse(row.tasks)) if row.tasks else 1 for row in rows)
+
+
 async def act_on_jobs(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     """What a button of the list or of a job does: with the jobs that are selected, or with all that the list's filter means."""
     action = fields.get("action", "")
     if action not in _REQUESTS:
         return [Answer(1, [("error", f'there is no action "{action}"')])]
-    targets = fields.getall("target", [])
-    if fields.get("all"):
-        wanted = Wanted.of(MultiDict(URL(fields.get("list", "")).query))
-        targets = [row.target for row in visit.shared.jobs.choose(wanted).rows if row.state != "z"]
+    targets = _targets(visit, fields)
     if not targets:
         return [Answer(1, [("warning", "no jobs are selected")])]
     name, body = _REQUESTS[action]
@@ -108,9 +157,12 @@ async def one_job(visit: Visit) -> Data:
     story = await _story(visit, int(number))  # the job may end meanwhile: all that follows is of one moment
     status = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
     jobs = status.data["job_detail"]["jobs"]  # type: ignore[index]
-    if not jobs and not story:
-        raise Missing(f"There is no job {number}")
-    data: Data = {"number": int(number), "task": task, "story": story, "job": None, "actions": _LABELS, "why_not": ""}
+    data: Data = {"number": int(number), "task": task, "story": story, "job": None, "ended": None}
+    data |= {"actions": _LABELS, "why_not": ""}
+    if not jobs:
+        data["ended"] = await finished_job(visit, int(number))
+        if not data["ended"] and not story:
+            raise Missing(f"There is no job {number}")
     if jobs:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
@@ -179,4 +231,4 @@ PAGES = [
     Page("/jobs/{job}", "job.html", one_job, concerns_jobs),
     *job_output.PAGES,
 ]
-ROUTES = [act_route("/jobs", act_on_jobs)]
+ROUTES = [act_route("/jobs", act_on_jobs, ask_about_jobs)]

@@ -27,12 +27,15 @@ async def overview(visit: Visit) -> Data:
     status: Any = answer.data
     rows, counts = shared.jobs.choose(Wanted())
     now = shared.mirror.now
+    failed = [job for job in shared.mirror.state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
     own = [row for row in rows if row.owner == visit.caller.user]
     return {
         "counts": counts,
         "late": sum(row.state == "qw" and now - row.time > _LONG_S for row in rows),
         "queues": status["cluster_queues"],
         "alarms": [*_hosts(visit), *_instances(status["queues"]), *_reservations(status["reservations"]["reservations"])],
+        "failed": failed[: -OWN_JOBS - 1 : -1],
+        "failed_count": len(failed),
         "own": own[:OWN_JOBS],
         "own_count": len(own),
     }

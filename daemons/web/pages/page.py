@@ -1,7 +1,7 @@
 """Pages: rows that say where a page is, which template shows it and which data that gets; and what is made of such rows.
 
 Owns the frame around all pages (who is logged in, how old the figures are) and the two ways in which a page is sent: whole, and
-its `main` alone, when it has changed. What is done by a button is an `Act`. Called by `app.py`; the rows are the pages' own.
+its `main` alone, when it has changed. What forms do is in `forms.py`. Called by `app.py`; the rows are the pages' own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.templating import templates
 from daemons.web.shared import CSRF, WEB, Web, caller_of
-from gridengine.gdi.requests import Answer, Caller
+from gridengine.gdi.requests import Caller
 
 Data = dict[str, Any]
 
@@ -72,10 +72,6 @@ class Missing(Exception):
     """There is nothing at this address; the text says what."""
 
 
-Act = Callable[[Visit, MultiMapping[str]], Awaitable[list[Answer]]]
-"""What a form does that was sent: visit, fields -> the qmaster's answers."""
-
-
 def render(page: Page, visit: Visit, data: Data, alone: bool = False) -> str:
     """The page as HTML, or its `main` alone."""
     mirror = visit.shared.mirror
@@ -109,15 +105,10 @@ def page_route(page: Page) -> web.RouteDef:
         visit = visit_of(request)
         return html(render(page, visit, await page.data(visit), alone="HX-Request" in request.headers))
 
-    return web.get(page.path, _told(read))
+    return web.get(page.path, answered(read))
 
 
-def form_route(path: str, handler: Answered) -> web.RouteDef:
-    """Where a form is sent to that is shown again with what came of it."""
-    return web.post(path, _told(handler))
-
-
-def _told(handler: Answered) -> Answered:
+def answered(handler: Answered) -> Answered:
     """With pages for what is not there, and for a qmaster that is away."""
 
     async def handle(request: web.Request) -> web.Response:
@@ -129,23 +120,6 @@ def _told(handler: Answered) -> Answered:
             return problem(visit_of(request), 503, "This needs the qmaster, which is away.", str(away))
 
     return handle
-
-
-def act_route(path: str, act: Act) -> web.RouteDef:
-    """Where a form is sent to; the answers come as a part of the page, or as a page for a browser without scripts."""
-
-    async def do(request: web.Request) -> web.Response:
-        visit = visit_of(request)
-        try:
-            answers = await act(visit, await request.post())  # type: ignore[arg-type]
-        except NoQmaster as away:
-            answers = [Answer(1, [("error", str(away))])]
-        lines = [line for answer in answers for line in answer.answers] or [("info", "done")]
-        template = templates().get_template("answers.html")
-        shown = template.render(lines=lines, alone="HX-Request" in request.headers, cell=visit.shared.cell.name)
-        return html(shown)
-
-    return web.post(path, do)
 
 
 def problem(visit: Visit, status: int, text: str, advice: str = "") -> web.Response:

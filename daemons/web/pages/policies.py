@@ -13,7 +13,8 @@ from multidict import MultiMapping
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.changing import why_not_configure
 from daemons.web.pages.configuration import address_of
-from daemons.web.pages.page import Data, Page, Visit, act_route
+from daemons.web.pages.forms import Question, act_route, counted, listed
+from daemons.web.pages.page import Data, Page, Visit
 from gridengine.gdi.requests import Answer
 from gridengine.kinds import KIND
 from gridengine.state.state import State
@@ -75,6 +76,20 @@ async def policies(visit: Visit) -> Data:
     }
 
 
+def ask_about_policies(visit: Visit, fields: MultiMapping[str]) -> Question | None:
+    """What to confirm: a node with those below it, or whose usage."""
+    verb, node = fields.get("do", "").strip(), fields.get("node", "").strip()
+    if verb == "clear":
+        users = fields.get("users", "").replace(",", " ").split()
+        whose = listed(users) or "all users and projects"
+        return Question(f"Clear the usage of {whose}?", "Clear usage", ["This cannot be undone."])
+    if verb != "delete":
+        return None
+    below = sum(path.startswith(f"{node.rstrip('/')}/") for path in _paths(visit.shared.mirror.state))
+    details = [f"{counted(below, 'node')} below it: deleted as well." if below else "No nodes are below it."]
+    return Question(f"Delete the share tree node {node}?", "Delete", details)
+
+
 async def change_policies(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     """What a button does: `modify`, `add` or `delete` a node with its `shares`, or `clear` the usage of `users`, or of all."""
     verb, node, shares = (fields.get(name, "").strip() for name in ("do", "node", "shares"))
@@ -117,4 +132,4 @@ def _concerns(change: MirroredChange) -> bool:
 
 
 PAGES = [Page("/policies", "policies.html", policies, _concerns)]
-ROUTES = [act_route("/policies", change_policies)]
+ROUTES = [act_route("/policies", change_policies, ask_about_policies)]

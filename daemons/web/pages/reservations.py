@@ -19,8 +19,9 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.mirror import MirroredChange
 from daemons.web.pages.formats import link
+from daemons.web.pages.forms import Action, Question, act_route, counted, form_route, listed, never
 from daemons.web.pages.option_form import OptionForm
-from daemons.web.pages.page import Data, Missing, Page, Visit, act_route, form_route, page_route, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, page_route, visit_of
 from daemons.web.pages.submitting import form_again
 from daemons.web.pages.time_line import slot_of, time_line
 from gridengine.gdi.requests import Answer
@@ -109,6 +110,25 @@ def the_reservation(visit: Visit, number: str) -> AdvanceReservation:
     return found
 
 
+_ACTIONS = {
+    "delete": Action("Delete", result="The slots are released. This cannot be undone.", always=True),
+    "series": Action("Delete with the later ones of the series", "Delete the later reservations of the series and", always=True),
+}
+
+
+def ask_about_reservations(visit: Visit, fields: MultiMapping[str]) -> Question | None:
+    """What to confirm: the reservations, and how many jobs are in them."""
+    targets, reservations = fields.getall("target", []), visit.shared.mirror.state.reservations
+    action = _ACTIONS["series" if fields.get("action") == "series" else "delete"]
+    known = [reservations[int(each)] for each in targets if each.isascii() and each.isdigit() and int(each) in reservations]
+    if not targets:
+        return None
+    jobs = sum(len(visit.shared.mirror.state.reserved.jobs.get(each.id, ())) for each in known)
+    names = listed([f"{each.id} {each.name}".strip() for each in known] or targets)
+    what = f"reservation {names}" if len(targets) == 1 else f"{counted(len(targets), 'reservation')}: {names}"
+    return action.question(what, len(targets), [f"{counted(jobs, 'job')} in it: deleted." if jobs else "No jobs use it."])
+
+
 async def delete(visit: Visit, fields: MultiMapping[str]) -> list[Answer]:
     """What the buttons do with the reservations that are selected."""
     targets = fields.getall("target", [])
@@ -186,4 +206,8 @@ PAGES = [
     Page("/reservations", "reservations.html", reservation_list, _concerns),
     Page("/reservations/{number}", "reservation.html", one_reservation, _concerns),
 ]
-ROUTES = [page_route(RESERVE), form_route("/reservations/new", reserve), act_route("/reservations", delete)]
+ROUTES = [
+    page_route(RESERVE),
+    form_route("/reservations/new", reserve, never),
+    act_route("/reservations", delete, ask_about_reservations),
+]

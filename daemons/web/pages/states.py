@@ -59,8 +59,13 @@ _JOB = {
 _MESSAGE = {"C": ("critical", "bad"), "E": ("error", "bad"), "W": ("warning", "warn"), "I": ("info", "off")}
 
 
-def job_badge(letters: str) -> Badge:
-    """The badge of a task: one for all of its letters (`hqw`: held, waiting), in the tone of the gravest."""
+def job_badge(letters: str, failed: bool = False) -> Badge:
+    """The badge of a task: one for all of its letters (`hqw`: held, waiting), in the tone of the gravest.
+
+    `failed`: of one that has ended, whether it did not succeed.
+    """
+    if letters == "z" and failed:
+        return Badge(letters, "failed", "bad")
     known = [_JOB[letter] for letter in _JOB if letter in letters]
     words = dict.fromkeys(word for word, _ in known)
     return Badge(letters, ", ".join(words) or "unknown", known[0][1] if known else "off")

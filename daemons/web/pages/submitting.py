@@ -17,9 +17,10 @@ import msgspec
 from aiohttp import web
 
 from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web.pages.forms import form_route, never
 from daemons.web.pages.job_values import program_of, values_of
 from daemons.web.pages.option_form import OptionForm, fold
-from daemons.web.pages.page import Data, Missing, Page, Visit, form_route, html, page_route, render, visit_of
+from daemons.web.pages.page import Data, Missing, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from gridengine.gdi.requests import Answer, Submit
 from gridengine.options.option import OptionError, split_words
@@ -203,4 +204,4 @@ def _origin(user: str, host: str, request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 SUBMIT = Page("/submit", "submit.html", submit_form)
-ROUTES = [page_route(SUBMIT), form_route("/submit", submit_job)]
+ROUTES = [page_route(SUBMIT), form_route("/submit", submit_job, never)]

@@ -67,6 +67,11 @@ def go(page: Page, path: str) -> None:
     page.goto(re.match(r"\w+://[^/]+", page.url)[0] + path)  # type: ignore[index]
 
 
+def confirm(page: Page) -> None:
+    """Answer the question of a dialog with yes."""
+    page.locator("dialog#confirm[open] button.danger").click()
+
+
 def serious_findings(page: Page) -> list[str]:
     """What axe-core finds serious or critical: rule and places."""
     page.evaluate(AXE.read_text())

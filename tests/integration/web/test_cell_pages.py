@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.web.browser import PHONE, Visits, go, log_in, overhang, serious_findings
+from tests.integration.web.browser import PHONE, Visits, confirm, go, log_in, overhang, serious_findings
 
 
 @pytest.mark.statement("GU-12")
@@ -27,10 +27,11 @@ def test_a_job_is_seen_held_and_deleted(web_cell: DemoCell, visits: Visits) -> N
     web_cell.must("qrls", job)
     expect(row).not_to_contain_text("held")
     row.get_by_role("link", name=job).click()
-    expect(page.get_by_role("heading", name="Why it waits")).to_be_visible()
+    expect(page.get_by_role("heading", name="Pending reason")).to_be_visible()
     expect(page.locator("main")).to_contain_text("qalter -l arch=")
     page.get_by_role("button", name="Delete").click()
-    expect(page.locator("main")).to_contain_text("It is over.")
+    confirm(page)
+    expect(page.locator("main")).to_contain_text("Finished")
     assert web_cell.command("qstat", "-j", job).returncode == 1
 
 
@@ -88,6 +89,7 @@ def test_slots_are_reserved_for_a_job_and_given_back(web_cell: DemoCell, visits:
     row.get_by_role("link", name=number, exact=True).click()
     expect(page.get_by_role("row", name=re.compile(f"^{job} "))).to_be_visible()
     page.get_by_role("button", name="Delete").click()
+    confirm(page)
     eventually("it is gone", lambda: "browser" not in web_cell.must("qrstat", "-u", "*"))
 
 
@@ -109,6 +111,7 @@ def test_a_queue_is_cloned_changed_and_removed(web_cell: DemoCell, visits: Visit
     assert re.search(r"^slots +3$", web_cell.must("qconf", "-sq", "night.q"), re.M)
     page.get_by_role("link", name="Go on").click()
     page.get_by_role("button", name="Remove").click()
+    confirm(page)
     expect(page.locator("main")).to_contain_text("removed")
     assert "night.q" not in web_cell.must("qconf", "-sql")
 

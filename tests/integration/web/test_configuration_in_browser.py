@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.web.browser import Visits, go, log_in
+from tests.integration.web.browser import Visits, confirm, go, log_in
 
 
 @pytest.fixture
@@ -52,6 +52,7 @@ def test_host_groups_are_made_cloned_changed_and_removed_along_their_graph(web_c
     for name in ("@racks", "@rack"):
         go(page, f"/config/host_group/{name}")
         page.get_by_role("button", name="Remove").click()
+        confirm(page)
         expect(page.locator("main")).to_contain_text("removed")
     assert "@rack" not in web_cell.must("qconf", "-shgrpl")
 
@@ -122,6 +123,7 @@ def test_only_choices_that_go_together_can_be_chosen(web_cell: DemoCell, page: P
     go(page, "/complexes/edit")
     page.get_by_label("Remove licence").check()
     page.get_by_role("button", name="Commit").click()
+    confirm(page)
     expect(page.get_by_role("link", name="All complexes")).to_be_visible()
     assert "licence" not in web_cell.must("qconf", "-sc")
 

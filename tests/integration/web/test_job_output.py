@@ -90,7 +90,7 @@ def test_nobody_else_sees_it(web_cell: DemoCell, visits: Visits, place: Path) ->
     for user in ("bob", "root"):
         page = logged_in(web_cell, visits, user)
         go(page, f"/jobs/{job}")
-        expect(page.locator("#output")).to_contain_text("owner of the job alone, alice")
+        expect(page.locator("#output")).to_contain_text("Only the owner (alice) can view output")
         go(page, f"/jobs/{job}/output")
         expect(page.locator("main")).to_contain_text(f'job {job} belongs to "alice", not to "{user}"')
         assert SECRET not in page.content()

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.web.browser import Visits, go, log_in
+from tests.integration.web.browser import Visits, confirm, go, log_in
 
 
 @pytest.mark.statement("GU-2", "GU-4", "GU-9", "GU-10", "GU-12")
@@ -27,6 +27,7 @@ def test_an_administrators_morning(web_cell: DemoCell, visits: Visits) -> None:
     expect(row).to_contain_text("running")
     row.get_by_role("checkbox").check()
     page.get_by_role("button", name="Reschedule").click()
+    confirm(page)
     eventually("the job began anew", lambda: re.search(rf"^ *{job} .* Rr ", web_cell.must("qstat", "-s", "r"), re.M))
     reserve_by_hand_and_follow_a_job(page, web_cell)
     web_cell.must("qdel", job)
@@ -95,10 +96,11 @@ def reserve_by_hand_and_follow_a_job(page: Page, cell: DemoCell) -> None:
     assert is_where_qrstat_says(page, number, cell)
     job = cell.must("qsub", "-terse", "-b", "y", "-ar", number, "-o", "/dev/null", "-j", "y", "sleep", "2").strip()
     go(page, f"/jobs/{job}")
-    expect(page.locator("main")).to_contain_text("It is over.")
+    expect(page.locator("main")).to_contain_text("Finished")
     eventually("it is recorded", lambda: re.search(rf"^arid +{number} *$", cell.command("qacct", "-j", job).stdout, re.M))
     go(page, f"/reservations/{number}")
     page.get_by_role("button", name="Delete", exact=True).click()
+    confirm(page)
     eventually("it is gone", lambda: "byhand" not in cell.must("qrstat", "-u", "*"))
 
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.integration.cells import DemoCell, eventually
-from tests.integration.web.browser import Visits, go, log_in
+from tests.integration.web.browser import Visits, confirm, go, log_in
 
 QUOTAS = "{\n name few\n enabled TRUE\n limit name people users {*} to slots=8\n}\n"
 PROJECT = "name web\noticket 0\nfshare 0\nacl NONE\nxacl NONE\n"
@@ -47,11 +47,13 @@ def test_a_change_of_a_queue_is_undone_unless_somebody_was_there_since(web_cell:
     assert seq_no() == "77"
     web_cell.must("qconf", "-mattr", "queue", "seq_no", "78", "all.q")
     page.get_by_role("button", name="Undo this change").click()
+    confirm(page)
     expect(page.get_by_role("row", name=re.compile(f"seq_no 77 78 {before}"))).to_be_visible()
     assert seq_no() == "78"
     web_cell.must("qconf", "-mattr", "queue", "seq_no", "77", "all.q")
     page.get_by_role("button", name="Preview the undo").click()
     page.get_by_role("button", name="Undo this change").click()
+    confirm(page)
     expect(page.locator("main")).to_contain_text("modified")
     assert seq_no() == before
 

@@ -50,7 +50,8 @@ class Visitor:
             return response.status, await response.json(content_type=None)
 
     async def post(self, address: str, **fields: Any) -> list[str]:
-        """What the qmaster says to a form that is sent."""
+        """What the qmaster says to a form that is sent, and confirmed where that is asked for."""
+        fields = {"confirmed": "1", **fields}
         form = [(name, one) for name, value in fields.items() for one in (value if isinstance(value, list) else [value])]
         async with self._client.post(address, data=form, headers={"HX-Request": "true"}) as response:
             self.status = response.status
@@ -58,7 +59,8 @@ class Visitor:
             return [words(note) for note in tree.iter("li")]
 
     async def send(self, address: str, fields: dict[str, str], headers: dict[str, str] | None = None) -> Any:
-        """The page that comes of a form."""
+        """The page that comes of a form, confirmed where that is asked for."""
+        fields = {"confirmed": "1", **fields}
         async with self._client.post(address, data=fields, headers=headers) as response:
             self.status = response.status
             return lxml.html.document_fromstring(await response.text())

@@ -165,7 +165,7 @@ def test_one_who_logged_out_or_was_thrown_out_is_out(door: Door, at: Any) -> Non
         await log_in(client, door)
         found = [await status(client, "/logout", "POST", data={"csrf": csrf(door)}), await status(client, "/jobs")]
         await log_in(client, door)
-        fields = {"csrf": csrf(door), "digest": next(door.sessions.of("alice")).digest}
+        fields = {"csrf": csrf(door), "digest": next(door.sessions.of("alice")).digest, "confirmed": "1"}
         return [*found, await status(client, "/me", "POST", data=fields), await status(client, "/jobs")]
 
     assert at(play) == [303, 303, 303, 303]
@@ -230,7 +230,7 @@ def test_a_change_must_come_from_a_page_of_the_session(
         await log_in(client, door)
         right = csrf(door)
         sent = {name: value.replace("right", right) for name, value in headers.items()}
-        data = {"action": "delete", "target": "1", "csrf": field.replace("right", right)}
+        data = {"action": "delete", "confirmed": "1", "target": "1", "csrf": field.replace("right", right)}
         return await status(client, "/jobs", "POST", data=data, headers=sent)
 
     assert at(play) == expected
@@ -243,7 +243,8 @@ def test_the_token_of_another_session_is_none(followed: Followed, door: Door, at
 
     async def play(client: Client) -> int:
         await log_in(client, door)
-        return await status(client, "/jobs", "POST", data={"action": "delete", "target": "1", "csrf": bobs.csrf})
+        fields = {"action": "delete", "confirmed": "1", "target": "1", "csrf": bobs.csrf}
+        return await status(client, "/jobs", "POST", data=fields)
 
     assert at(play) == 403
 
@@ -253,7 +254,7 @@ def test_a_program_with_a_token_needs_no_form(followed: Followed, door: Door, at
     followed.cell.submit(hard=["arch=nosuch"])
 
     async def play(client: Client) -> int:
-        fields = {"action": "delete", "target": "1"}
+        fields = {"action": "delete", "confirmed": "1", "target": "1"}
         return await status(client, "/jobs", "POST", data=fields, headers={"Authorization": f"Bearer {token}"})
 
     assert at(play) == 200

@@ -63,7 +63,7 @@ def test_text_is_text(browse: Any) -> None:
 @pytest.mark.parametrize("caller", [BOB, ROOT])
 def test_nobody_but_the_owner_sees_it(browse: Any, caller: Caller) -> None:
     page = browse(lambda visitor: visitor.get("/jobs/1"), caller)
-    assert tails(page) == [] and "owner of the job alone, alice" in words(page.find(".//main"))
+    assert tails(page) == [] and "Only the owner (alice) can view output" in words(page.find(".//main"))
     page = browse(lambda visitor: visitor.get("/jobs/1/output"), caller)
     assert page.find(".//pre") is None
     assert f'job 1 belongs to "alice", not to "{caller.user}"' in words(page.find(".//main"))

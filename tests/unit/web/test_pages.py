@@ -79,7 +79,7 @@ def test_counts_of_tabs_stay_when_one_is_chosen(followed: Followed, browse: Any)
     some_jobs(followed)
     for address in ("/jobs", "/jobs?state=held"):
         tabs = [words(tab) for tab in browse(page(address)).findall(".//nav[@class='tabs']/a")]
-        assert tabs == ["All 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0"]
+        assert tabs == ["Active 16", "Running 12", "Waiting 3", "Held 1", "Error 0", "Suspended 0", "Finished 0"]
 
 
 @pytest.mark.statement("GU-12")
@@ -126,7 +126,7 @@ def test_a_job_says_first_why_it_waits(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     shown = browse(page("/jobs/3"))
     panel = words(shown.find(".//section"))
-    assert panel.startswith("Why it waits")
+    assert panel.startswith("Pending reason")
     assert "-l arch=nosuch" in panel or "arch" in panel
     assert "qalter" in panel
     assert words(shown.find(".//h1")) == "Job 3 · never"
@@ -367,4 +367,4 @@ def test_a_job_that_ends_while_its_page_is_made_is_over(followed: Followed, brow
         return visitor.status, text
 
     status, text = browse(play)
-    assert status == 200 and "It is over." in text
+    assert status == 200 and "Finished" in text

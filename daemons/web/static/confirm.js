@@ -1,0 +1,24 @@
+// The server asks before what is irreversible or disruptive (header X-Confirm): its question is shown in dialog#confirm. Cancel and
+// Esc change nothing; the confirmed form goes where the first one did, and its answer to the same place of the page.
+"use strict";
+(() => {
+  const dialog = document.getElementById("confirm");
+  let opener = null;
+
+  document.addEventListener("htmx:after:request", (event) => {
+    const { response, text, sourceElement } = event.detail.ctx;
+    if (!response.headers.get("X-Confirm")) return;
+    event.preventDefault();
+    opener = document.activeElement;
+    dialog.replaceChildren(...new DOMParser().parseFromString(text, "text/html").body.childNodes);
+    const form = dialog.querySelector("form"), first = sourceElement.closest("form");
+    for (const name of ["hx-target", "hx-swap"]) if (first.hasAttribute(name)) form.setAttribute(name, first.getAttribute(name));
+    htmx.process(dialog);
+    dialog.showModal();
+  });
+  dialog.addEventListener("click", (event) => { if (event.target.closest("[data-cancel]")) dialog.close(); });
+  document.addEventListener("htmx:before:request", (event) => {
+    if (dialog.contains(event.detail.ctx?.sourceElement)) dialog.close();
+  });
+  dialog.addEventListener("close", () => { if (opener?.isConnected) opener.focus(); });
+})();
