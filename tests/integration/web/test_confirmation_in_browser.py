@@ -1,4 +1,4 @@
-"""Every destructive button of every page opens its dialog: Cancel and Esc send nothing, the other button sends the request."""
+"""The dialog before what is destructive, and its page for browsers without scripts: nothing is sent before it is confirmed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from daemons.web.app import build_app
 from tests.harness import Cell
-from tests.integration.cells import eventually
-from tests.integration.web.browser import WIDE, Visits, serious_findings
+from tests.integration.web.browser import Visits, serious_findings
 from tests.integration.web.serving import Serving
-from tests.integration.web.test_every_page import ADDRESSES
 from tests.unit.web.browsing import guard
 from tests.unit.web.followed import ROOT, Followed, Link, web_of
 from tests.unit.web.test_confirmation import READS
-
-DANGEROUS = "main button.danger, main button[name=do][value=undo]"
 
 
 class Noting(Link):
@@ -64,50 +60,6 @@ def address(link: Noting, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     serving = Serving(make)
     yield serving.start()
     serving.stop()
-
-
-def prepare(page: Page, address: str) -> None:
-    """Open a page, with all rows selected, the undo previewed and a complex ticked."""
-    page.goto(address)
-    page.wait_for_function("!document.querySelector('.frame') || window.htmx !== undefined")
-    for box in page.locator("[data-all]").all()[:1]:
-        box.check()
-    if page.get_by_role("button", name="Preview the undo").count():
-        page.get_by_role("button", name="Preview the undo").click()
-        expect(page.get_by_role("button", name="Undo this change")).to_be_visible()
-
-
-def test_every_destructive_button_asks(visits: Visits, address: str, link: Noting) -> None:
-    page = visits.open(address, WIDE)
-    seen: set[tuple[str, str]] = set()
-    for path in dict.fromkeys(ADDRESSES):
-        prepare(page, address + path)
-        labels = {text for text in page.locator(DANGEROUS).all_inner_texts() if text}
-        for label in sorted(labels - {words for place, words in seen if place == path}):
-            ask_twice(page, address + path, label, link)
-            seen.add((path, label))
-    visits.forgive("status of 404")
-    assert len(seen) > 20, seen
-    wanted = {"Delete", "Suspend", "Reschedule", "Remove", "Remove all jobs", "Clear usage", "Undo this change"}
-    assert wanted <= {label for _, label in seen}
-
-
-def ask_twice(page: Page, address: str, label: str, link: Noting) -> None:
-    dialog, button = page.locator("dialog#confirm[open]"), page.locator(DANGEROUS).get_by_text(label, exact=True).first
-    for key in ("Escape", "Enter"):  # Cancel has the focus
-        button.click()
-        expect(dialog).to_be_visible()
-        expect(dialog.get_by_role("heading")).to_have_text(re.compile(r"\?$"))
-        page.keyboard.press(key)
-        expect(dialog).to_have_count(0)
-    assert link.changes == [], f"{label} of {address} did not wait for the answer"
-    button.click()
-    expect(dialog).to_be_visible()
-    dialog.locator("button.danger").click()
-    eventually(f"{label} of {address} is carried out", lambda: link.changes)
-    expect(dialog).to_have_count(0)
-    link.changes.clear()
-    prepare(page, address)
 
 
 def test_removing_a_complex_asks_and_the_dialog_is_accessible(visits: Visits, address: str, link: Noting) -> None:
