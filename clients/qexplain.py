@@ -9,6 +9,32 @@ from gridengine.options.explain import EXPLAIN_OPTIONS
 from gridengine.printable import printable
 from gridengine.quantities import iso_date, long_date
 
+#: events of the log as people read them; -json has the names of the log
+EVENTS = {
+    "JobSubmitted": "submitted",
+    "JobChanged": "changed",
+    "HoldsChanged": "hold changed",
+    "PendingTasksDeleted": "pending tasks deleted",
+    "JobErrorChanged": "error state changed",
+    "TaskDispatched": "dispatched",
+    "TaskStarted": "started",
+    "TaskUsageRecorded": "usage recorded",
+    "TaskCheckpointed": "checkpoint made",
+    "CommandApplied": "command carried out",
+    "NicenessApplied": "priority set on the host",
+    "MasterEnded": "master task ended",
+    "TaskEnded": "ended",
+    "TaskRequeued": "requeued",
+    "TaskErrorCleared": "error state cleared",
+    "TaskDeletionRequested": "deletion requested",
+    "TaskReschedulingRequested": "rescheduling requested",
+    "TaskSuspensionChanged": "suspension changed",
+    "SlaveRequested": "slave task requested",
+    "SlaveCommandApplied": "slave task: command",
+    "SlaveUsageRecorded": "slave task: usage",
+    "SlaveEnded": "slave task ended",
+}
+
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +89,8 @@ def told(job: "dict[str, Any]") -> "Iterator[str]":
     yield f"job {job['id']}{', the last that happened to it' if job['cut'] else ''}"
     many = any(task > 1 for _, task, _, _ in job["events"])
     for time, task, event, cause in job["events"]:
-        what = f"{event} (task {task})" if many and task else event
+        what = EVENTS.get(event, event)
+        what = f"{what} (task {task})" if many and task else what
         yield f"  {iso_date(time)}  {f'{what:<26} {cause}' if cause else what}"
 
 

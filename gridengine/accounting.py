@@ -16,12 +16,16 @@ if TYPE_CHECKING:
 
     Test = Callable[["AccountingRecord"], bool]
 
+#: in the text beyond the fields: why the task failed
+REASON = "reason"
+
+
 class AccountingRecord(tuple[str, ...]):
     """The fields of a line, by name; texts, as the file has them. Numbers may have a fraction; times are epoch s, `mem` is
     GB s, `io` GB, `maxvmem` bytes, the rest of usage s or as getrusage(2) has it. NONE: no such thing.
 
-    A record of the index may have one text more: what was said of the job and only travels
-    (`gridengine.field_names.LABELLED`), as a JSON object by field. Source: sge_accounting(5), AC-1.
+    A record of the index may have one text more, a JSON object: by field what was said of the job and only travels
+    (`gridengine.field_names.LABELLED`), and under `reason` why the task failed. Source: sge_accounting(5), AC-1.
     """
 
     # a plain tuple, since typing.NamedTuple and what it imports cost a command as much as its request
@@ -81,12 +85,22 @@ class AccountingRecord(tuple[str, ...]):
     @property
     def notes(self) -> dict[str, str]:
         """What a record of the index has beyond the fields of a line, by the label that people see."""
+        extra = self._extra()
+        shown = {field.label: extra[field.name] for field in LABELLED if extra.get(field.name)}
+        return shown | ({REASON: extra[REASON]} if extra.get(REASON) else {})
+
+    @property
+    def reason(self) -> str:
+        """Why the task failed or was killed, as the index has it; "" where it does not say so."""
+        return self._extra().get(REASON, "")
+
+    def _extra(self) -> dict[str, str]:
         if len(self) <= WIDTH:
             return {}
         import json
 
-        labelled = json.loads(self[WIDTH])
-        return {field.label: labelled[field.name] for field in LABELLED if labelled.get(field.name)}
+        extra: dict[str, str] = json.loads(self[WIDTH])
+        return extra
 
 
 FIELDS = tuple(AccountingRecord.__annotations__)

@@ -227,7 +227,12 @@ class Control:
         self.limit_enforced = self.limit_enforced or not self.why
 
     def _exceeded(self, name: str, unit: str) -> str:
-        return f"limit {name} of {self._config.limits[name]} {unit} exceeded"
+        limit = self._config.limits[name]
+        assert limit is not None
+        for letter, size in (("G", 2**30), ("M", 2**20), ("K", 2**10)):
+            if unit == "bytes" and limit and limit % size == 0:
+                return f"limit {name} of {limit // size:.0f}{letter} exceeded"
+        return f"limit {name} of {limit} {unit} exceeded"
 
     def _suspend(self, now: float) -> list[Action]:
         if self.suspended or "stop" in self._deadlines:

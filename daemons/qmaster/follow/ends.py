@@ -7,7 +7,7 @@ Source: qdel(1) -f, qconf(1) -cq, sge_conf(5) reschedule_unknown; EX-11, RL-11.
 from __future__ import annotations
 
 from daemons.qmaster.decision import Accounted, Decision
-from daemons.qmaster.tell.accounting import KILLED, killed_record
+from daemons.qmaster.tell.accounting import KILLED, killed_end, reason_of, record
 from gridengine.state.jobs import Job, Task
 from gridengine.state.machines.task import TaskEnded, TaskRequeued
 from gridengine.state.state import State
@@ -16,10 +16,11 @@ from gridengine.state.state import State
 def ended_without_host(
     state: State, job: Job, task: Task, now: float, failed: int, why: str, abandoned: bool = True
 ) -> Decision:
-    """The task is over, `failed` as in sge_status(5), `why` in words for the log. `abandoned`: its host, once it answers, is to
+    """The task is over, `failed` as in sge_status(5), `why` in words. `abandoned`: its host, once it answers, is to
     kill what is left."""
-    event = TaskEnded(job.id, task.id, task.attempt, now, KILLED, failed, abandoned=abandoned)
-    return _decided(event, (job.id, task.id, killed_record(state, job, task, now, failed)), why)
+    end = killed_end(job, task, now, failed, why)
+    event = TaskEnded(job.id, task.id, task.attempt, now, KILLED, failed, abandoned, reason_of(task, end, failed))
+    return _decided(event, (job.id, task.id, record(state, job, task, end, failed)), why)
 
 
 def requeued_without_host(
@@ -27,7 +28,8 @@ def requeued_without_host(
 ) -> Decision:
     """The task is pending again, `behind` all others or where it was; `abandoned` as above."""
     event = TaskRequeued(job.id, task.id, task.attempt, now, behind=behind, abandoned=abandoned)
-    return _decided(event, (job.id, task.id, killed_record(state, job, task, now, failed)), why)
+    end = killed_end(job, task, now, failed, why)
+    return _decided(event, (job.id, task.id, record(state, job, task, end, failed)), why)
 
 
 def _decided(event: TaskEnded | TaskRequeued, accounted: Accounted, why: str) -> Decision:

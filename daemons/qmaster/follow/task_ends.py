@@ -14,7 +14,7 @@ from daemons.qmaster.follow.ends import ended_without_host, requeued_without_hos
 from daemons.qmaster.follow.failures import Fault, Then, judge
 from daemons.qmaster.follow.host_faults import fault_events
 from daemons.qmaster.follow.rerun import may_rerun
-from daemons.qmaster.tell.accounting import record, sums_up
+from daemons.qmaster.tell.accounting import reason_of, record, sums_up
 from gridengine.delivery import Ended
 from gridengine.failed import LOST, MIGRATING, RESCHEDULED
 from gridengine.state.events import AnyEvent
@@ -42,7 +42,8 @@ def conclusion(state: State, host: str, report: Ended, now: float) -> Decision:
     key = report.key.master
     failure = judge(report, _is_queues_shell(state, job, task))
     again = failure.then is Then.AGAIN and job.kind == "batch"
-    over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed)
+    reason = reason_of(task, report, report.failed)
+    over = TaskEnded(*key, report.end_time or task.start_time, report.exit_status, report.failed, reason=reason)
     # again, for no fault of the job: what it failed for did not let it begin, or is not to count
     unstarted = TaskRequeued(*key, now, restart=False, mishap=report.reason)
     failed = report.failed

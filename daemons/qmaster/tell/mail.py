@@ -138,8 +138,8 @@ def _ended(job: Job, task: Task, event: TaskEnded, decision: Decision, zone: tzi
         lines = _broken_off(job, task, event.exit_status, event.time, used, zone)
         if event.failed:
             lines.append(f"failed {codes.TEXTS.get(event.failed, event.failed)}")
-        if task.deleted_by:
-            lines.append(f"deleted by {task.deleted_by}")
+        deleted = f"deleted by {task.deleted_by}" if task.deleted_by else ""
+        lines += filter(None, dict.fromkeys((event.reason, deleted)))
         yield _mail(job, f"{_label(job, task.id)} Aborted", lines)
         return
     rows = [*_ran(job, task, event.time, zone), *used, ("Exit Status", event.exit_status)]

@@ -83,6 +83,7 @@ def _ended(event: Any) -> Iterable[str]:
 
 def _task_ended(event: task.TaskEnded) -> Iterable[str]:
     yield from _ended(event)
+    yield event.reason
     yield _given_up(event.abandoned)
 
 

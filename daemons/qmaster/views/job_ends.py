@@ -57,7 +57,7 @@ def outcome(record: AccountingRecord) -> str:
     if failed in (0, AFTER_JOB):
         return killed
     if failed == ENFORCED:
-        return f"ended by the qmaster or a limit, {killed}"
+        return record.reason or f"ended by the qmaster or a limit, {killed}"
     return f"failed {TEXTS.get(failed, 'for an unknown reason')} ({failed})"
 
 

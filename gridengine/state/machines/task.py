@@ -64,7 +64,8 @@ class TaskUsageRecorded(Event, frozen=True, tag=True):
 class TaskEnded(Event, frozen=True, tag=True):
     """A task has ended for good. What it used is in the accounting record of the same transaction.
 
-    `abandoned`: its host has not said so, and is told to kill and forget what it may still run of it.
+    `abandoned`: its host has not said so, and is told to kill and forget what it may still run of it. `reason`: why it
+    failed or was killed, in words; "" for one that ended by itself.
     """
 
     job_id: int
@@ -74,6 +75,7 @@ class TaskEnded(Event, frozen=True, tag=True):
     exit_status: int = 0
     failed: int = 0
     abandoned: bool = False
+    reason: str = ""
 
 
 class TaskRequeued(Event, frozen=True, tag=True):

@@ -23,7 +23,7 @@ def running(cell: Cell) -> tuple[Job, Task]:
 def test_an_end_without_a_host_has_its_event_and_a_record_of_a_kill(cell: Cell) -> None:
     job, task = running(cell)
     decision = ended_without_host(cell.state, job, task, cell.now, ENFORCED, "qdel -f")
-    assert decision.events == [TaskEnded(job.id, 1, 1, cell.now, 137, 37, abandoned=True)]
+    assert decision.events == [TaskEnded(job.id, 1, 1, cell.now, 137, 37, True, f"killed on {task.host} after 0 s: qdel -f")]
     [(number, task_id, record)] = decision.accounting
     assert (number, task_id) == (job.id, 1)
     assert (record.failed, record.exit_status) == ("37", "137")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clients.qexplain import EVENTS
 from daemons.qmaster.decision import Decision
 from daemons.qmaster.master import DAEMON
 from daemons.qmaster.tell import story
@@ -44,6 +45,7 @@ def lived(cell: Cell) -> int:
 def test_every_event_of_a_job_is_told() -> None:
     about = {event for machine in (job, task, slave) for event in machine.TRANSITIONS if event.durable}
     assert story.CAUSES.keys() == about
+    assert EVENTS.keys() == {event.__name__ for event in about}, "each has words for people"
 
 
 def test_a_story_has_all_in_order_with_its_causes(cell: Cell) -> None:
@@ -98,12 +100,12 @@ def test_people_read_it(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatc
     number = lived(cell)
     outcome = shell(f"qexplain -story {number} 4711")
     assert outcome.status == 1 and outcome.lines[0] == f"job {number}"
-    assert outcome.lines[1].endswith("JobSubmitted               by alice@h1") and outcome.lines[1].startswith("  20")
-    assert outcome.lines[-1].endswith("TaskEnded                  exit status 3")
+    assert outcome.lines[1].endswith("submitted                  by alice@h1") and outcome.lines[1].startswith("  20")
+    assert outcome.lines[-1].endswith("ended                      exit status 3")
     assert 'nothing is known of job "4711"' in outcome.err
     assert shell("qexplain -story sleeper").status == 1
     array = cell.submit(tasks="1-3")
     cell.cycle()
-    assert any("TaskDispatched (task 3)" in line for line in shell(f"qexplain -story {array}").lines)
+    assert any("dispatched (task 3)" in line for line in shell(f"qexplain -story {array}").lines)
     monkeypatch.setattr("daemons.qmaster.views.reading.MOST_LINES", 2)
     assert shell(f"qexplain -story {array}").lines[0] == f"job {array}, the last that happened to it"

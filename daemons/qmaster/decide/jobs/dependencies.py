@@ -12,7 +12,7 @@ from typing import Any, Literal
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.selection import predecessors
-from daemons.qmaster.tell.accounting import killed_record
+from daemons.qmaster.tell.accounting import killed_end, record
 from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Submit
 from gridengine.state.jobs import Job, Task
@@ -117,6 +117,7 @@ def end_of_doomed(state: State, now: float) -> Decision:
         job = state.jobs[job_id]
         if waiting := job.waiting:
             decision.events.append(PendingTasksDeleted(job_id, waiting, "qmaster", now, job.doomed))
-            record = killed_record(state, job, Task(waiting.first), now, ENFORCED)
-            decision.accounting.append((job_id, waiting.first, record))
+            task = Task(waiting.first)
+            end = killed_end(job, task, now, ENFORCED, job.doomed)
+            decision.accounting.append((job_id, waiting.first, record(state, job, task, end, ENFORCED)))
     return decision
