@@ -222,7 +222,7 @@ def parse_date_time(text: str, now: float, tz: "tzinfo | None" = None) -> int:
     if not (digits.isascii() and digits.isdigit() and len(digits) in (8, 10, 12)) or (
         dot and not (seconds.isascii() and seconds.isdigit() and len(seconds) == 2)
     ):
-        raise SyntaxFault(f'"{text}" is not a date and time of the form [[CC]YY]MMDDhhmm[.SS]')
+        raise SyntaxFault(f'"{text}" is not a date and time of the form [[CC]YY]MMDDhhmm[.SS], such as 12241800')
     if len(digits) == 12:
         year = int(digits[:4])
     elif len(digits) == 10:

@@ -165,7 +165,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "qrsub": (
         ("qrsub -a 12311800 -d 2:0:0 -pe smp 16", "sixteen slots on the evening of December 31"),
         ("qrsub -d 1:0:0 -l h=node7 -find 5", "when the host would be free"),
-        ("qrsub -a 0900 -d 1:0:0 -recur 'FREQ=DAILY;COUNT=5'", "five mornings"),
+        ("qrsub -a 12010900 -d 1:0:0 -recur 'FREQ=DAILY;COUNT=5'", "five mornings from December 1"),
     ),
     "qralter": (
         ("qralter -d 4:0:0 3", "reservation 3 lasts longer"),
