@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -10,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
+from gridengine.errors import plain_fault
 
 _REASONS = {
     "Input should be a valid integer": "a whole number is expected",
@@ -30,6 +32,11 @@ def main() -> int:
         return _give_up(str(refusal))
     except TyperException as error:
         return _give_up(f"{in_plain_words(error.format_message())} (gridengine --help explains)")
+    except (OSError, ValueError) as error:
+        # whatever a command met in the files of a broken cell, and did not explain itself
+        if "SGE_DEBUG_LEVEL" in os.environ:
+            raise
+        return _give_up(f"{plain_fault(error)} (gridengine doctor checks the cell; SGE_DEBUG_LEVEL=1 shows where)")
     except (KeyboardInterrupt, Abort):
         print("gridengine: interrupted", file=sys.stderr)
         return 130

@@ -52,9 +52,20 @@ class PrivateDirectory:
                 return
 
 
+def no_cloudpickle() -> str:
+    """What to do where this Python lacks the library: the cell's own Python has it."""
+    text = f"functions are sent to jobs with the library cloudpickle, which {sys.executable} lacks: pip install cloudpickle"
+    prefix = next((place.parent for place in Path(__file__).resolve().parents if place.name == "releases"), None)
+    own = sorted(prefix.glob("libraries/*/bin/python3")) if prefix is not None else []
+    return f"{text}, or use the Python of this installation, {own[-1]}" if own else text
+
+
 def pickled(value: object, what: str) -> bytes:
-    """Raises NotPicklable, which names it."""
-    import cloudpickle
+    """Raises NotPicklable, which names it, and NotPicklable where the library for it is missing."""
+    try:
+        import cloudpickle
+    except ModuleNotFoundError:
+        raise NotPicklable(no_cloudpickle()) from None
 
     try:
         return bytes(cloudpickle.dumps(value, protocol=5))

@@ -73,6 +73,8 @@ def run_directory(common: str) -> str:
         raise Unreachable(f"no cell there: cannot read {path}: {error.strerror}") from None
     except SyntaxFault as fault:
         raise Unreachable(str(fault)) from None
+    except UnicodeDecodeError:
+        raise Unreachable(f"{path} is not a text file") from None
 
 
 def has_shadows(common: str) -> bool:
@@ -87,7 +89,7 @@ def has_shadows(common: str) -> bool:
 def master_host(common: str) -> str:
     """Who is the master, as the cell's files say; "unknown" where they do not."""
     try:
-        with open(f"{common}/act_qmaster") as file:
+        with open(f"{common}/act_qmaster", errors="replace") as file:
             return file.readline().strip() or "unknown"
     except OSError:
         return "unknown"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from clients.admin.cell import InstalledCell
+from clients.admin.local_daemons import this_host
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import Silence, ask
 from gridengine import arco
@@ -57,7 +58,10 @@ class Link:
 
     def _silence(self, path: Path, silence: Silence) -> str:
         if not (self._cell.files.common / arco.SETTINGS_FILE).exists():
-            return f"this cell has no database: {self._cell.files.common / arco.SETTINGS_FILE} is not there (docs/accounting.md)"
+            path, here = self._cell.files.common / arco.SETTINGS_FILE, this_host(self._cell)
+            if here != self._cell.master_host:
+                return f"host {here} has no {path}: run gridengine arco on the master host {self._cell.master_host}"
+            return f"this cell has no database: {path} is not there (docs/accounting.md)"
         return (
             f"sge_dbwriter does not answer at {path}: {silence}; it runs on the master host {self._cell.master_host}, where "
             "gridengine start starts it"

@@ -10,15 +10,20 @@ from typing import Any
 
 import msgspec
 
+from daemons.qmaster.decide.jobs.alteration import unverified_parameters
 from daemons.qmaster.permissions import is_operator
 from daemons.qmaster.selection import select_jobs
 from daemons.qmaster.views.placed_tasks import placed_tasks
 from gridengine.gdi.requests import Caller
 from gridengine.placement.causes import Asker
 from gridengine.placement.explanation import explanation
+from gridengine.placement.smallest_change import Change
 from gridengine.state.jobs import Job
 from gridengine.state.letters import pending_groups
 from gridengine.state.state import State
+
+_FIELDS = {"-l": "hard", "-q": "hard_queues", "-pe": "pe", "-alloc": "allocation_rule"}
+"""Option of qalter in a change -> the field that it changes."""
 
 
 def explain_jobs(
@@ -49,7 +54,16 @@ def _explained(state: State, job: Job, now: float, zone: tzinfo, asker: Asker) -
     if not groups:
         return explained
     told = explanation(state, job, now, zone, asker)
-    if told.change is not None and asker == "other":
-        told.change.options = ""
+    if told.change is not None and told.change.options:
+        _only_if_allowed(state, told.change, asker)
     explained |= msgspec.to_builtins(told)
     return explained
+
+
+def _only_if_allowed(state: State, change: Change, asker: Asker) -> None:
+    """No qalter is shown to people whom the qmaster would refuse it: other users, and all where a verifier keeps a field."""
+    fields = frozenset(field for option, field in _FIELDS.items() if option in change.options.split())
+    if refused := unverified_parameters(state, fields):
+        change.texts.append(f"submit it again so: this cell's verifier lets nobody change {refused} of a job")
+    if refused or asker == "other":
+        change.options = ""

@@ -62,11 +62,8 @@ class TaskUsageRecorded(Event, frozen=True, tag=True):
 
 
 class TaskEnded(Event, frozen=True, tag=True):
-    """A task has ended for good. What it used is in the accounting record of the same transaction.
-
-    `abandoned`: its host has not said so, and is told to kill and forget what it may still run of it. `reason`: why it
-    failed or was killed, in words; "" for one that ended by itself.
-    """
+    """A task has ended for good. What it used is in the accounting record of the same transaction. `abandoned`: its host
+    has not said so, and is told to kill and forget it. `reason`: why it failed or was killed, "" for one that did not."""
 
     job_id: int
     task_id: int

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from typing import Any
 
 import pytest
 
+from daemons.qmaster.views.explanation import explain_jobs
+from gridengine.gdi.requests import Caller
 from gridengine.state.bookings import Holder
 from tests.harness import Cell
 
@@ -260,7 +263,10 @@ def test_with_a_server_verifier_only_allowed_fields_change(cell: Cell) -> None:
     assert alter(cell, job, name="x", priority=-1, holds="u")[0] == 0
     assert alter(cell, job, name="y", hard=["h_rt=1"], pe="mpi", pe_range="1") == (
         1,
-        ["denied: changes of l_hard, pe are not among those of jsv_allowed_mod"],
+        [
+            "denied: changes of l_hard, pe are not among those of jsv_allowed_mod",
+            "this cell's job submission verifier checks jobs when they are submitted: submit the job again, or ask a manager",
+        ],
     )
     cell.configure("configuration", "global", jsv_allowed_mod="none")
     assert alter(cell, job, "root", name="y")[0] == 1
@@ -377,3 +383,18 @@ def test_of_several_users_jobs_only_ones_own_change(cell: Cell) -> None:
         f'denied: "alice" must be at least owner of job {strange} to change job attributes',
         f"modified account of job {own}",
     ]
+
+
+@pytest.mark.statement("JV-5")
+def test_no_change_is_proposed_that_the_verifier_of_the_cell_would_have_refused(cell: Cell) -> None:
+    """qexplain shows the qalter line only where qalter would be done."""
+    job = cell.submit(hard=["mem_free=999G"])
+
+    def change() -> dict[str, Any]:
+        answer = explain_jobs(cell.state, [str(job)], cell.now, UTC, Caller("alice", 1001, "users", 1001, "h1"), "root")
+        return answer["jobs"][0]["change"]
+
+    assert change()["options"]
+    cell.configure("configuration", "global", jsv_url="/bin/verify", jsv_allowed_mod="N")
+    assert "options" not in change() or not change()["options"]
+    assert "this cell's verifier" in change()["texts"][-1]

@@ -24,7 +24,15 @@ from tests.harness import Cell
             [("info", "Modify operation can not be applied on job {job} in pending/hold state")],
         ),
         ("{job}.9", "suspend", "alice", [("error", 'invalid queue or job "{job}.9"')]),
-        ("{job}", "clear", "alice", [("error", 'alice - you do not have the necessary privileges to modify the job "{job}"')]),
+        ("{job}", "clear", "alice", [("error", "Job {job} is not in error state")]),
+        ("{job}", "clear", "bob", [("error", 'bob - you do not have the necessary privileges to modify the job "{job}"')]),
+        (
+            *("{job}", "reschedule", "alice"),
+            [
+                ("error", 'alice - you do not have the necessary privileges to modify the job "{job}"'),
+                ("hint", "only operators reschedule jobs: ask one (qconf -so), or submit a copy (qresub)"),
+            ],
+        ),
         ("{job}", "suspend", "bob", [("error", 'bob - you do not have the necessary privileges to modify the job "{job}"')]),
         ("{job}", "clear", "root", [("error", "Job {job} is not in error state")]),
         ("{job}.1", "reschedule", "root", [("info", "root - pushed rescheduling of job-array task {job}.1 on host {host}")]),

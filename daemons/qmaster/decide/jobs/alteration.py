@@ -59,8 +59,10 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
         return decision.refuse(f"denied: {shape_fault(error)}")
     if fixed := sorted(said & NEVER):
         return decision.refuse(f"denied: {', '.join(fixed)} of a job cannot be changed")
-    if unverified := _unverified(state, said):
-        return decision.refuse(f"denied: changes of {unverified} are not among those of jsv_allowed_mod")
+    if unverified := unverified_parameters(state, said):
+        text = f"denied: changes of {unverified} are not among those of jsv_allowed_mod"
+        hint = "this cell's job submission verifier checks jobs when they are submitted: submit the job again, or ask a manager"
+        return decision.refuse(text, hint=hint)
     for target, matching in selection:
         if not matching:
             decision.answer.error(missing(target, request.users))
@@ -75,7 +77,7 @@ def alter_jobs(state: State, request: AlterJobs, caller: Caller, world: World) -
     return decision
 
 
-def _unverified(state: State, said: frozenset[str]) -> str:
+def unverified_parameters(state: State, said: frozenset[str]) -> str:
     """Parameters that may not change behind the back of a server verifier, "" for none. Source: sge_conf(5); JV-5."""
     configuration = state.configuration()
     if not configuration.jsv_url:

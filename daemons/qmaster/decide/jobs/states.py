@@ -125,8 +125,12 @@ def _change_job(
     pushed: list[TaskId],
 ) -> None:
     action, job = request.action, selected.job
-    if action in ("clear", "reschedule") and not operator or not may_control(job, caller, operator):
+    if not may_control(job, caller, operator):
         decision.answer.error(f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"')
+        return
+    if action == "reschedule" and not operator:
+        text = f'{caller.user} - you do not have the necessary privileges to modify the job "{job.id}"'
+        decision.answer.error(text, hint="only operators reschedule jobs: ask one (qconf -so), or submit a copy (qresub)")
         return
     if selected.tasks is not None and not selected.tasks & (job.pending | Ranges.of(job.tasks)):
         decision.answer.error(f'invalid queue or job "{job.id}.{selected.tasks}"')

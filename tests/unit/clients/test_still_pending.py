@@ -1,0 +1,45 @@
+"""What a command that waits for a job says of one that does not start."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clients import gdi, program, progress
+
+
+@pytest.mark.statement("SO-34")
+def test_a_command_that_waits_says_once_that_the_job_is_still_pending(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    spoken = threading.Event()
+
+    def complain(text: str) -> None:
+        said.append(text)
+        spoken.set()
+
+    def stream(name: str, body: Any) -> Iterator[dict[str, Any]]:
+        assert spoken.wait(30)
+        yield {"task_id": 1}
+        yield {"task_id": 1, "exit_status": 0}
+        yield {"over": True}
+
+    monkeypatch.setattr(program, "complain", complain)
+    monkeypatch.setattr(progress, "PENDING_S", 0.01)
+    monkeypatch.setattr(gdi, "stream", stream)
+    records = progress.records_of(7)
+    assert next(records) == {"task_id": 1}
+    records.close()  # type: ignore[attr-defined]
+    assert said == ["job 7 is still pending: qexplain 7 says why"]
+
+
+def test_nothing_is_said_of_a_job_that_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(program, "complain", said.append)
+    monkeypatch.setattr(gdi, "stream", lambda name, body: iter([{"task_id": 1}]))
+    records = progress.records_of(7)
+    next(records)
+    records.close()  # type: ignore[attr-defined]
+    assert said == []
