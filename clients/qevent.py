@@ -8,6 +8,7 @@ import os
 import sys
 
 from clients import gdi, program
+from gridengine.executables import spawn
 from gridengine.options.events import EVENT_OPTIONS
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
@@ -115,7 +116,7 @@ def _trigger(triggers: list[tuple[str, str]], key: tuple[str, int, int]) -> None
     for event, script in triggers:
         if _TRIGGERS[event][0] == kind:
             try:
-                os.waitpid(os.posix_spawnp(script, [script, event, str(job_id), str(task_id)], os.environ), 0)
+                os.waitpid(spawn([script, event, str(job_id), str(task_id)]), 0)
             except OSError as error:
                 program.complain(f"qevent: cannot run {script}: {error.strerror}")
 

@@ -15,6 +15,7 @@ import shutil
 import sys
 
 from clients import program
+from gridengine.executables import execute
 from gridengine.options.make import MAKE_OPTIONS
 from gridengine.options.option import options_of, read_options
 
@@ -168,7 +169,7 @@ def _beside(name: str) -> str:
 
 def _become(words: list[str]) -> int:
     try:
-        os.execv(shutil.which(words[0]) or words[0], words)
+        execute(shutil.which(words[0]) or words[0], words, os.environ)
     except OSError as error:
         raise program.Failure(f"qmake: cannot run {words[0]}: {error.strerror}", 127) from None
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 from clients.program import Failure
+from gridengine.executables import start
 
 TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class RemoteCommand:
         command = self._place["command"].split()
         words = arguments(self._place["method"], self._place["host"], port, script, self._nostdin)
         try:
-            self._process = subprocess.Popen([*command, *words])
+            self._process = start(subprocess.Popen, [*command, *words])
         except OSError as error:
             text = f"cannot run {command[0]} ({self._place['method']}_command of this host): {error.strerror}"
             raise Failure(text, 1) from None

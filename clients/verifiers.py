@@ -13,6 +13,7 @@ import time
 
 from clients import program
 from gridengine.errors import SyntaxFault, plain_fault
+from gridengine.executables import start
 from gridengine.jsv.conversation import LINE_LIMIT, Conversation, VerifierFault, verifier_path
 from gridengine.options.option import OptionError
 
@@ -83,8 +84,9 @@ class _Script:
 
     def __init__(self, path: str, patience_s: float) -> None:
         self._deadline = time.monotonic() + patience_s
-        self._process = subprocess.Popen(
-            [path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+        pipe = subprocess.PIPE
+        self._process = start(
+            lambda argv: subprocess.Popen(argv, stdin=pipe, stdout=pipe, bufsize=0, start_new_session=True), [path]
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout

@@ -18,14 +18,12 @@ _C_SHELLS = ("csh", "tcsh")
 class CommandLine:
     """`executable` is looked up in PATH when it has no slash. `script_on_stdin`: file that becomes standard input.
 
-    `fallback`: argument list for a file that the kernel does not know how to execute (a script without #!).
     `interpreter`: `executable` is a command interpreter that the job asked for, so its absence is a missing shell.
     """
 
     executable: str
     argv: list[str]
     script_on_stdin: str | None = None
-    fallback: list[str] | None = None
     interpreter: bool = False
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -41,10 +39,10 @@ def job_command_line(config: TaskConfig) -> CommandLine:
     assert what is not None  # the task file was checked
     if config.starter_method is not None:
         return _through_starter(config, config.starter_method, what)
-    if config.binary:
-        return CommandLine(what, [what, *config.args]) if config.no_shell else _binary_in_shell(config, what)
-    if config.shell_start_mode == "unix_behavior":
-        return CommandLine(what, [what, *config.args], fallback=["/bin/sh", what, *config.args])
+    if config.binary and not config.no_shell:
+        return _binary_in_shell(config, what)
+    if config.binary or config.shell_start_mode == "unix_behavior":
+        return CommandLine(what, [what, *config.args])
     name = shell_argv0(config)
     if config.shell_start_mode == "script_from_stdin":
         return CommandLine(config.shell, [name, "-s", *config.args], script_on_stdin=what, interpreter=True)

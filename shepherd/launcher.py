@@ -23,6 +23,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from gridengine.errors import plain_fault
+from gridengine.executables import execute
 from shepherd import adoption, containment, process_tree, task_files
 from shepherd.guardian import shepherd
 from shepherd.run import COMMAND_SIGNAL
@@ -355,7 +356,7 @@ def _execute(wrapper: str, directory: str) -> None:
     os.chdir(directory)
     path = os.pathsep.join(filter(None, (os.environ.get("SGE_BINARY_PATH"), os.environ.get("PATH", os.defpath))))
     job = os.path.basename(directory).partition(".")[0]
-    os.execve(wrapper, [f"sge_shepherd-{job}", "-bg"], {**os.environ, "PATH": path})
+    execute(wrapper, [f"sge_shepherd-{job}", "-bg"], {**os.environ, "PATH": path})
 
 
 def _lock(spool: Path) -> int:

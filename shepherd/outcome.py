@@ -67,7 +67,8 @@ class Ended:
 
 
 class Outcome:
-    """Collects how the steps ended; the last failure decides, since a later one says more about the queue's state.
+    """Collects how the steps ended. Of a job that ran and is over the last failure decides, since a later one says more about
+    the queue's state; else the one for which the job runs again.
 
     `method`: the prolog, pe_start, pe_stop or epilog whose failure it was, else "". `fault`: whose it was (`faults`).
     """
@@ -80,6 +81,7 @@ class Outcome:
         self.exit_status = 0
         self.signal = 0
         self.unsuccessful: set[str] = set()
+        self._ran = False  # the job itself, to its end
         self._special = {}
         if not forbid_reschedule:
             self._special[EXIT_RESCHEDULE] = RESCHEDULED
@@ -87,14 +89,24 @@ class Outcome:
             self._special[EXIT_APPLICATION_ERROR] = APPLICATION_ERROR
 
     def fail(self, step: str, failed: int, reason: str, fault: str = BY_CODE) -> None:
-        """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing."""
+        """Step `step` could not be done, or failed with this code; what becomes of `clean_command` says nothing.
+
+        A failure after a job that has not run, or that goes on in another try, is named beside its reason and changes nothing.
+        """
         if step == CLEAN:
             return
         self.unsuccessful.add(step)
+        if step in AFTERWARDS and self._runs_later:
+            self.reason = f"{self.reason}; {reason}"
+            return
         self.failed = failed
-        self.reason = reason
+        self.reason = f"{self.reason}; {reason}" if step in AFTERWARDS and self.reason else reason
         self.method = step if step in METHODS else ""
         self.fault = fault
+
+    @property
+    def _runs_later(self) -> bool:
+        return bool(self.failed) and (not self._ran or self.runs_again or self.failed == APPLICATION_ERROR)
 
     @property
     def runs_again(self) -> bool:
@@ -118,6 +130,7 @@ class Outcome:
         if ended.setup_failed:
             self.fail("job", ended.setup_failed, ended.reason, ended.fault)
             return
+        self._ran = True
         self.exit_status, self.signal = ended.exit_status, ended.signal
         if migrating:
             self.fail("job", MIGRATING, why_killed or "the job migrates")

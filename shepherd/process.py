@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gridengine.errors import plain_fault
+from gridengine.executables import execute
 from gridengine.failed import ADDING_GROUP, CHANGING_DIRECTORY, EARLY, NO_SHELL, OPENING_FILES
 from shepherd import limits
 from shepherd.containment import Containment
@@ -22,6 +23,7 @@ from shepherd.faults import BY_CODE, fault_of
 from shepherd.identity import Identity, IdentityError, as_user, become, named
 from shepherd.limits import can_be_borrowed
 from shepherd.methods import SAFE_PATH
+from shepherd.outcome import AFTERWARDS
 from shepherd.plan import Run
 from shepherd.remote_daemon import SCRIPT, NoConnection, await_client
 from shepherd.session import Session
@@ -208,16 +210,12 @@ def _change_directory(path: str) -> None:
 def _execute(run: Run, environment: dict[str, str]) -> None:
     command = run.command
     try:
-        os.execvpe(command.executable, command.argv, environment)
+        execute(command.executable, command.argv, environment)
     except OSError as error:
         problem = error
-    if problem.errno == errno.ENOEXEC and command.fallback is not None:
-        os.execve(command.fallback[0], command.fallback, environment)
-    if (
-        command.interpreter
-        and problem.errno in (errno.ENOENT, errno.ENOTDIR)
-        and not os.path.exists(command.executable)
-    ):
+    if run.name in AFTERWARDS and not os.access(command.executable, os.X_OK):
+        raise SetupError(run.before, f"can't execute {run.name} {command.executable}: {problem.strerror}")
+    if command.interpreter and problem.errno in (errno.ENOENT, errno.ENOTDIR) and not os.path.exists(command.executable):
         raise SetupError(NO_SHELL, f'unable to find shell "{command.executable}"')
     reason = f"can't execute {run.name} {command.executable}: {problem.strerror}"
     raise SetupError(NO_SHELL, reason, fault_of(problem, bool(run.limits)))

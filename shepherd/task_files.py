@@ -143,10 +143,10 @@ def running(path: Path) -> int | None:
     return process[0]
 
 
-def replace(path: Path, data: bytes, durable: bool = False) -> None:
-    """Write a file by rename. `durable`: it is on disk before the name appears."""
+def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -> None:
+    """Write a file by rename. `durable`: it is on disk before the name appears. `mode`: of a new one."""
     temporary = f"{path}{DRAFT}"
-    _write(temporary, data, durable)
+    _write(temporary, data, durable, mode)
     os.rename(temporary, path)
 
 
@@ -157,8 +157,8 @@ def write_usage(directory: Path, usage: dict[str, float]) -> None:
 
 
 def write_exit(directory: Path, record: dict[str, object]) -> None:
-    """Write `exit`, the last thing that happens in a task's directory."""
-    replace(directory / EXIT, json.dumps(record).encode() + b"\n", durable=True)
+    """Write `exit`, the last thing that happens in a task's directory; nobody else reads how the job ended."""
+    replace(directory / EXIT, json.dumps(record).encode() + b"\n", durable=True, mode=0o600)
 
 
 def leave_exit(directory: Path, record: dict[str, object]) -> None:
@@ -236,9 +236,9 @@ def _open_new(directory: Path, name: str) -> int:
         return os.open(path, flags | os.O_CREAT, 0o600)
 
 
-def _write(path: str, data: bytes, durable: bool = False) -> None:
+def _write(path: str, data: bytes, durable: bool = False, mode: int = 0o644) -> None:
     """Over what is there, rather than into a new file: see `daemons.execd.spare_directories`."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, mode)
     try:
         if os.write(descriptor, data) < len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -9,6 +9,7 @@ import os
 from clients import gdi, program
 from clients.configure.show import object_text, objects_text
 from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.executables import spawn
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
 
@@ -185,6 +186,6 @@ def _run_editor(path: str) -> bool:
 
     words = shlex.split(os.environ.get("EDITOR") or os.environ.get("VISUAL") or "vi")
     try:
-        return os.spawnvp(os.P_WAIT, words[0], [*words, path]) == 0
+        return os.waitpid(spawn([*words, path]), 0)[1] == 0
     except OSError:
         return False

@@ -6,6 +6,7 @@ from clients.interactive import run_session
 from clients.slurm.command import run
 from clients.slurm.job_options import JOB_ROWS, JobWishes, qsub_words
 from clients.slurm.words import SlurmError, SlurmOption, flag, read_words
+from gridengine.executables import execute
 
 ROWS = (
     *JOB_ROWS,
@@ -48,7 +49,7 @@ def _step(job: JobWishes, command: list[str]) -> int:
     if job.chdir:
         os.chdir(job.chdir)
     try:
-        os.execvpe(command[0], command, {**os.environ, "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"})
+        execute(command[0], command, {**os.environ, "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"})
     except OSError as error:
         raise SlurmError(f"execve(): {command[0]}: {error.strerror}") from None
 

@@ -12,6 +12,7 @@ import sys
 
 from daemons.runtime import identity
 from daemons.runtime.daemon import die_with_parent
+from gridengine.executables import execute
 
 #: exit status for a program that cannot be executed, as a shell has it
 _NOT_EXECUTED = 126
@@ -27,7 +28,7 @@ def main(arguments: list[str]) -> None:
     os.environ.pop("PYTHONPATH", None)  # ours, for this module
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     try:
-        os.execv(path, [path])
+        execute(path, [path], os.environ)
     except OSError:
         os._exit(_NOT_EXECUTED)
 

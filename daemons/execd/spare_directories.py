@@ -18,6 +18,7 @@ from gridengine.task_file import DRAFT
 MOST = 128
 _WRITTEN_IN_PLACE = frozenset(("config", "execd"))
 _BY_RENAME = frozenset(("trace", "exit", "job_pid", "addgrpid", "cgroup", "scratch"))
+_END = "exit"  # how the last task ended, and where it wrote
 _GONE = frozenset(("pid",))  # a link to what is the shepherd's own
 _ORDINARY = _WRITTEN_IN_PLACE | _BY_RENAME | _GONE | {f"{name}{DRAFT}" for name in _BY_RENAME}
 
@@ -44,6 +45,8 @@ def keep(spares: Path, directory: Path) -> None:
             raise OSError
         for name in names & _BY_RENAME:
             os.rename(directory / name, directory / f"{name}{DRAFT}")
+        if _END in names:
+            os.chmod(directory / f"{_END}{DRAFT}", 0o600)  # a shepherd of an earlier release has left it open to all
         for name in names & _GONE:
             os.unlink(directory / name)
         os.rename(directory, spares / directory.name)

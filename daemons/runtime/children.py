@@ -12,8 +12,11 @@ import asyncio
 import os
 import signal
 from asyncio.subprocess import Process
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
+
+from gridengine.executables import start_soon
 
 KILLED_S = 2.0
 """How long a process that was killed may take to be gone: a file server may hold it up."""
@@ -22,7 +25,11 @@ KILLED_S = 2.0
 async def begin(*command: str, **options: Any) -> Process:
     """`asyncio.create_subprocess_exec`, as leader of a session. When the caller is cancelled meanwhile, the process is ended
     first. Raises OSError."""
-    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*command, **options | {"start_new_session": True}))
+
+    def create(argv: list[str]) -> Coroutine[Any, Any, Process]:
+        return asyncio.create_subprocess_exec(*argv, **options | {"start_new_session": True})
+
+    starting = asyncio.ensure_future(start_soon(create, command))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:

@@ -2,7 +2,9 @@
 
 The one table for it, by the codes of sge_status(5). A code says at which step it went wrong; where the reason lies in the
 job's own data or in a host without room, the host says so beside (`Ended.fault`), and that counts: no job puts a queue
-into error by what it brings along. Called by `reports`. Source: sge_status(5), sge_shepherd(8); EX-2 to EX-5, QI-10.
+into error by what it brings along. A job that has ended never runs again for what failed after it.
+
+Called by `reports`. Source: sge_status(5), sge_shepherd(8); EX-2 to EX-5, QI-10.
 """
 
 from __future__ import annotations
@@ -61,25 +63,27 @@ _QUEUES_CODES = (
     failed.BEFORE_PE_START,
     failed.IN_PE_START,
     failed.BEFORE_JOB,
-    failed.IN_EPILOG,
     failed.ADDING_GROUP,
     36,
 )
 FAILURES: dict[int, FailureRule] = {
     **dict.fromkeys(_JOBS_CODES, _JOBS),
     **dict.fromkeys(_QUEUES_CODES, _QUEUES),
-    **dict.fromkeys((failed.BEFORE_PE_STOP, failed.IN_PE_STOP), _AFTER_JOB),
+    **dict.fromkeys((failed.IN_PE_STOP, failed.IN_EPILOG), _AFTER_JOB),
     **dict.fromkeys((failed.SHEPHERD_ERROR, failed.HOST_CRASHED, failed.LOST), _LOST),
 }
 _METHODS_AFTER_JOB = ("pe_stop", "epilog")
+# exit statuses 99 and 100, with which a method after the job, too, has it run again or in error, as sge_shepherd(8) says
+_ASKED_FOR = (failed.RESCHEDULED, failed.APPLICATION_ERROR)
 
 
 def judge(report: Ended, by_queues_shell: bool) -> FailureRule:
     """What the failure in a report means. `by_queues_shell`: the queue's shell or starter was to run the job."""
     failure = FAILURES.get(report.failed, _NOBODYS)
     if report.fault and failure.fault is not Fault.NOBODY:
-        over = failure.then is Then.OVER or report.method in _METHODS_AFTER_JOB
-        return FailureRule(Fault(report.fault), Then.OVER if over else failure.then)
-    if report.failed == failed.NO_SHELL and (report.method or by_queues_shell):
-        return replace(_QUEUES, then=Then.OVER if report.method == "pe_stop" else Then.AGAIN)
+        failure = replace(failure, fault=Fault(report.fault))
+    elif report.failed == failed.NO_SHELL and (report.method or by_queues_shell):
+        failure = _QUEUES
+    if report.method in _METHODS_AFTER_JOB and report.failed not in _ASKED_FOR:
+        failure = replace(failure, then=Then.OVER)
     return failure

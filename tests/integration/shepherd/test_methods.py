@@ -57,9 +57,7 @@ def test_order(cell: Cell) -> None:
         ("epilog", 100, {}, 30, ["prolog", "pe_start", "job", "pe_stop", "epilog"]),
     ],
 )
-def test_failing_methods(
-    cell: Cell, name: str, status: int, config: dict[str, bool], failed: int, order: list[str]
-) -> None:
+def test_failing_methods(cell: Cell, name: str, status: int, config: dict[str, bool], failed: int, order: list[str]) -> None:
     exit, ran = run(cell, status={name: status}, **config)
     assert exit["failed"] == failed
     assert [line.split()[0] for line in ran] == order
@@ -73,8 +71,11 @@ def test_failing_methods(
     [
         ("prolog", "/no/such", 27, "can't execute prolog /no/such: No such file or directory"),
         ("pe_start", "/no/such", 27, "can't execute pe_start"),
-        ("pe_stop", "/no/such", 27, "can't execute pe_stop"),
-        ("epilog", "/no/such", 27, "can't execute epilog"),
+        ("pe_stop", "/no/such", 12, "can't execute pe_stop"),
+        ("pe_stop", "/etc/passwd", 12, "can't execute pe_stop"),
+        ("epilog", "/no/such", 14, "can't execute epilog"),
+        ("epilog", "/etc/passwd", 14, "can't execute epilog /etc/passwd: Permission denied"),
+        ("epilog", "/etc", 27, "can't execute epilog"),
         ("epilog", "/bin/echo $nosuch", 14, 'epilog: unknown variable "$nosuch"'),
         ("prolog", "/bin/echo 'a", 7, "prolog: can't split"),
         ("prolog", "nosuchuser@/bin/true", 7, "nosuchuser"),

@@ -18,7 +18,7 @@ def editor(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     runs: list[list[str]] = []
 
     def install(change, command: str = "ed -x"):  # type: ignore[no-untyped-def]
-        def spawn(mode: int, program: str, words: list[str]) -> int:
+        def edit(program: str, words: list[str], environment: object) -> int:
             runs.append(words)
             path = Path(words[-1])
             changed = change(path.read_text())
@@ -28,7 +28,8 @@ def editor(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
             return 0
 
         monkeypatch.setenv("EDITOR", command)
-        monkeypatch.setattr(os, "spawnvp", spawn)
+        monkeypatch.setattr(os, "posix_spawnp", edit)
+        monkeypatch.setattr(os, "waitpid", lambda pid, options: (pid, pid))
         return runs
 
     return install
@@ -289,7 +290,8 @@ def test_nobody_edits_in_vain(shell: Shell, editor) -> None:  # type: ignore[no-
 
 @pytest.mark.statement("QF-10")
 def test_an_editor_that_removes_the_file(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "spawnvp", lambda mode, program, words: Path(words[-1]).unlink() or 0)
+    monkeypatch.setattr(os, "posix_spawnp", lambda program, words, environment: Path(words[-1]).unlink() or 0)
+    monkeypatch.setattr(os, "waitpid", lambda pid, options: (pid, pid))
     outcome = shell.as_root("qconf -mq all.q")
     assert (outcome.out, outcome.status) == ("", 1)
     assert outcome.err.startswith("qconf: cannot read ")

@@ -57,6 +57,17 @@ def test_a_directory_is_used_again_and_its_files_cannot_be_mistaken(spares: Path
     assert not spare_directories.take(spares, directory.with_name("9.1")), "there was one"
 
 
+def test_how_a_task_ended_is_not_readable_for_the_next_one(spares: Path) -> None:
+    directory = over(spares, "7.1")
+    (directory / "exit").chmod(0o644)
+    spare_directories.keep(spares, directory)
+    again = directory.with_name("8.1")
+    assert spare_directories.take(spares, again)
+    assert (again / "exit.new").stat().st_mode & 0o077 == 0
+    task_files.write_exit(spares, {"failed": 0})
+    assert (spares / "exit").stat().st_mode & 0o077 == 0
+
+
 def test_a_spare_directory_is_not_put_where_there_is_something(spares: Path) -> None:
     spare_directories.keep(spares, over(spares, "7.1"))
     taken = over(spares, "8.1")

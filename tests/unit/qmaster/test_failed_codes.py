@@ -22,10 +22,10 @@ OUTCOMES = {
     9: (AGAIN, FAULT),  # before pestart
     10: (AGAIN, FAULT),  # in pestart
     11: (AGAIN, FAULT),  # before job
-    12: (OVER, FAULT),  # before pestop
+    12: (OVER, not FAULT),  # before pestop
     13: (OVER, FAULT),  # in pestop
     14: (OVER, not FAULT),  # before epilog
-    15: (AGAIN, FAULT),  # in epilog
+    15: (OVER, FAULT),  # in epilog
     16: (OVER, not FAULT),  # releasing processor set
     17: (OVER, not FAULT),  # through signal
     18: (AGAIN, not FAULT),  # shepherd returned error
@@ -115,6 +115,37 @@ def test_a_job_that_has_run_is_over_when_a_method_fails_for_it(cell: Cell, faile
     assert (fate(cell, job), cell.state.instances[instance].errors) == (OVER, [])
 
 
+@pytest.mark.statement("EX-2", "EX-3", "EX-4", "SO-32")
+@pytest.mark.parametrize("rerun", [True, False])
+@pytest.mark.parametrize(
+    ("method", "failed", "expected"),
+    [
+        ("epilog", 14, (OVER, False)),  # not there, no right to execute it, a command line that cannot be read
+        ("epilog", 27, (OVER, True)),  # a directory, an interpreter that is not there
+        ("epilog", 15, (OVER, True)),  # ends with a status but 0, 99, 100
+        ("epilog", 25, (AGAIN, False)),  # 99
+        ("epilog", 30, (ERROR, False)),  # 100
+        ("epilog", 26, (OVER, False)),  # no output file: a full disk
+        ("epilog", 1, (OVER, False)),  # its user is gone
+        ("pe_stop", 12, (OVER, False)),
+        ("pe_stop", 27, (OVER, True)),
+        ("pe_stop", 13, (OVER, True)),
+        ("pe_stop", 25, (AGAIN, False)),
+        ("pe_stop", 30, (ERROR, False)),
+        ("pe_stop", 26, (OVER, False)),
+        ("", 100, (OVER, False)),  # the shepherd died after the job had begun
+    ],
+)
+def test_no_job_that_has_ended_runs_again_for_what_failed_after_it(
+    cell: Cell, method: str, failed: int, expected: tuple[str, bool], rerun: bool
+) -> None:
+    number = cell.submit(rerun=rerun)
+    cell.cycle()
+    instance = cell.placed(number)[0][0]
+    cell.end(number, failed=failed, exit_status=3, method=method, reason="because")
+    assert (fate(cell, number), bool(cell.state.instances[instance].errors)) == expected
+
+
 @pytest.mark.statement("EX-4", "QC-20", "QC-26")
 @pytest.mark.parametrize(
     ("job", "queue", "expected"),
@@ -140,7 +171,7 @@ def test_a_shell_that_is_not_there_is_the_fault_of_who_named_it(
 
 
 @pytest.mark.statement("EX-3", "QI-10")
-@pytest.mark.parametrize(("method", "again"), [("prolog", True), ("epilog", True), ("pe_stop", False)])
+@pytest.mark.parametrize(("method", "again"), [("prolog", True), ("epilog", False), ("pe_stop", False)])
 def test_a_method_that_cannot_be_executed_is_the_fault_of_its_queue(cell: Cell, method: str, again: bool) -> None:
     number = cell.submit(shells=[("", "/bin/sh")])
     cell.cycle()

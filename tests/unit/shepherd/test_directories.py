@@ -126,7 +126,7 @@ def test_a_remnant_of_the_owner_is_replaced(tmp_path: Path) -> None:
     place.mkdir()
     (place / "old").touch()
     assert directories.make(str(place), unnoted) == str(place)
-    assert (os.listdir(place), place.stat().st_mode & 0o777) == ([], 0o755)
+    assert (os.listdir(place), place.stat().st_mode & 0o777) == ([], 0o700)
 
 
 @pytest.mark.statement("QC-19")
@@ -141,7 +141,7 @@ def test_root_makes_it_for_its_owner_where_he_may_not_write(tmp_path: Path, monk
         second = directories.make_for(str(tmp_path / "scratch" / "8.1.all.q"), 4711, 4712, unnoted)
     finally:
         os.umask(0o022)
-    assert [Path(each).stat().st_mode & 0o777 for each in (made, second)] == [0o755, 0o755]
+    assert [Path(each).stat().st_mode & 0o777 for each in (made, second)] == [0o700, 0o700]
     assert given == [(4711, 4712)] * 2
     assert open_descriptors() == before
 
@@ -159,9 +159,7 @@ def test_a_directory_that_somebody_else_has_put_there_meanwhile_is_not_given_awa
 
 
 @pytest.mark.statement("QC-19")
-def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_a_stranger_sits_the_task_gets_a_directory_of_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     modes: list[int] = []
     mkdir = os.mkdir
 

@@ -59,7 +59,8 @@ def test_of_a_method(name: str, ended: Ended, as_owner: bool, fault: str) -> Non
 @pytest.mark.statement("EX-4")
 def test_the_last_failure_says_whose_it_is() -> None:
     outcome = Outcome(False, False)
-    outcome.job_ended(Ended(127, 0, 11, "embedded null byte", JOB), "")
-    assert (outcome.failed, outcome.fault) == (11, JOB)
+    outcome.job_ended(Ended(137, 9), "deleted")
+    outcome.method_ended("pe_stop", Ended(127, 0, 12, "no room", JOB))
+    assert (outcome.failed, outcome.fault) == (12, JOB)
     outcome.method_ended("epilog", Ended(1))
     assert (outcome.failed, outcome.fault) == (15, BY_CODE)

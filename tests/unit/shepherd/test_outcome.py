@@ -87,10 +87,41 @@ def test_last_failure_decides_and_the_exit_status_stays() -> None:
 @pytest.mark.statement("EX-3", "EX-4")
 def test_whose_interpreter_was_missing_is_told() -> None:
     outcome = Outcome(False, False)
-    outcome.job_ended(Ended(127, 0, 27, "no shell"), "")
+    outcome.job_ended(Ended(3), "")
     assert outcome.method == ""
     outcome.method_ended("epilog", Ended(127, 0, 27, "no epilog"))
     assert (outcome.failed, outcome.method) == (27, "epilog")
+
+
+@pytest.mark.statement("EX-2", "EX-3")
+@pytest.mark.parametrize("method", ["pe_stop", "epilog"])
+@pytest.mark.parametrize("bad", [Ended(1), Ended(99), Ended(127, 0, 14, "no epilog")])
+@pytest.mark.parametrize(
+    ("name", "ended", "failed"),
+    [
+        ("prolog", Ended(1), 8),
+        ("prolog", Ended(127, 0, 27, "no prolog"), 27),
+        ("pe_start", Ended(1), 10),
+        ("job", Ended(127, 0, 27, "no shell"), 27),
+        ("job", Ended(99), 25),
+        ("job", Ended(100), 30),
+    ],
+)
+def test_a_failure_after_a_job_that_runs_later_is_named_and_changes_nothing(
+    name: str, ended: Ended, failed: int, bad: Ended, method: str
+) -> None:
+    outcome = Outcome(False, False)
+    if name == "job":
+        outcome.job_ended(ended, "")
+    else:
+        outcome.method_ended(name, ended)
+    before = outcome.failed, outcome.method, outcome.fault, outcome.exit_status
+    reason = outcome.reason
+    outcome.method_ended(method, bad)
+    assert (outcome.failed, outcome.method, outcome.fault, outcome.exit_status) == before
+    assert outcome.failed == failed
+    assert outcome.reason.startswith(f"{reason}; ")
+    assert len(outcome.reason) > len(reason) + 2
 
 
 def test_killed_methods() -> None:

@@ -101,7 +101,7 @@ def test_call_of_the_job(changes: dict[str, Any], executable: str, argv: list[st
 @pytest.mark.statement("QC-21", "QC-23")
 def test_special_ways_of_reading_the_script() -> None:
     unix = run(config(shell_start_mode="unix_behavior", args=["x"])).command
-    assert unix.fallback == ["/bin/sh", "/spool/job_scripts/7", "x"]
+    assert unix.argv == ["/spool/job_scripts/7", "x"]
     assert run(config(shell_start_mode="script_from_stdin")).command.script_on_stdin == "/spool/job_scripts/7"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,12 @@ def refusing(monkeypatch: pytest.MonkeyPatch, number: int) -> list[list[str]]:
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr(os, "execvpe", refuse)
-    monkeypatch.setattr(os, "execve", lambda path, argv, environment: tried.append([path, *argv]))
+
+    def give(path: str, argv: list[str], environment: object) -> None:
+        tried.append([path, *argv])
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "execve", give)
     return tried
 
 
@@ -114,14 +120,28 @@ def test_a_shell_that_is_there_but_whose_own_interpreter_is_not_is_no_missing_sh
         process._execute(step(CommandLine(str(shell), ["sh"], interpreter=True)), {})
 
 
-@pytest.mark.parametrize(("fallback", "tried"), [(["/bin/sh", "-c", "x"], [["/bin/sh", "/bin/sh", "-c", "x"]]), (None, [])])
-def test_a_script_without_an_interpreter_is_given_to_the_fallback(
-    monkeypatch: pytest.MonkeyPatch, fallback: list[str] | None, tried: list[list[str]]
-) -> None:
+@pytest.mark.statement("QC-21")
+@pytest.mark.parametrize("name", ["prolog", "epilog", "pe_start", "pe_stop", "job", "suspend_method", "ckpt_command"])
+def test_a_file_without_an_interpreter_is_given_to_sh(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     seen = refusing(monkeypatch, errno.ENOEXEC)
     with pytest.raises(SetupError):  # the played exec comes back, a real one does not
-        process._execute(step(CommandLine("/a/script", ["script"], fallback=fallback)), {})
-    assert seen == tried
+        process._execute(replace(step(CommandLine("/a/script", ["script", "x"])), name=name), {})
+    assert seen == [["/bin/sh", "/bin/sh", "/a/script", "x"]]
+
+
+@pytest.mark.statement("EX-3")
+@pytest.mark.parametrize(("name", "failed"), [("epilog", 14), ("pe_stop", 12), ("prolog", NO_SHELL)])
+@pytest.mark.parametrize("mode", [None, 0o644])
+def test_a_method_that_is_not_there_or_not_executable_fails_before_its_step(
+    tmp_path: Path, name: str, failed: int, mode: int | None
+) -> None:
+    file = tmp_path / "method"
+    if mode is not None:
+        file.touch(mode)
+    run = replace(step(CommandLine(str(file), ["method"])), name=name, before={"epilog": 14, "pe_stop": 12}.get(name, 7))
+    with pytest.raises(SetupError, match=f"can't execute {name} {file}") as raised:
+        process._execute(run, {})
+    assert raised.value.failed == failed
 
 
 @pytest.mark.statement("QI-10")

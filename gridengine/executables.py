@@ -1,0 +1,61 @@
+"""Executing a file as execvp(3) does: one that the kernel does not know how to execute is a script, for /bin/sh.
+
+The one place for it: methods, verifiers, load sensors, mailers and editors are files of administrators and users, who try
+them in a shell, which does the same. No text is ever given to a shell, only the path of the file and its arguments.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+TYPE_CHECKING = False  # as typing has it: clients pay for every import
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from typing import NoReturn, TypeVar
+
+    _Process = TypeVar("_Process")
+
+_SHELL = "/bin/sh"
+
+
+def execute(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+    """Become the program at `path`, which is looked up in PATH when it has no slash. Raises OSError, ValueError."""
+    try:
+        os.execvpe(path, argv, environment)
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    os.execve(_SHELL, _as_script(path, argv, environment), environment)
+
+
+def start(begin: Callable[[list[str]], _Process], argv: Sequence[str]) -> _Process:
+    """`begin(argv)`, which starts a process by execve(2), as with `subprocess.Popen`. Raises OSError."""
+    try:
+        return begin(list(argv))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    return begin(_as_script(argv[0], argv, os.environ))
+
+
+def spawn(argv: Sequence[str]) -> int:
+    """Start a program with the environment and the open files of this process; its process id. Raises OSError."""
+    return start(lambda command: os.posix_spawnp(command[0], command, os.environ), argv)
+
+
+async def start_soon(begin: Callable[[list[str]], Awaitable[_Process]], argv: Sequence[str]) -> _Process:
+    """The same for `asyncio.create_subprocess_exec`. Raises OSError."""
+    try:
+        return await begin(list(argv))
+    except OSError as error:
+        if error.errno != errno.ENOEXEC:
+            raise
+    return await begin(_as_script(argv[0], argv, os.environ))
+
+
+def _as_script(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    if "/" not in path:
+        found = (os.path.join(directory, path) for directory in os.get_exec_path(environment))
+        path = next((file for file in found if os.access(file, os.X_OK) and not os.path.isdir(file)), path)
+    return [_SHELL, path, *argv[1:]]
