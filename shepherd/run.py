@@ -1,7 +1,6 @@
 """One task as its shepherd carries it out: the steps of its plan, what the execd commands meanwhile, what `exit` will say.
 
-It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. It does nothing while
-the job runs undisturbed. All decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
+It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. All decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from shepherd import control, plan, preparation, process, process_tree, session,
 from shepherd.checkpoints import Checkpoints, clean_step
 from shepherd.config import with_tmpdir
 from shepherd.faults import BY_CODE, fault_of
+from shepherd.handed_over import HandedOver
 from shepherd.identity import Identity
 from shepherd.methods import MethodError
 from shepherd.outcome import AFTERWARDS, CLEAN, Ended, Outcome
@@ -53,11 +53,11 @@ class TaskRun:
         self._current: plan.Run | None = None
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
-        self._start_time = 0.0
-        self._end_time = 0.0
+        self._start_time = self._end_time = 0.0
         self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
         self._commands_read = 0
         self._job_over = False
+        self._handed_over = HandedOver(directory, owner, trace)
         self._session: session.Session | None = None
         self._until: float | None = None  # when what is waited for has taken too long
         self._late = ""
@@ -179,6 +179,8 @@ class TaskRun:
         config, held_by = self._config, self._processes.containment
         around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
+        self._handed_over.before(step, config.environment | extra)
+        extra = self._handed_over.to(step) | extra
         if step.name == "epilog":
             extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
         try:
@@ -208,6 +210,7 @@ class TaskRun:
 
     def _ended(self, step: plan.Run, ended: Ended) -> None:
         self._trace(f"{step.name} ended with {ended.reason or ended.exit_status}")
+        self._handed_over.after(step)
         if step.name == "job":
             self._await_checkpoint()
             self._job_over = True

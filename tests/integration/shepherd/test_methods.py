@@ -94,6 +94,23 @@ def test_variables_are_expanded_and_no_shell_is_involved(cell: Cell) -> None:
     assert task.stdout == f"1 h1x {cell.user.pw_name} y ; *\n"
 
 
+@pytest.mark.statement("QC-25")
+def test_what_a_prolog_adds_to_the_environment_reaches_job_and_epilog(cell: Cell) -> None:
+    text = "#!/bin/sh\n[ -w $SGE_JOB_SPOOL_DIR/environment ] || exit 1\necho 'X_GPU=1 2' >>$SGE_JOB_SPOOL_DIR/environment\n"
+    prolog = cell.file("prolog", text)
+    epilog = cell.file("epilog", "#!/bin/sh\necho epilog $X_GPU\n")
+    task = cell.run("echo job $X_GPU\n", prolog=str(prolog), epilog=str(epilog))
+    assert (task.exit["failed"], task.stdout) == (0, "job 1 2\nepilog 1 2\n")
+
+
+@pytest.mark.statement("QC-25", "EX-20")
+def test_what_a_prolog_of_root_adds_reaches_job_and_epilog_of_root(root_cell: Cell) -> None:
+    prolog = root_cell.file("prolog", "#!/bin/sh\necho X_GPU=7 >>$SGE_JOB_SPOOL_DIR/environment\n")
+    epilog = root_cell.file("epilog", "#!/bin/sh\necho epilog $X_GPU\n")
+    task = root_cell.run("echo job $X_GPU\n", prolog=f"root@{prolog}", epilog=f"root@{epilog}")
+    assert (task.exit["failed"], task.stdout) == (0, "job 7\nepilog 7\n")
+
+
 @pytest.mark.statement("QC-25", "EX-20")
 def test_method_of_another_user(root_cell: Cell) -> None:
     environments = {
