@@ -4,6 +4,7 @@ Called by all commands that read such a file: in the working directory, and in H
 with `sudo -E` and in containers. Loaded only where there is such a file.
 """
 
+import grp
 import os
 import pwd
 import stat
@@ -42,12 +43,21 @@ def open_own(path: str, flags: int) -> int:
         if not stat.S_ISREG(status.st_mode):
             raise ForeignFile("it is no regular file")
         _check_owner(status)
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and not _is_private_group(status)):
             raise ForeignFile("others than its owner may write to it (chmod go-w)")
     except BaseException:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def _is_private_group(found: os.stat_result) -> bool:
+    """Whether the group of a file is its owner's alone, as systems with the umask 002 have one for each user."""
+    try:
+        owner, group = pwd.getpwuid(found.st_uid), grp.getgrgid(found.st_gid)
+    except KeyError:
+        return False
+    return owner.pw_gid == group.gr_gid and owner.pw_name == group.gr_name and set(group.gr_mem) <= {owner.pw_name}
 
 
 def _check_owner(found: os.stat_result) -> None:

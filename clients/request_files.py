@@ -6,25 +6,17 @@ Owns their reading. Called by the commands of reservations. Source: qrsub(1), qr
 import os
 
 from clients import gdi
-from gridengine.options.option import Option, OptionError, Setting, read_options, split_words
+from gridengine.options.option import Option, Setting, split_line
+from gridengine.options.sources import line_settings
 
 
 def default_settings(name: str, options: dict[str, Option]) -> list[Setting]:
     """The settings of `common/NAME` and `~/.NAME`, in this order. Raises OptionError with file and line."""
     found: list[Setting] = []
     for path in (f"{gdi.common_directory()}/{name}", f"{os.environ.get('HOME', '')}/.{name}"):
-        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("\n"), start=1):
-            if line[:1] == "#" or not line.strip():
-                continue
-            place = f"{path}, line {number}"
-            try:
-                words = split_words(line)
-            except OptionError as error:
-                raise OptionError(error.text, place) from None
-            settings, rest = read_options(words, options, place)
-            if rest:
-                raise OptionError(f'"{rest[0]}" is no option', place)
-            found += settings
+        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("
+"), start=1):
+            found += line_settings(split_line(line), f"{path}, line {number}", options)
     return found
 
 

@@ -8,7 +8,7 @@ Called by the request `fold_options`. Source: drmaa_attributes(3), attribute pri
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from gridengine.options.option import OptionError, Setting, options_of
+from gridengine.options.option import OptionError, Setting, options_of, split_line, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.sources import Source, file_settings, fold_sources, line_settings, with_option_files
 from gridengine.options.submission import Submission
@@ -63,12 +63,12 @@ def _folded(body: Mapping[str, Any], now: float) -> NativeOptions:
         lines = (with_option_files(line, _QSUB, read) for line in source)
         return [[setting for setting in line if not _is_ignored(setting, body.get("allow_cwd", False))] for line in lines]
 
-    weak = [[line_settings(DEFAULTS, "", _QSUB)]]
+    weak = [[line_settings(split_words(DEFAULTS), "", _QSUB)]]
     weak += [expanded(file_settings(text, path, _QSUB)) for path, text in body.get("request_files", ())]
     strong: list[Source] = []
     if "category" in body:
         strong.append(expanded([_category(body["category"], body.get("category_files", ()))]))
-    strong.append(expanded([line_settings(body.get("native", ""), "", _QSUB)]))
+    strong.append(expanded([line_settings(split_words(body.get("native", "")), "", _QSUB)]))
     script: list[Source] = []
     prefix = _script_prefix([*weak, *strong])
     if prefix:
@@ -104,7 +104,7 @@ def _category(name: str, files: list[tuple[str, str]]) -> list[Setting]:
         for number, line in enumerate(text.split("\n"), start=1):
             word, *rest = line.split(None, 1) or [""]
             if word.removeprefix("!") == name:
-                found = line_settings(rest[0] if rest else "", f"{path}, line {number}", _QSUB, _OTHERS)
+                found = line_settings(split_line(rest[0]) if rest else [], f"{path}, line {number}", _QSUB, _OTHERS)
                 if word[0] == "!":
                     return found
     if found is None:

@@ -142,13 +142,26 @@ def _values(option: Option, words: list[str], position: int, place: str) -> tupl
     return values, position
 
 
-def split_words(line: str) -> list[str]:
-    """Words of a line of a request file or a script: blanks divide, single and double quotes keep them together."""
-    if "'" not in line and '"' not in line:
-        return line.split()
+#: what divides words; other white space belongs to a word, as in 8.1.9
+_BLANKS = " \t\r\n"
+
+
+def split_line(line: str) -> list[str]:
+    """Words of a line of a script or a request file: a `#` ends the line, also within a word or quotes.
+
+    Deviation: in 8.1.9 all that follows a quote is one word, whether the quote is closed or not. Source: O.
+    """
+    return split_words(line.partition("#")[0], closed=False)
+
+
+def split_words(text: str, closed: bool = True) -> list[str]:
+    """Words of a text: blanks divide, single and double quotes keep them together.
+
+    `closed`: a quote that is not closed raises OptionError; otherwise it ends with the text.
+    """
     words: list[str] = []
     word, inside, quote = "", False, ""
-    for letter in line:
+    for letter in text:
         if quote:
             if letter == quote:
                 quote = ""
@@ -156,13 +169,12 @@ def split_words(line: str) -> list[str]:
                 word += letter
         elif letter in "'\"":
             quote, inside = letter, True
-        elif not letter.isspace():
+        elif letter not in _BLANKS:
             word += letter
             inside = True
         elif inside:
             words.append(word)
             word, inside = "", False
-    if quote:
+    if quote and closed:
         raise OptionError(f"a {quote} is not closed")
     return [*words, word] if inside else words
-

@@ -107,7 +107,7 @@ RESERVATION_OPTIONS: tuple[Option, ...] = (
     Option("-l", "resource_list", "qrsub qralter", fold.requests, "", "request resources"),
     Option("-latest", "date_time", "qrsub", date("-latest"), "latest", "take the first window that begins by then"),
     Option("-m", "mail_options", "qrsub qralter", mail_options, "mail_options", "when to send mail: b e a, or n for never"),
-    Option("-M", "mail_list", "qrsub qralter", fold.add_names, "mail_list", "whom to send mail"),
+    Option("-M", "mail_list", "qrsub qralter", fold.addresses, "mail_list", "whom to send mail"),
     Option("-masterq", "wc_queue_list", "qrsub qralter", fold.add_names, "master_queues", "queues for the master task"),
     Option("-now", "[y[es]|n[o]]", "qrsub", switch("-now"), "now", "interactive queues only"),
     Option("-N", "ar_name", "qrsub qralter", fold.name, "name", "name of the reservation"),

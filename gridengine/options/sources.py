@@ -5,8 +5,7 @@ submits. Called by the submitting commands and, for libraries that submit, by `g
 SB-2, SB-3, SB-5.
 """
 
-from gridengine.options.option import OptionError, Setting, read_options
-from gridengine.options.script_options import words_of
+from gridengine.options.option import OptionError, Setting, read_options, split_line
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -28,17 +27,16 @@ def file_settings(text: str, path: str, options: "dict[str, Option]", strict: bo
     others = {} if strict else {name: option for option in SUBMIT_OPTIONS for name in option.names}
     found: Source = []
     for number, line in enumerate(text.split("\n"), start=1):
-        if line[:1] == "#" or not line.strip():
-            continue
-        found.append(line_settings(line, f"{path}, line {number}", options, others))
+        if settings := line_settings(split_line(line), f"{path}, line {number}", options, others):
+            found.append(settings)
     return found
 
 
 def line_settings(
-    line: str, place: str, options: "dict[str, Option]", others: "dict[str, Option] | None" = None
+    words: list[str], place: str, options: "dict[str, Option]", others: "dict[str, Option] | None" = None
 ) -> list[Setting]:
-    """Settings of a line that holds options alone; those among `others` are dropped. Raises OptionError."""
-    settings, rest = read_options(words_of(line, place), options, place, others)
+    """Settings of the words of a line that holds options alone; those among `others` are dropped. Raises OptionError."""
+    settings, rest = read_options(words, options, place, others)
     if rest:
         raise OptionError(f'"{rest[0]}" is no option', place)
     return settings

@@ -212,6 +212,19 @@ def add_names(target: Submission, field: str, values: Values) -> None:
     target.collection(field, replaced=True).extend(split_list(values[0]))
 
 
+def addresses(target: Submission, field: str, values: Values) -> None:
+    """-M: adds up over all sources; an address takes the place of the first earlier one of the same host part (O)."""
+    given = list(dict.fromkeys(split_list(values[0])))
+    earlier = target.collection(field)
+    if not earlier:
+        earlier.extend(given)
+        return
+    for address in given:
+        host = address.partition("@")[2]
+        position = next((i for i, other in enumerate(earlier) if other.partition("@")[2] == host), len(earlier))
+        earlier[position : position + 1] = [address]
+
+
 def predecessors(target: Submission, field: str, values: Values) -> None:
     """-hold_jid, -hold_jid_ad: add up over all sources; an empty list, for qalter, takes them off (DP-1, DP-5)."""
     earlier = target.collection(field)

@@ -44,7 +44,7 @@ SUBMIT_OPTIONS: tuple[Option, ...] = (
     Option("-jsv", "jsv_url", _SUBMIT, fold.verifier, "jsv", "verify the job with a script"),
     Option("-l", "resource_list", _ALL, fold.requests, "", "request resources"),
     Option("-m", "mail_options", _ALL, fold.mail_options, "mail_options", "when to send mail"),
-    Option("-M", "mail_list", _ALL, fold.add_names, "mail_list", "whom to send mail"),
+    Option("-M", "mail_list", _ALL, fold.addresses, "mail_list", "whom to send mail"),
     Option("-masterq", "wc_queue_list", _ALL, fold.add_names, "master_queues", "queues for the master task"),
     Option("-notify", "", "qsub qrsh qalter", fold.true, "notify", "warn the job by a signal before it is stopped"),
     Option("-now", "y[es]|n[o]", _SUBMIT, fold.switch, "now", "start at once or not at all"),

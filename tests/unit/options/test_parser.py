@@ -7,7 +7,7 @@ import pytest
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
 from gridengine.options.configuration import CONFIGURATION_OPTIONS
 from gridengine.options.control import CONTROL_OPTIONS
-from gridengine.options.option import OptionError, options_of, read_options, split_words
+from gridengine.options.option import OptionError, options_of, read_options, split_line, split_words
 from gridengine.options.status import STATUS_OPTIONS
 from gridengine.options.submit import SUBMIT_OPTIONS
 
@@ -96,6 +96,87 @@ def test_options_may_follow_operands_where_that_is_meant() -> None:
 )
 def test_words_of_a_line(line: str, words: list[str]) -> None:
     assert split_words(line) == words
+
+
+@pytest.mark.statement("SB-2", "SB-5")
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("-N a#b", "-N|a"),
+        ("-N 'a#b'", "-N|a"),
+        ('-N "a#b"', "-N|a"),
+        ("-cwd # don't", "-cwd"),
+        ('-cwd # say "hello', "-cwd"),
+        ("-j y#", "-j|y"),
+        ("-j y #x", "-j|y"),
+        ("-N x#y -j y", "-N|x"),
+        ("-N it's", "-N|its"),
+        ("-N it's me", "-N|its me"),
+        ('-v A="b', "-v|A=b"),
+        ('-v A="b c', "-v|A=b c"),
+        ("-v 'A=b c'", "-v|A=b c"),
+        ("-v A='b c'd", "-v|A=b cd"),
+        ('-v A=\\"b', "-v|A=\\b"),
+        ("-v A=b\\ c", "-v|A=b\\|c"),
+        ("-v A='b\\'", "-v|A=b\\"),
+        ('-v A="b\\"c"', "-v|A=b\\c"),
+        ("-v A=''", "-v|A="),
+        ('-v A=""', "-v|A="),
+        ("-N ''", "-N|"),
+        ("-v A=b\tc", "-v|A=b|c"),
+        ("-N\tx", "-N|x"),
+        ("-N\tx\t-j\ty", "-N|x|-j|y"),
+        ("-N x\r", "-N|x"),
+        ("-N x \r", "-N|x"),
+        ("-j y\r", "-j|y"),
+        ("-N x\r -j y", "-N|x|-j|y"),
+        ("\t-N x", "-N|x"),
+        ("   -N x", "-N|x"),
+        ("-v A=ä", "-v|A=ä"),
+        ("-N ä", "-N|ä"),
+        ("-v A=\udcff", "-v|A=\udcff"),
+        ("\ufeff-N x", "\ufeff-N|x"),
+        ("#", ""),
+        ("", ""),
+        ("# -N x", ""),
+        ("-N # x", "-N"),
+        ("-cwd#", "-cwd"),
+        ("-cwd #", "-cwd"),
+        ("-cwd'#'", "-cwd"),
+        ("-v A=b'#'", "-v|A=b"),
+        ("-v A=b\\#c", "-v|A=b\\"),
+        ("-l h_rt=10#ten", "-l|h_rt=10"),
+        ("-l h_rt=10 #ten", "-l|h_rt=10"),
+        ("-p -5#x", "-p|-5"),
+        ("-t 1-2#x", "-t|1-2"),
+        ("-o out#d", "-o|out"),
+        ("-S /bin/sh#", "-S|/bin/sh"),
+        ("-M a@b#c", "-M|a@b"),
+        ("-q all.q#", "-q|all.q"),
+        ("-pe make 1-2#", "-pe|make|1-2"),
+        ("-N x y -j y", "-N|x|y|-j|y"),
+        ("-N x\v-j y", "-N|x\v-j|y"),
+        ("-N x\f-j y", "-N|x\f-j|y"),
+        ("-N x\xa0-j y", "-N|x\xa0-j|y"),
+        ("-v A=1,B=2", "-v|A=1,B=2"),
+        ("-v A='1,B=2'", "-v|A=1,B=2"),
+        ("-v A=`x`", "-v|A=`x`"),
+        ("-v A=$HOME", "-v|A=$HOME"),
+        ("-v 'A B=1'", "-v|A B=1"),
+        ("-N x;y", "-N|x;y"),
+        ("-N x\\", "-N|x\\"),
+        ('-v "A=a#b', "-v|A=a"),
+        ("-N x'y'z", "-N|xyz"),
+        ("-N x''", "-N|x"),
+        ("-ac 'a=b c'", "-ac|a=b c"),
+        ("-N  x   -j   y  ", "-N|x|-j|y"),
+        ("-o '/tmp/a b'", "-o|/tmp/a b"),
+        ("-N 'x y' -j y", "-N|x y|-j|y"),
+    ],
+)
+def test_words_of_a_line_of_a_file(line: str, words: str) -> None:
+    """As 8.1.9 reads them, but for the last, where it takes all behind a quote for one word."""
+    assert split_line(line) == (words.split("|") if words else [])
 
 
 def test_an_open_quote_is_a_fault() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gridengine.gdi.requests import Submit
 from gridengine.options.option import OptionError, options_of, read_options
-from gridengine.options.submission import Submission
+from gridengine.options.submission import Submission, addresses
 from gridengine.options.submit import SUBMIT_OPTIONS
 
 NOW = 1_800_000_000.0
@@ -212,3 +212,37 @@ def test_options_of_qalter_alone() -> None:
     target = fold("-h uO -ot 7 -u alice,bob", command="qalter")
     assert target.request == {"holds": "uO", "override_tickets": 7}
     assert target.settings == {"users": ["alice", "bob"]}
+
+
+@pytest.mark.statement("SO-19")
+@pytest.mark.parametrize(
+    ("sources", "kept"),
+    [
+        ("a@h,b@h", "a@h,b@h"),
+        ("l@i,m@i,l@i", "l@i,m@i"),
+        ("a@h b@h", "b@h"),
+        ("a@h b@g", "a@h,b@g"),
+        ("a@h a@g", "a@h,a@g"),
+        ("a b", "b"),
+        ("a,b", "a,b"),
+        ("a,a", "a"),
+        ("r l@h", "r,l@h"),
+        ("r@h s@g l@i", "r@h,s@g,l@i"),
+        ("r@h s@g l@h", "l@h,s@g"),
+        ("r@h,q@h l@h", "l@h,q@h"),
+        ("r@h l@h,m@h", "m@h"),
+        ("a@h l@i,m@i", "a@h,m@i"),
+        ("r@H l@h", "r@H,l@h"),
+        ("r@h,q@g,p@h z@g,y@h", "y@h,z@g,p@h"),
+        ("a@h b c@h d", "c@h,d"),
+        ("a@h,b@h c@h", "c@h,b@h"),
+    ],
+)
+@pytest.mark.parametrize("apart", [True, False])
+def test_mail_addresses_add_up_one_for_a_host(sources: str, kept: str, apart: bool) -> None:
+    """Each as 8.1.9 shows it, whether the options are in one source or in several."""
+    target = Submission("qsub", {}, "/", 0.0)
+    for level, text in enumerate(sources.split()):
+        target.level = level if apart else 0
+        addresses(target, "mail_list", [text])
+    assert target.request["mail_list"] == kept.split(",")
