@@ -108,8 +108,8 @@ class Conversation:
         return self.state in ("REJECT", "REJECT_WAIT")
 
     def outcome(self) -> "dict[str, Any]":
-        """The request as the verifier wants it. Changes count with CORRECT only. Raises SyntaxFault."""
-        if self.state != "CORRECT":
+        """The request as the verifier wants it. Changes count with ACCEPT, too (O). Raises SyntaxFault."""
+        if self.rejected or not (self._corrections or self._variables):
             return self.request
         fresh = corrected(self.request, self._corrections)
         environment = dict(fresh.get("environment", {}))

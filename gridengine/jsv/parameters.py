@@ -43,12 +43,10 @@ def parameters(request: "Request") -> list[tuple[str, str]]:
     for table, show in _SHOWN:
         for name, field in table.items():
             value = request.get(field)
-            if value not in (None, "", [], 0, False):
+            if value:
                 found[name] = show(value)
     if request.get("verify", "n") == "n":
         found.pop("w", None)
-    if request.get("account") == "sge":
-        found.pop("A", None)
     origin = request.get("environment", {})
     if "M" not in found and "SGE_O_LOGNAME" in origin:
         found["M"] = f"{origin['SGE_O_LOGNAME']}@{origin.get('SGE_O_HOST', '')}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gridengine.errors import SyntaxFault
+from gridengine.gdi.requests import Submit
 from gridengine.jsv.bindings import binding_parameters, binding_text
 from gridengine.jsv.conversation import MOST_LINES, Conversation, VerifierFault, escape, unescape, verifier_path
 from gridengine.jsv.parameters import corrected, parameters
@@ -149,14 +151,29 @@ def test_a_conversation_with_corrections() -> None:
 
 
 @pytest.mark.statement("JV-2", "JV-4", "JV-8")
-def test_accept_ignores_changes_and_the_environment_comes_on_request_only() -> None:
+def test_accept_keeps_changes_and_the_environment_comes_on_request_only() -> None:
     talk = Conversation(FULL, "server", "qmaster", "alice", "users", 17)
     lines = talk.receive("STARTED")
     assert "PARAM JOB_ID 17" in lines
     assert not any(line.startswith("ENV") for line in lines)
     talk.receive("PARAM N other")
+    talk.receive("ENV ADD C 1")
+    talk.receive("RESULT STATE ACCEPT")
+    outcome = talk.outcome()
+    assert (outcome["name"], outcome["environment"]["C"]) == ("other", "1")
+    talk = Conversation(FULL, "server", "qmaster", "alice", "users", 17)
+    talk.receive("STARTED")
     talk.receive("RESULT STATE ACCEPT")
     assert talk.outcome() == FULL
+
+
+@pytest.mark.statement("JV-3")
+def test_a_server_verifier_gets_what_was_given_alone() -> None:
+    origin = {"SGE_O_LOGNAME": "alice", "SGE_O_HOST": "h"}
+    request = msgspec.to_builtins(Submit(script_file="true", binary=True, environment=origin))
+    request = {name: tuple(value) if value == [] else value for name, value in request.items()}
+    found = dict(parameters(request))
+    assert found == {"CMDNAME": "true", "CMDARGS": "0", "A": "sge", "b": "y", "M": "alice@h", "N": "true"}
 
 
 @pytest.mark.statement("JV-2")
