@@ -7,6 +7,7 @@ lines in it that are no records: these are counted and said. Called by qacct. So
 import sys
 
 from clients import program
+from clients.gdi import Unreachable
 from gridengine.accounting import AccountingRecord, Sums, fields_getter, is_sound, parse_line, record_filter
 from gridengine.errors import plain_fault
 
@@ -48,7 +49,13 @@ class Index:
 def _pages(body: "Fields") -> "Iterator[Fields]":
     after = 0
     while after is not None:
-        page = program.read("accounting", {**body, "after": after} if after else body)
+        try:
+            page = program.read("accounting", {**body, "after": after} if after else body)
+        except Unreachable as error:
+            if not after:
+                raise
+            # what was printed must not come again from the file
+            raise program.Failure(f"error: {error}", 1) from None
         yield page
         after = page["next"]
 

@@ -3,6 +3,7 @@
 Owns the guard of the commands. Called by each `clients.qX.main`.
 """
 
+import errno
 import gc
 import os
 import sys
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 EXIT_INTERRUPTED = 130
 EXIT_BROKEN_PIPE = 141
+#: what a full or broken disk answers a writer
+_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 #: as the first word, of every command, with or without a cell
 _OF_ALL = ("-help", "--help", "-version", "--version")
 
@@ -36,9 +39,24 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
     try:
         sys.stdout.flush()
         sys.stderr.flush()
-    except OSError:
-        status = EXIT_BROKEN_PIPE
+    except OSError as error:
+        status = _write_failed(error)
     os._exit(status)
+
+
+def _write_failed(error: OSError) -> int:
+    """The exit status when stdout takes no more: 141 without a word if its reader has gone, otherwise 1 and the reason.
+
+    What is left in the buffer must not be tried again. Deviation: 8.1.9 is silent and exits with 0.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return EXIT_BROKEN_PIPE
+    try:
+        os.write(2, f"write error: {error.strerror}\n".encode())
+    except OSError:
+        pass  # stderr leads to the same place
+    return 1
 
 
 def _ensure_standard_streams() -> None:
@@ -76,11 +94,11 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # whoever read the output has gone; what is left in the buffer must not be tried again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return EXIT_BROKEN_PIPE
+    except BrokenPipeError as error:
+        return _write_failed(error)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _WRITE_ERRORS:
+            return _write_failed(error)
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise
         complain(f"{name}: internal error: {type(error).__name__}: {error}")
@@ -110,6 +128,37 @@ def show(lines: "Iterable[str]", file: "TextIO | None" = None) -> None:
 
             text = printable_lines(text)
         to.write(text)
+
+
+class Interruptible:
+    """While it lasts SIGTERM and SIGINT raise KeyboardInterrupt, also where SIGINT was ignored at the start; further ones are
+    ignored. `terminated`: SIGTERM came."""
+
+    def __init__(self) -> None:
+        self.terminated = False
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> "Interruptible":
+        import signal
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._handlers[number] = signal.signal(number, self._interrupt)
+        return self
+
+    def _interrupt(self, number: int, frame: object) -> None:
+        import signal
+
+        self.terminated = number == signal.SIGTERM
+        for each in self._handlers:
+            signal.signal(each, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    def __exit__(self, *failure: object) -> None:
+        import signal
+
+        if failure[0] is not KeyboardInterrupt:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
 
 
 def complain(text: str) -> None:

@@ -3,10 +3,11 @@
 Owns what is asked for and in which form it is printed; where records come from is `accounting_source`'s.
 """
 
+import os
 import sys
 import time
 
-from clients import program
+from clients import gdi, program
 from clients.accounting_source import File, Index
 from gridengine.accounting import Sums
 from gridengine.options.accounting import ACCOUNTING_OPTIONS
@@ -50,14 +51,27 @@ def qacct(arguments: list[str]) -> int:
     if wanted.get("queue") and "@@" in wanted["queue"]:
         named = _instances({"queues": wanted.pop("queue").split(",")})
         wanted["instances"] = [name for name in wanted.get("instances", named) if name in named]
-    if "reserved" in fields:
-        status = _show_reserved(fields, source, wanted)
-    else:
-        status = _show_records(fields, source.records(wanted)) if "job" in fields else _show_totals(fields, source, wanted)
+    try:
+        status = _show(fields, source, wanted)
+    except gdi.Unreachable as error:
+        path = f"{gdi.common_directory()}/accounting"
+        if not os.access(path, os.R_OK):
+            raise
+        program.complain(f"{error}\nthe records are those of {path}")
+        source = File(path)
+        status = _show(fields, source, wanted)
     sys.stdout.flush()
     if isinstance(source, File):
         source.complain()
     return status
+
+
+def _show(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
+    if "reserved" in fields:
+        return _show_reserved(fields, source, wanted)
+    if "job" in fields:
+        return _show_records(fields, source.records(wanted))
+    return _show_totals(fields, source, wanted)
 
 
 def _show_totals(fields: "Fields", source: "File | Index", wanted: "Fields") -> int:
@@ -132,15 +146,21 @@ def _print_csv(titles: "list[str]", rows: "Iterable[Fields]") -> None:
 
     from gridengine.printable import printable
 
+    rows = iter(rows)
+    # before the titles are written, since the source may not answer
+    first = next(rows, None)
     writer = csv.DictWriter(sys.stdout, titles, lineterminator="\n")
     writer.writeheader()
+    if first is not None:
+        writer.writerow(printable(first))
     writer.writerows(map(printable, rows))
 
 
 def _show_records(fields: "Fields", found: "Iterator[AccountingRecord]") -> int:
     """-j: the records; what is not there is said on stderr."""
     seen: set[str] = set()
-    records = _noted(found, seen)
+    used = Sums([])
+    records = _noted(found, seen, used)
     if "json" in fields:
         from clients.render import json_records
 
@@ -150,17 +170,20 @@ def _show_records(fields: "Fields", found: "Iterator[AccountingRecord]") -> int:
 
         _print_csv(json_records.accounting_titles(), map(json_records.accounting_fields, records))
     else:
-        from clients.render.accounting import full_record
+        from clients.render.accounting import full_record, totals
 
         program.show(map(full_record, records))
+        if not fields["job"]:
+            program.show(totals(used, {}))
     sys.stdout.flush()
     return _say_missing(fields, seen)
 
 
-def _noted(records: "Iterator[AccountingRecord]", seen: "set[str]") -> "Iterator[AccountingRecord]":
-    """The records; their job numbers are in `seen` then."""
+def _noted(records: "Iterator[AccountingRecord]", seen: "set[str]", used: Sums) -> "Iterator[AccountingRecord]":
+    """The records; their job numbers are in `seen` then, and what they used in `used`."""
     for record in records:
         seen.add(record.job_number)
+        used.add(record)
         yield record
 
 

@@ -20,7 +20,10 @@ def qsub(arguments: list[str]) -> int:
     request = submit_request(job)
     if job.settings.get("verify"):
         return _verify(request)
-    answer = gdi.change("submit", request)
+    try:
+        answer = gdi.change("submit", request)
+    except gdi.Unreachable as error:
+        return _not_submitted(gdi.Answer(1, [["error", str(error)]], None), asked=False)
     if answer.data is None:
         return _not_submitted(answer, asked=request.get("verify") in ("v", "p"))
     program.show_answers(answer)
@@ -66,11 +69,12 @@ def _submitted(job: ReadSubmission, data: "dict[str, Any]") -> int:
         return 0
     sys.stdout.flush()
     try:
-        return _wait(job_id, label, sync, immediate, terse=bool(job.settings.get("terse")))
+        with program.Interruptible() as ended:
+            return _wait(job_id, label, sync, immediate, terse=bool(job.settings.get("terse")))
     except KeyboardInterrupt:
         program.complain("\nInterrupted!")
         program.request("delete_jobs", {"targets": [str(job_id)]})
-        return program.EXIT_INTERRUPTED
+        return 1 if ended.terminated else program.EXIT_INTERRUPTED
 
 
 #: what its owner has asked for himself, and need not be told

@@ -14,8 +14,7 @@ def default_settings(name: str, options: dict[str, Option]) -> list[Setting]:
     """The settings of `common/NAME` and `~/.NAME`, in this order. Raises OptionError with file and line."""
     found: list[Setting] = []
     for path in (f"{gdi.common_directory()}/{name}", f"{os.environ.get('HOME', '')}/.{name}"):
-        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("
-"), start=1):
+        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("\n"), start=1):
             found += line_settings(split_line(line), f"{path}, line {number}", options)
     return found
 

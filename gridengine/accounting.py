@@ -131,7 +131,7 @@ def parse_line(line: str) -> AccountingRecord | None:
     """The record of a line of the file; None for comments and empty lines. Older files lack fields (QA-5)."""
     if line[:1] == "#" or len(line.strip()) < 2:
         return None
-    values = line.rstrip("\n").split(":")
+    values = line.rstrip("\r\n").split(":")
     if len(values) < _LEAST:
         return None
     return AccountingRecord(values[:WIDTH] + [_MISSING.get(name, "0") for name in FIELDS[len(values) :]])

@@ -181,11 +181,20 @@ def _is_edited_again(refusal: str = "") -> bool:
 
 
 def _run_editor(path: str) -> bool:
-    """Run EDITOR, VISUAL or vi on a file, without a shell; whether it ended well."""
+    """Run EDITOR, VISUAL or vi on a file, without a shell; whether it ended well. Why it did not is said.
+
+    The variable is the path of a program, which may have blanks, or a program with its arguments.
+    """
     import shlex
 
-    words = shlex.split(os.environ.get("EDITOR") or os.environ.get("VISUAL") or "vi")
+    editor = os.environ.get("EDITOR") or os.environ.get("VISUAL") or "vi"
     try:
-        return os.waitpid(spawn([*words, path]), 0)[1] == 0
-    except OSError:
+        words = [editor] if os.path.isfile(editor) and os.access(editor, os.X_OK) else shlex.split(editor)
+        status = os.waitstatus_to_exitcode(os.waitpid(spawn([*words, path]), 0)[1])
+    except (OSError, ValueError, IndexError) as error:
+        program.complain(f'the editor "{editor}" cannot be started: {error}')
         return False
+    if status:
+        ended = f"was ended by signal {-status}" if status < 0 else f"exited with {status}"
+        program.complain(f'the editor "{editor}" {ended}')
+    return not status

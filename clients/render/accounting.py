@@ -46,8 +46,8 @@ _LINES = (
     ("ru_ismrss", "ru_ismrss", "bytes"),
     ("ru_idrss", "ru_idrss", "bytes"),
     ("ru_isrss", "ru_isrss", "bytes"),
-    *((name, name, "text") for name in "ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv".split()),
-    *((name, name, "text") for name in "ru_nsignals ru_nvcsw ru_nivcsw".split()),
+    *((name, name, "whole") for name in "ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock ru_msgsnd ru_msgrcv".split()),
+    *((name, name, "whole") for name in "ru_nsignals ru_nvcsw ru_nivcsw".split()),
     ("cpu", "cpu", "seconds"),
     ("mem", "mem", "gigabyte seconds"),
     ("io", "io", "gigabytes"),
@@ -61,7 +61,7 @@ _LINES = (
 
 def full_record(record: AccountingRecord) -> str:
     """A record as -j prints it, its rule in front."""
-    fields = dict(zip(FIELDS, printable(list(record)), strict=False))
+    fields = dict(zip(FIELDS, record, strict=False))
     lines = [f"{label:<12} {_value(fields[field], kind)}\n" for label, field, kind in _LINES]
     lines += [f"{label:<12} {text}\n" for label, text in printable(record.notes).items()]
     return _RULE + "".join(lines)
@@ -69,10 +69,14 @@ def full_record(record: AccountingRecord) -> str:
 
 def _value(text: str, kind: str) -> str:
     if kind == "plain":
-        return text
+        return str(printable(text))
     if kind == "text":
-        return f"{text:<20}"
+        return f"{printable(text):<20}"
+    # float takes white space beside a number, which lines of files may have
+    text = text.strip()
     number = float(text)
+    if kind == "whole":
+        return f"{int(number):<20}"
     if kind == "number":
         return f"{text:<20}" if number else "undefined"
     if kind == "date":

@@ -97,8 +97,20 @@ def master_host(common: str) -> str:
 
 def no_qmaster(common: str) -> str:
     """The sentence for a host on which no socket answers."""
-    away = f'unable to contact the qmaster on host "{master_host(common)}": neither it nor a gateway answers on this host'
-    return f"{away}. {_GOES_ON}"
+    on_host = f'on host "{master_host(common)}"'
+    if fault := _act_qmaster_fault(common):
+        on_host = f"({fault})"
+    return f"unable to contact the qmaster {on_host}: neither it nor a gateway answers on this host. {_GOES_ON}"
+
+
+def _act_qmaster_fault(common: str) -> str:
+    """Why the cell's file does not name the master, or ""."""
+    path = f"{common}/act_qmaster"
+    try:
+        with open(path) as file:
+            return "" if file.readline().strip() else f"{path} is empty"
+    except OSError as error:
+        return f"cannot read {path}: {error.strerror}"
 
 
 def turned_away(said: str, common: str) -> str:

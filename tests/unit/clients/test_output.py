@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import os
 
 import pytest
 
+from clients import program
 from clients.render import as_json, as_text, as_xml, output_of
 
 
@@ -25,3 +28,23 @@ def test_all_forms_print_the_same_things() -> None:
 
     assert functions(as_text) == functions(as_xml) == functions(as_json)
     assert len(functions(as_text)) == 6
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), 1, "write error: No space left on device\n"),
+        (OSError(errno.EIO, "Input/output error"), 1, "write error: Input/output error\n"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+    ],
+)
+def test_a_full_disk_is_named_and_a_reader_that_has_gone_is_not(
+    problem: OSError, status: int, said: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "dup2", lambda *descriptors: None)
+
+    def command(arguments: list[str]) -> int:
+        raise problem
+
+    assert program.guarded("qstat", command, []) == status
+    assert capfd.readouterr().err == said

@@ -189,7 +189,8 @@ def test_lines_that_are_no_records_are_left_out_and_said(shell: Shell, file: Pat
     assert (outcome.err, outcome.status) == (said, 0)
     assert shell(f"qacct -j 7 -f {file}").err == said
     file.write_bytes(bytes(range(256)) * 40)
-    assert shell(f"qacct -j -f {file}").out == "" and "no accounting records" in shell(f"qacct -f {file}").err
+    assert shell(f"qacct -j -f {file}").lines[0] == "Total System Usage"
+    assert "no accounting records" in shell(f"qacct -f {file}").err
 
 
 @pytest.mark.statement("QA-8")
@@ -307,3 +308,42 @@ def test_bytes_are_bytes(shell: Shell, file: Path) -> None:
     file.write_text(text(record(ru_maxrss="2048")))
     (found,) = json.loads(shell(f"qacct -f {file} -j -json").out)["records"]
     assert found["ru_maxrss_bytes"] == 2048 * 1024
+
+
+@pytest.mark.statement("QA-5", "QA-7")
+@pytest.mark.parametrize("odd", ["\r", "\t", "\v", "\f", "\xa0"])
+def test_white_space_beside_a_number_ends_nothing(shell: Shell, file: Path, odd: str) -> None:
+    file.write_bytes((line(record(cpu=f"1.5{odd}")) + "\r\n" + line(record()) + f"{odd}\n").encode())
+    outcome = shell(f"qacct -f {file} -j")
+    assert outcome.status == 0 and outcome.out.count("jobnumber") == 2
+    assert "1.500s" in outcome.out and "ar_sub_time  undefined\n" in outcome.out
+
+
+@pytest.mark.statement("QA-7")
+def test_counts_are_whole_numbers_and_bare_j_ends_with_totals(shell: Shell, file: Path) -> None:
+    file.write_text(line(record(ru_inblock="0.000000", ru_minflt="478.000000")) + "\n")
+    outcome = shell(f"qacct -f {file} -j")
+    assert f"ru_inblock   {0:<20}\n" in outcome.out and f"ru_minflt    {478:<20}\n" in outcome.out
+    assert outcome.lines[-4] == "Total System Usage"
+    assert "Total System" not in shell(f"qacct -f {file} -j '*'").out
+
+
+@pytest.mark.statement("QA-5")
+@pytest.mark.parametrize("arguments", ["", "-j", "-j 7", "-o", "-j -csv", "-o -json"])
+def test_without_the_qmaster_the_file_of_the_cell_is_read(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str
+) -> None:
+    from clients import gdi
+
+    def unreachable(name: str, body: object) -> None:
+        raise gdi.Unreachable("nobody answers")
+
+    (tmp_path / "accounting").write_text(line(record(job_number="7")) + "\n")
+    expected = shell(f"qacct {arguments} -f {tmp_path}/accounting")
+    monkeypatch.setattr(gdi, "call", unreachable)
+    monkeypatch.setattr(gdi, "common_directory", lambda: str(tmp_path))
+    outcome = shell(f"qacct {arguments}")
+    assert (outcome.status, outcome.out) == (0, expected.out)
+    assert outcome.err == f"nobody answers\nthe records are those of {tmp_path}/accounting\n"
+    (tmp_path / "accounting").unlink()
+    assert shell(f"qacct {arguments}").status == 1

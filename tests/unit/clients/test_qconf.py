@@ -382,3 +382,14 @@ def test_what_is_refused_is_edited_again_at_a_terminal(shell: Shell, editor, mon
     assert (outcome.status, answers, len(texts)) == (1, [], 3)
     assert wrong in texts[2], "the text as it was left"
     assert "slots              99999" in shell("qconf -sp mpi").lines
+
+
+@pytest.mark.statement("QF-9")
+def test_an_editor_whose_path_has_a_blank_and_one_that_fails(shell: Shell, editor, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    program = tmp_path / "e d"
+    program.write_text("")
+    program.chmod(0o755)
+    runs = editor(lambda text: None, str(program))
+    outcome = shell.as_root("qconf -mq all.q")
+    assert runs[0][0] == str(program)
+    assert outcome.err == f'the editor "{program}" exited with 1\nthe editor failed, nothing was changed\n'

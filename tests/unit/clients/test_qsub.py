@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.harness import Cell
@@ -265,6 +267,40 @@ def test_an_interrupt_deletes_the_job(shell: Shell, cell: Cell, monkeypatch: pyt
     monkeypatch.setattr(gdi, "stream", interrupted)
     assert shell("qsub -h -sync y -b y true").status == 130
     assert not cell.state.jobs
+
+
+@pytest.mark.statement("SO-34")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 1), (signal.SIGINT, 130)])
+def test_a_signal_deletes_the_job(shell: Shell, cell: Cell, monkeypatch: pytest.MonkeyPatch, number: int, status: int) -> None:
+    """Also SIGINT that was ignored at the start, as in the background of a script."""
+    from clients import gdi
+
+    def signalled(name: str, body: object) -> None:
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(gdi, "stream", signalled)
+    earlier = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        outcome = shell("qsub -h -sync y -b y true")
+    finally:
+        signal.signal(signal.SIGINT, earlier[0])
+        signal.signal(signal.SIGTERM, earlier[1])
+    assert outcome.status == status and "Interrupted!" in outcome.err
+    assert not cell.state.jobs
+
+
+@pytest.mark.statement("SO-34")
+def test_a_qmaster_that_is_away_refuses_as_it_does_when_it_is_there(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    from clients import gdi
+
+    def unreachable(name: str, body: object) -> None:
+        raise gdi.Unreachable("nobody answers")
+
+    monkeypatch.setattr(gdi, "change", unreachable)
+    outcome = shell("qsub -b y true")
+    assert (outcome.status, outcome.out) == (1, "")
+    assert outcome.err == "Unable to run job: nobody answers\nExiting.\n"
 
 
 @pytest.mark.statement("SO-22")
