@@ -8,7 +8,7 @@ import os
 
 from clients import gdi, program
 from clients.configure.show import object_text, objects_text
-from gridengine.errors import ConfigError, SyntaxFault
+from gridengine.errors import ConfigError, SyntaxFault, plain_fault
 from gridengine.executables import spawn
 from gridengine.kinds import KIND
 from gridengine.syntax.object_file import Entry, parse_objects
@@ -192,7 +192,7 @@ def _run_editor(path: str) -> bool:
         words = [editor] if os.path.isfile(editor) and os.access(editor, os.X_OK) else shlex.split(editor)
         status = os.waitstatus_to_exitcode(os.waitpid(spawn([*words, path]), 0)[1])
     except (OSError, ValueError, IndexError) as error:
-        program.complain(f'the editor "{editor}" cannot be started: {error}')
+        program.complain(f'the editor "{editor}" cannot be started: {plain_fault(error)}')
         return False
     if status:
         ended = f"was ended by signal {-status}" if status < 0 else f"exited with {status}"

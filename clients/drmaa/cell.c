@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +13,29 @@
 
 enum { PATIENCE_MS = 4000, PATIENCE_TAKE_OVER_MS = 30000, BOOTSTRAP_MOST = 65536 };
 
+/* Whether the group of a file is its owner's alone by its name and number, as systems with the umask 002 have one for each user. */
+static bool is_private_group(const struct stat *found) {
+    char owners_names[4096], groups_names[4096];
+    struct passwd owner, *known_owner = NULL;
+    struct group group, *known_group = NULL;
+    if (getpwuid_r(found->st_uid, &owner, owners_names, sizeof owners_names, &known_owner) || !known_owner)
+        return false;
+    if (getgrgid_r(found->st_gid, &group, groups_names, sizeof groups_names, &known_group) || !known_group)
+        return false;
+    if (owner.pw_gid != group.gr_gid || strcmp(owner.pw_name, group.gr_name))
+        return false;
+    for (char **member = group.gr_mem; *member; member++)
+        if (strcmp(*member, owner.pw_name))
+            return false;
+    return true;
+}
+
 static bool may_be_anybodys(const struct stat *found) {
-    return (found->st_uid != geteuid() && found->st_uid != 0) || (!S_ISLNK(found->st_mode) && found->st_mode & (S_IWGRP | S_IWOTH));
+    if (found->st_uid != geteuid() && found->st_uid != 0)
+        return true;
+    if (S_ISLNK(found->st_mode))
+        return false;
+    return found->st_mode & S_IWOTH || (found->st_mode & S_IWGRP && !is_private_group(found));
 }
 
 enum file_read read_file(const char *path, size_t most, bool own, struct text *text) {

@@ -214,15 +214,10 @@ def add_names(target: Submission, field: str, values: Values) -> None:
 
 def addresses(target: Submission, field: str, values: Values) -> None:
     """-M: adds up over all sources; an address takes the place of the first earlier one of the same host part (O)."""
-    given = list(dict.fromkeys(split_list(values[0])))
-    earlier = target.collection(field)
-    if not earlier:
-        earlier.extend(given)
-        return
-    for address in given:
-        host = address.partition("@")[2]
-        position = next((i for i, other in enumerate(earlier) if other.partition("@")[2] == host), len(earlier))
-        earlier[position : position + 1] = [address]
+    known = bool(earlier := target.collection(field))
+    for new in dict.fromkeys(split_list(values[0])):
+        at = next((i for i, one in enumerate(earlier) if known and one.partition("@")[2] == new.partition("@")[2]), len(earlier))
+        earlier[at : at + 1] = [new]
 
 
 def predecessors(target: Submission, field: str, values: Values) -> None:
