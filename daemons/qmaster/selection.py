@@ -6,7 +6,7 @@ Owns the reading of job lists (`ID`, `ID.RANGE`, names, patterns) and queue expr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct, field
 
@@ -97,6 +97,21 @@ def not_owner(job: Job, caller: Caller) -> str:
 def user_matches(owner: str, users: list[str]) -> bool:
     """Whether an owner is meant by a user list; no list or `*` means everybody."""
     return not users or any(user == owner or (is_pattern(user) and matches(user, owner)) for user in users)
+
+
+def on_unique_hosts(state: State, expression: str, resolve: Callable[[str], str | None]) -> str:
+    """Queue expressions, separated by commas, with the unique name of each host that an alias or its address names.
+
+    `resolve`: the unique name of a host, None if nothing knows it. What means no exec host stays as it is.
+    """
+    parts = []
+    for part in expression.split(","):
+        queue, at, host = part.partition("@")
+        if host and not host.startswith("@") and not is_pattern(host) and not state.has("exec_host", host):
+            unique = resolve(host)
+            part = f"{queue}@{unique}" if unique and state.has("exec_host", unique) else part
+        parts.append(part)
+    return ",".join(parts)
 
 
 def select_instances(state: State, expression: str) -> list[str]:

@@ -328,6 +328,25 @@ def test_hosts_are_known_by_their_unique_names(cell: Cell) -> None:
     assert texts(removed) == ['root@master removed "h9" from execution host list']
 
 
+@pytest.mark.statement("GC-5", "CQ-40", "QM-1")
+def test_an_alias_or_address_of_a_host_means_it_wherever_jobs_and_queues_are_asked_for(cell: Cell) -> None:
+    names = {"10.88.0.14": "h1", "h1.example": "h1"}
+    resolve = cell.master.world().resolve_host
+    world = cell.master.world
+    cell.master.world = lambda: _with(world(), lambda name: names.get(name) or resolve(name))
+    for name in names:
+        job = cell.submit(hard_queues=[f"all.q@{name}", "all.q@h2"], hard=[f"hostname={name}"])
+        assert cell.state.jobs[job].hard_queues == ("all.q@h1", "all.q@h2")
+        assert cell.state.jobs[job].hard == {"hostname": "h1"}
+        assert cell.admin("change_states", what="queue", action="disable", targets=[f"all.q@{name}"]).status == 0
+        assert cell.state.instances["all.q@h1"].disabled
+        assert cell.admin("change_states", what="queue", action="enable", targets=[f"all.q@{name}"]).status == 0
+    cell.add("host_group", "@y", hostlist="10.88.0.14")
+    assert cell.state.kind("host_group")["@y"]["hostlist"] == "h1"
+    attribute(cell, "replace", "cluster_queue", "all.q", "slots", "4,[10.88.0.14=7]")
+    assert queue_text(cell, "slots") == "4,[h1=7]"
+
+
 def _with(world, resolve):  # type: ignore[no-untyped-def]
     world.resolve_host = resolve
     return world

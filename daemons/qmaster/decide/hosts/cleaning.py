@@ -9,7 +9,7 @@ from __future__ import annotations
 from daemons.qmaster.decision import Decision, World
 from daemons.qmaster.follow.ends import ended_without_host
 from daemons.qmaster.permissions import no_right
-from daemons.qmaster.selection import select_instances
+from daemons.qmaster.selection import on_unique_hosts, select_instances
 from gridengine.errors import SyntaxFault
 from gridengine.failed import ENFORCED
 from gridengine.gdi.requests import Caller, CleanQueues
@@ -23,7 +23,7 @@ def clean_queues(state: State, request: CleanQueues, caller: Caller, world: Worl
     ended: set[tuple[int, int]] = set()
     for expression in request.queues:
         try:
-            instances = select_instances(state, expression)
+            instances = select_instances(state, on_unique_hosts(state, expression, world.resolve_host))
         except SyntaxFault:
             instances = []
         if not instances:

@@ -16,7 +16,7 @@ from daemons.qmaster.decide.jobs.dependencies import dependency_fields
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decide.reservations.jobs import check_reservation
 from daemons.qmaster.decision import World
-from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions
+from daemons.qmaster.selection import NoSuchQueue, check_queue_expressions, on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.job_request import REQUEST_FIELDS
@@ -38,7 +38,7 @@ PATHS = ("stdout", "stderr", "stdin", "shells")
 _OF_RESERVATION = frozenset(("ar", "hard"))
 _CHECKPOINTING = frozenset(("checkpoint", "checkpoint_when"))
 _KEYWORDS = frozenset(("NONE", "ALL", "TEMPLATE"))
-_QUEUES = frozenset(("hard_queues", "soft_queues", "master_queues"))
+_QUEUES = ("hard_queues", "soft_queues", "master_queues")
 LOWEST_PRIORITY, HIGHEST_PRIORITY = -1023, 1024
 
 
@@ -61,8 +61,10 @@ def job_fields(
     if "pe_range" in said and wish.pe_range:
         fields["pe_range"] = _slot_ranges(wish.pe_range)
     _check_kind(wish, said, job)
-    if not _QUEUES.isdisjoint(said):
-        check_queues(state, [*wish.hard_queues, *wish.soft_queues, *wish.master_queues])
+    for name in _QUEUES:
+        if name in said:
+            fields[name] = tuple(on_unique_hosts(state, text, world.resolve_host) for text in getattr(wish, name))
+            check_queues(state, fields[name])
     if "allocation_rule" in said and wish.allocation_rule:
         fields["allocation_rule"] = _rule(wish)
     if wish.master_queues and not (wish.pe or wish.allocation_rule):
@@ -150,14 +152,18 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
             seconds = parse_time(value)
             found[name] = str(int(seconds)) if seconds < INFINITY else value
     if "hostname" in found and not is_pattern(found["hostname"]):
-        check_host(state, world, found["hostname"])
+        found["hostname"] = known_host(state, world, found["hostname"])
     return found
 
 
-def check_host(state: State, world: World, name: str) -> None:
-    """Raises Refused for a host that nothing knows; "" stands for any."""
-    if name and not state.has("exec_host", name) and world.resolve_host(name) is None:
+def known_host(state: State, world: World, name: str) -> str:
+    """The unique name of a host, "" for any. Raises Refused for one that nothing knows."""
+    if not name or state.has("exec_host", name):
+        return name
+    unique = world.resolve_host(name)
+    if unique is None:
         raise Refused(f'can\'t resolve hostname "{name}"')
+    return unique if state.has("exec_host", unique) else name
 
 
 def check_job_name(name: str) -> None:

@@ -12,7 +12,7 @@ from daemons.qmaster.follow.ends import requeued_without_host
 from daemons.qmaster.follow.rerun import why_not
 from daemons.qmaster.follow.task_ends import goes_behind
 from daemons.qmaster.permissions import is_operator, owns_queue
-from daemons.qmaster.selection import Selected, may_control, select_instances, select_jobs
+from daemons.qmaster.selection import Selected, may_control, on_unique_hosts, select_instances, select_jobs
 from gridengine.errors import SyntaxFault
 from gridengine.failed import RESCHEDULED
 from gridengine.gdi.requests import Caller, ChangeStates
@@ -45,7 +45,7 @@ def change_states(state: State, request: ChangeStates, caller: Caller, world: Wo
         jobs: list[Selected] = []
         try:
             if request.what in ("queue", "any"):
-                instances = select_instances(state, target)
+                instances = select_instances(state, on_unique_hosts(state, target, world.resolve_host))
             if request.what in ("job", "any") and not instances:
                 jobs = [selected for _, matching in select_jobs(state, [target], request.tasks) for selected in matching]
         except SyntaxFault:

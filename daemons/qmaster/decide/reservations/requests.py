@@ -21,6 +21,7 @@ from daemons.qmaster.decide.jobs.whole_jobs import check_slots
 from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import World
 from daemons.qmaster.permissions import is_operator
+from daemons.qmaster.selection import on_unique_hosts
 from gridengine.config.parallel import check_allocation_rule
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller, Reserve
@@ -48,14 +49,18 @@ def draft(state: State, request: Reserve, caller: Caller, world: World) -> Advan
     check_mail_list(request.mail_list)
     start, end = time_window(request.start_time, request.end_time, request.duration, world.now)
     hard = requested_resources(state, request.hard, False, world)
-    check_queues(state, (*request.hard_queues, *request.master_queues))
+    queues = {
+        name: tuple(on_unique_hosts(state, text, world.resolve_host) for text in getattr(request, name))
+        for name in ("hard_queues", "master_queues")
+    }
+    check_queues(state, (*queues["hard_queues"], *queues["master_queues"]))
     rule = _allocation_rule(request)
     _check_slots(request)
     if request.pe:
         check_pe(state, request.pe)
     check_ckpt(state, request.checkpoint)
     allowed, denied = access(state, request.users, caller.user)
-    asked = {name: getattr(request, name) for name in RESERVATION_FIELDS}
+    asked = {name: getattr(request, name) for name in RESERVATION_FIELDS} | queues
     return AdvanceReservation(
         id=next_ar_id(state),
         owner=caller.user,
