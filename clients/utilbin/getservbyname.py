@@ -17,13 +17,13 @@ def main() -> int:
         return misused(_USAGE)
     try:
         if option == "-check":
-            found = _socket.getservbyport(int(rest[0]), "tcp")
+            line = _socket.getservbyport(int(rest[0]), "tcp")
         else:
             port = _socket.getservbyname(rest[0], "tcp")
-            found = str(port) if option else f"{rest[0]} {port}"
+            line = str(port) if option else f"{rest[0]} {port}"
     except (OSError, ValueError, OverflowError):
         missing = f"port {rest[0]} not in use" if option == "-check" else f"service {rest[0]} not found"
         sys.stderr.write(f"{missing}\n")
         return 1
-    sys.stdout.write(f"{found}\n")
+    sys.stdout.write(f"{line}\n")
     return 0

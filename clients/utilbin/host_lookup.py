@@ -11,6 +11,7 @@ import sys
 TYPE_CHECKING = False  # as typing has it: each call pays for every import
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     Entry = tuple[str, list[str], list[str]]
 
@@ -52,7 +53,7 @@ def by_address(address: str) -> "Entry":
     return _asked(_socket.gethostbyaddr, address)
 
 
-def _asked(look_up: "Callable[[bytes], Entry]", name: str) -> "Entry":
+def _asked(look_up: "Callable[[Any], Entry]", name: str) -> "Entry":
     try:
         return look_up(os.fsencode(name))  # of bytes: the codec of international names is slow to load
     except OSError as error:

@@ -56,8 +56,8 @@ def _values(topology: Topology, whole: bool) -> "dict[str, str]":
 def _memory() -> "dict[str, dict[str, float]]":
     """Megabytes, by what and whether free, used or in all."""
     with open("/proc/meminfo") as file:
-        found = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in file)}
-    totals = {"mem": (found["MemTotal"], found["MemAvailable"]), "swap": (found["SwapTotal"], found["SwapFree"])}
+        sizes = {name: int(rest.split()[0]) / 1024 for name, _, rest in (line.partition(":") for line in file)}
+    totals = {"mem": (sizes["MemTotal"], sizes["MemAvailable"]), "swap": (sizes["SwapTotal"], sizes["SwapFree"])}
     totals["virtual"] = (totals["mem"][0] + totals["swap"][0], totals["mem"][1] + totals["swap"][1])
     return {name: {"total": total, "free": free, "used": total - free} for name, (total, free) in totals.items()}
 
