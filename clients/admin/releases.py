@@ -140,7 +140,7 @@ class Releases:
             if link.is_symlink() or not link.exists():
                 _swap_link(link, f"{'../' * name.count('/')}current/{name}")
         parts = (("lib", "lx-*"), ("utilbin", "lx-*"), ("include", "*"))
-        for path in (found for place, names in parts for found in (self._link / place).glob(names)):
+        for path in (each for place, names in parts for each in (self._link / place).glob(names)):
             link = self.prefix / path.parent.name / path.name
             link.parent.mkdir(exist_ok=True)
             _swap_link(link, f"../current/{path.parent.name}/{path.name}")
