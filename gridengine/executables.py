@@ -22,7 +22,7 @@ _SHELL = "/bin/sh"
 def execute(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
     """Become the program at `path`, which is looked up in PATH when it has no slash. Raises OSError, ValueError."""
     try:
-        os.execvpe(path, argv, environment)
+        os.execvpe(path, list(argv), environment)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise

@@ -1,6 +1,7 @@
 """One task as its shepherd carries it out: the steps of its plan, what the execd commands meanwhile, what `exit` will say.
 
-It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. All decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
+It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. All
+decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
 """
 
 from __future__ import annotations

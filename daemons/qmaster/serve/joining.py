@@ -13,6 +13,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -80,8 +81,9 @@ class Joins:
         return answer
 
     def _note(self, answer: Answer, address: str, number: str) -> None:
-        host = answer.data["host"]
-        if answer.data.pop("replaced", False):
+        data: Any = answer.data
+        host = data["host"]
+        if data.pop("replaced", False):
             _log.warning("host %s got new keys by token %s, from %s: those that it had are void", host, number, address)
             self._replaced(host, address)
         else:
