@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 _SHELL = "/bin/sh"
 
 
-def execute(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> NoReturn:
+def execute(path: str, argv: list[str], environment: Mapping[str, str]) -> NoReturn:
     """Become the program at `path`, which is looked up in PATH when it has no slash. Raises OSError, ValueError."""
     try:
         os.execvpe(path, list(argv), environment)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-    os.execve(_SHELL, _as_script(path, argv, environment), environment)
+    os.execve(_SHELL, _for_shell(path, argv, environment), environment)
 
 
 def start(begin: Callable[[list[str]], _Process], argv: Sequence[str]) -> _Process:
@@ -36,7 +36,7 @@ def start(begin: Callable[[list[str]], _Process], argv: Sequence[str]) -> _Proce
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-    return begin(_as_script(argv[0], argv, os.environ))
+    return begin(_for_shell(argv[0], argv, os.environ))
 
 
 def spawn(argv: Sequence[str]) -> int:
@@ -51,11 +51,11 @@ async def start_soon(begin: Callable[[list[str]], Awaitable[_Process]], argv: Se
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise
-    return await begin(_as_script(argv[0], argv, os.environ))
+    return await begin(_for_shell(argv[0], argv, os.environ))
 
 
-def _as_script(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+def _for_shell(path: str, argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
     if "/" not in path:
-        found = (os.path.join(directory, path) for directory in os.get_exec_path(environment))
-        path = next((file for file in found if os.access(file, os.X_OK) and not os.path.isdir(file)), path)
+        places = (os.path.join(directory, path) for directory in os.get_exec_path(environment))
+        path = next((file for file in places if os.access(file, os.X_OK) and not os.path.isdir(file)), path)
     return [_SHELL, path, *argv[1:]]

@@ -1,7 +1,7 @@
 """The file `environment` of a task: what a prolog or pe_start hands over to the job and to the methods after it.
 
 Owns its form, which is that of 8.1.9: `NAME=value` lines, a backslash doubled, a line feed as backslash and n; who may
-write it, and who gets what was written. Called by `run`. Source: O; adr/0171.
+write it, and who gets what was written. Called by `run`. Source: O; adr/0172.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from gridengine.errors import plain_fault
 from shepherd.identity import Identity, IdentityError, named
 from shepherd.methods import safe_start
 from shepherd.outcome import METHODS
@@ -48,7 +49,7 @@ class HandedOver:
             self._by_owner = writer is not None and writer.uid == self._owner.uid
             self._write("".join(f"{name}={_escaped(value)}\n" for name, value in environment.items()), writer)
         except (OSError, IdentityError) as error:
-            self._trace(f"can't write {self._path}: {error}")
+            self._trace(f"can't write {self._path}: {plain_fault(error)}")
 
     def after(self, step: Run) -> None:
         """Take what a method before the job has added or changed."""

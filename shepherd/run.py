@@ -1,7 +1,7 @@
 """One task as its shepherd carries it out: the steps of its plan, what the execd commands meanwhile, what `exit` will say.
 
-It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline. All
-decisions are in `plan`, `control` and `outcome`; its processes are those of `processes`.
+It waits in sigtimedwait(2): for its children, for a command of the execd, for the next deadline.
+Decisions are in `plan`, `control`, `outcome`; its processes are those of `processes`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,7 @@ class TaskRun:
     """State of one task while its steps are carried out."""
 
     def __init__(self, directory: Path, config: TaskConfig, owner: Identity, trace: task_files.Trace) -> None:
-        self._directory = directory
-        self._config, self._owner = config, owner
+        self._directory, self._config, self._owner = directory, config, owner
         self._trace = trace
         plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)

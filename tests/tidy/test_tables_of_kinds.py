@@ -21,6 +21,7 @@ KEPT = {
     "clients/admin/import_sge_objects.py": "what objects of other versions have otherwise, not what a kind is",
     "daemons/qmaster/decide/configuration/complex_settings.py": "which attributes of an object are lists of complexes,"
     " not what its kind is",
+    "daemons/web/pages/configuration.py": "nouns of pages, where qconf and the manual have shorter ones",
 }
 
 

@@ -42,8 +42,8 @@ def make_closed(directory: str) -> None:
     """Make a directory of the user alone, or find it so. Raises OSError where it is another user's: its name is known to all."""
     with suppress(FileExistsError):
         os.mkdir(directory, 0o700)
-    found = os.lstat(directory)
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+    status = os.lstat(directory)
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
         raise PermissionError(errno.EPERM, "is no closed directory of this user", directory)
 
 
