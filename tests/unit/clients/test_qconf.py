@@ -29,7 +29,7 @@ def editor(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
 
         monkeypatch.setenv("EDITOR", command)
         monkeypatch.setattr(os, "posix_spawnp", edit)
-        monkeypatch.setattr(os, "waitpid", lambda pid, options: (pid, pid))
+        monkeypatch.setattr(os, "waitpid", lambda pid, options: (pid, pid << 8))
         return runs
 
     return install
