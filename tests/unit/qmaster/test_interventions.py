@@ -95,8 +95,8 @@ def test_qmod_reschedules_and_suspends(cell: Cell, said: list[Intervention]) -> 
 
 
 def test_a_suspend_threshold_is_named_and_that_there_is_none_any_more(cell: Cell, said: list[Intervention]) -> None:
-    cell.configure("cluster_queue", "all.q", suspend_thresholds="np_load_avg=0.01", suspend_interval="0:0:1")
     job, host = running(cell)
+    cell.configure("cluster_queue", "all.q", suspend_thresholds="np_load_avg=0.01", suspend_interval="0:0:1")
     cell.pass_time(5)
     cell.cycle()
     cell.configure("cluster_queue", "all.q", suspend_thresholds="NONE")

@@ -44,7 +44,7 @@ def page(followed: Followed, tmp_path: Path) -> Callable[[str], Any]:
         ({"exit_status": 0}, "exit status 0", "z finished"),
         ({"exit_status": 3}, "exit status 3", "z failed"),
         ({"exit_status": 137}, "killed by signal KILL", "z failed"),
-        ({"exit_status": 137, "failed": ENFORCED}, "ended by the qmaster or a limit, killed by signal KILL", "z failed"),
+        ({"exit_status": 137, "failed": ENFORCED}, "killed on h1 after 1 s", "z failed"),
     ],
 )
 def test_a_finished_job_has_its_page(followed: Followed, page: Any, ended: dict[str, int], result: str, state: str) -> None:
