@@ -7,15 +7,18 @@ import os
 
 from clients import gdi
 from gridengine.options.option import Option, Setting, split_line
-from gridengine.options.sources import line_settings
 
 
 def default_settings(name: str, options: dict[str, Option]) -> list[Setting]:
     """The settings of `common/NAME` and `~/.NAME`, in this order. Raises OptionError with file and line."""
     found: list[Setting] = []
     for path in (f"{gdi.common_directory()}/{name}", f"{os.environ.get('HOME', '')}/.{name}"):
-        for number, line in enumerate(_text_of(path, users=path.endswith(f"/.{name}")).split("\n"), start=1):
-            found += line_settings(split_line(line), f"{path}, line {number}", options)
+        text = _text_of(path, users=path.endswith(f"/.{name}"))
+        if text:
+            from gridengine.options.sources import line_settings  # five modules, which most calls need not read
+
+            for number, line in enumerate(text.split("\n"), start=1):
+                found += line_settings(split_line(line), f"{path}, line {number}", options)
     return found
 
 
