@@ -39,7 +39,15 @@ def write_files(directory: str, files: dict[str, str]) -> None:
 
 
 def make_closed(directory: str) -> None:
-    """Make a directory of the user alone, or find it so. Raises OSError where it is another user's: its name is known to all."""
+    """Make a directory of the user alone, or find it so. Raises OSError where it is another user's: its name is known to all.
+
+    So is the one above, which on the first host is the job's scratch directory and on others need not exist.
+    """
+    above = os.path.dirname(directory)
+    if not os.path.lexists(above):
+        make_closed(above)
+    if os.lstat(above).st_uid not in (os.geteuid(), 0):
+        raise PermissionError(errno.EPERM, "is a directory of another user", above)
     with suppress(FileExistsError):
         os.mkdir(directory, 0o700)
     status = os.lstat(directory)

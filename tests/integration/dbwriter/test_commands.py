@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -159,4 +160,5 @@ def test_a_cell_without_a_database_says_so(tmp_path: Path) -> None:
     cell = Cell(tmp_path, "duckdb:/x")
     (cell.common / "arco").unlink()
     asked = arco(cell, "list")
-    assert asked.stderr == f"gridengine: this cell has no database: {cell.common / 'arco'} is not there (docs/accounting.md)\n"
+    where = f"host {socket.gethostname()} has no {cell.common / 'arco'}"
+    assert asked.stderr == f"gridengine: {where}: run gridengine arco on the master host m\n"
