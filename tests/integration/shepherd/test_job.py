@@ -204,7 +204,7 @@ def test_scratch_directory_is_made_and_removed(cell: Cell, end: str) -> None:
     (cell.home / "kept").touch()
     environment = {"TMPDIR": str(tmpdir), "PATH": "/usr/bin:/bin"}
     task = cell.run(script, tmpdir=str(tmpdir), environment=environment)
-    assert task.stdout == f"{cell.user.pw_name} 755\n"
+    assert task.stdout == f"{cell.user.pw_name} 700\n"
     assert not tmpdir.exists()
     assert (cell.home / "kept").exists()
 
@@ -221,7 +221,7 @@ def test_scratch_directory_below_one_that_only_root_may_write_to(root_cell: Cell
     tmpdir = root_cell.home.parent / "closed" / "below" / "1.1.all.q"
     task = root_cell.run(f"stat -c '%a %u' {tmpdir}; touch {tmpdir}/x\n", tmpdir=str(tmpdir))
     assert (task.exit["failed"], task.exit["exit_status"]) == (0, 0)
-    assert task.stdout == f"755 {root_cell.user.pw_uid}\n"
+    assert task.stdout == f"700 {root_cell.user.pw_uid}\n"
     assert not tmpdir.exists()
 
 
@@ -245,7 +245,7 @@ def test_where_somebody_else_sits_the_scratch_directory_has_another_name(root_ce
     task = root_cell.run(script, tmpdir=str(tmpdir), environment=environment, login_shells=[], **prolog)
     place, *lines = task.stdout.splitlines()
     assert re.fullmatch(rf"{tmpdir}\.[0-9a-f]{{8}}", place)
-    assert lines == [f"{place} {place} {place} {tmpdir}.bak", str(root_cell.home), f"755 {root_cell.user.pw_name}"]
+    assert lines == [f"{place} {place} {place} {tmpdir}.bak", str(root_cell.home), f"700 {root_cell.user.pw_name}"]
     assert task.exit["failed"] == 0
     assert os.listdir(root_cell.tmp) == ["1.1.all.q"]
     assert stranger == "file" or (sits / "kept").exists()
