@@ -16,7 +16,7 @@ from clients.admin.finding import Finding
 from clients.admin.local_daemons import QMASTER, answers, is_master_here, is_shadow_here, process_of, seat_of, web_of
 from gridengine import web
 from gridengine.cell_files import parse_settings
-from gridengine.errors import SyntaxFault
+from gridengine.errors import SyntaxFault, plain_fault
 
 _ANSWER_S = 5.0
 _READY = 200
@@ -47,7 +47,7 @@ def check_pages(cell: InstalledCell) -> Iterator[Finding]:
     try:
         status, text = _readiness(cell)
     except (OSError, http.client.HTTPException, SyntaxFault, ValueError) as error:
-        yield Finding(f"{daemon} does not answer /readyz: {error}", "gridengine web --stop, and gridengine web")
+        yield Finding(f"{daemon} does not answer /readyz: {plain_fault(error)}", "gridengine web --stop, and gridengine web")
         return
     if status == _READY:
         yield Finding(f"{daemon} follows the master")
