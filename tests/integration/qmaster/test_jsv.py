@@ -34,7 +34,7 @@ jsv_on_verify() {{
     case $(jsv_get_param N) in
         bad) jsv_reject "this name; is $(jsv_get_param USER)'s"; return ;;
         later) jsv_reject_wait "not now"; return ;;
-        fine) jsv_set_param N ignored; jsv_accept; return ;;
+        fine) jsv_set_param N kept; jsv_accept; return ;;
     esac
     if [ "$(jsv_sub_is_param l_hard h_rt)" = false ]; then jsv_sub_add_param l_hard h_rt 60; fi
     jsv_sub_del_param l_hard arch
@@ -59,7 +59,7 @@ def verify(job):
     if name == "later":
         return job.reject_wait("not now")
     if name == "fine":
-        job.set("N", "ignored")
+        job.set("N", "kept")
         return job.accept()
     if "h_rt" not in job.items("l_hard"):
         job.set_item("l_hard", "h_rt", "60")
@@ -80,7 +80,7 @@ jsv_on_verify(sub {{
     my %job = jsv_get_param_hash();
     return jsv_reject("this name; is $job{{USER}}'s") if $job{{N}} eq "bad";
     return jsv_reject_wait("not now") if $job{{N}} eq "later";
-    if ($job{{N}} eq "fine") {{ jsv_set_param("N", "ignored"); return jsv_accept() }}
+    if ($job{{N}} eq "fine") {{ jsv_set_param("N", "kept"); return jsv_accept() }}
     jsv_sub_add_param("l_hard", "h_rt", 60) unless exists $job{{l_hard}}{{h_rt}};
     jsv_sub_del_param("l_hard", "arch");
     jsv_set_param("N", "$job{{N}}-" . jsv_sub_get_param("ac", "team"));
@@ -98,7 +98,7 @@ proc jsv_on_verify {{}} {{
     switch -- [jsv_get_param N] {{
         bad {{ jsv_reject "this name; is [jsv_get_param USER]'s"; return }}
         later {{ jsv_reject_wait "not now"; return }}
-        fine {{ jsv_set_param N ignored; jsv_accept; return }}
+        fine {{ jsv_set_param N kept; jsv_accept; return }}
     }}
     if {{![jsv_sub_is_param l_hard h_rt]}} {{ jsv_sub_add_param l_hard h_rt 60 }}
     jsv_sub_del_param l_hard arch
@@ -173,7 +173,7 @@ def test_one_process_verifies_many_jobs(
     assert changed.environment_names == ("A", "B")
     assert refusal(bad) == "this name; is alice's"
     assert refusal(later) == "not now"
-    assert isinstance(fine, Submit) and fine.name == "fine"
+    assert isinstance(fine, Submit) and fine.name == "kept", "8.1.9 takes changes with ACCEPT, too"
     assert isinstance(again, Submit) and again.name == "y-red"
     assert len({record.getMessage() for record in caplog.records if "seen by" in record.getMessage()}) == 1
 
