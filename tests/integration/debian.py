@@ -20,7 +20,7 @@ import pytest
 PACKAGES = {
     "Xvfb": ("xvfb",),
     "cc": ("gcc", "libc6-dev", "make"),
-    "chromium": ("chromium",),
+    "chromium-headless-shell": ("chromium-headless-shell",),
     "csh": ("csh",),
     "curl": ("curl",),
     "fish": ("fish",),

@@ -16,9 +16,9 @@ from tests.integration.web.gallery import Gallery
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium, one for all tests of this directory."""
-    need("chromium")
-    program = find("chromium")
+    """Debian's Chromium without windows, one for all tests of this directory: it needs half the processor time of the other."""
+    need("chromium-headless-shell")
+    program = find("chromium-headless-shell")
     # its sandbox is not to be had as root
     options = ["--no-sandbox"] if os.geteuid() == 0 else []
     expect.set_options(timeout=PATIENCE_MS)

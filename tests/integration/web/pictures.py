@@ -53,7 +53,7 @@ def main(link: str, directory: str, *paths: str) -> int:
     place.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
         options = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=options)
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium-headless-shell"), args=options)
         visits = Visits(browser)
         first = visits.open(link)
         first.get_by_role("button", name="Log in").click()
