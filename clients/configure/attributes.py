@@ -4,6 +4,7 @@ Owns the requests of qconf -Xattr, -purge, -au and -du. Called by `clients.qconf
 """
 
 from clients import program
+from clients.configure.methods import note_missing
 from gridengine.errors import SyntaxFault
 from gridengine.kinds import OPTION_WORDS
 from gridengine.syntax.object_file import parse
@@ -39,10 +40,14 @@ def _send(verb: str, kind: str, changes: list[tuple[str, str]], instances: list[
     names = [name for instance in instances for name in instance.split(",") if name]
     if not names or not changes:
         raise SyntaxFault("no object is named" if changes else "no attribute is named")
-    status = 0
+    status, accepted = 0, False
     for name in names:
         body = {"verb": verb, "kind": _kind(kind), "name": name, "changes": changes}
-        status = program.request("config_attributes", body) or status
+        refused = program.request("config_attributes", body)
+        accepted = accepted or not refused
+        status = refused or status
+    if accepted and verb in ("add", "modify", "replace"):
+        note_missing(_kind(kind), changes)
     return status
 
 

@@ -7,6 +7,7 @@ Source: QF-9 … QF-33. Nothing is sent when nothing was changed in the editor o
 import os
 
 from clients import gdi, program
+from clients.configure.methods import note_missing
 from clients.configure.show import object_text, objects_text
 from gridengine.errors import ConfigError, SyntaxFault, plain_fault
 from gridengine.executables import spawn
@@ -82,7 +83,10 @@ def _send(verb: str, kind: str, text: str, source: str, name: str = "", only: "l
         own = name or (kind if KIND[kind].single else "") or _name(kind, entries)
         if only is None or own in only:
             body = {"kind": kind, "name": own, "attributes": entries, "source": source}
-            status = program.request(f"config_{verb}", body) or status
+            refused = program.request(f"config_{verb}", body)
+            if not refused:
+                note_missing(kind, [(attribute, value) for attribute, value, _ in entries])
+            status = refused or status
     return status
 
 
