@@ -15,6 +15,7 @@ from shepherd.methods import Method, MethodError, parse_control_method, parse_me
 
 _METHODS = ("suspend_method", "resume_method", "terminate_method")
 CKPT_COMMANDS = ("ckpt_command", "migr_command")
+_LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
 _KERNEL_COUNTS = 0.9  # RLIMIT_CPU goes by clock ticks, which say a few percent more or less than the usage
 
 
@@ -64,6 +65,11 @@ class Note:
 
 
 Action = Signal | Kill | RunMethod | Renice | WriteUsage | Measure | Note
+
+
+def pause_s(deadline: float, now: float) -> float:
+    """How long to sleep for `deadline`, both monotonic; for one that is far off there are several sleeps."""
+    return min(max(0.0, deadline - now), _LONGEST_WAIT_S)
 
 
 class Control:
@@ -154,6 +160,20 @@ class Control:
             return [Signal(parse_signal(text))]
         except MethodError as error:
             return [Note(f"command {text!r} left alone: {error}")]
+
+    def not_executed(self, name: str) -> list[Action]:
+        """The command of this `RunMethod` never reached its program: what happens where none is configured happens.
+
+        Deviation: 8.1.9 does nothing, and shows a job that goes on as suspended.
+        """
+        match name:
+            case "suspend_method" if self.suspended:
+                return [Signal(signal.SIGSTOP)]
+            case "resume_method" if not self.suspended:
+                return [Signal(signal.SIGCONT)]
+            case "terminate_method":
+                return self._kill(self.why)
+        return []
 
     def disconnected(self, why: str, now: float) -> list[Action]:
         """The session of an interactive job has ended before the job."""

@@ -16,7 +16,8 @@ from gridengine.failed import EARLY, SHEPHERD_ERROR
 from gridengine.task_file import TaskConfig
 from shepherd import control, plan, preparation, process, process_tree, session, task_files
 from shepherd.checkpoints import Checkpoints, clean_step
-from shepherd.config import with_tmpdir
+from shepherd.config import summed_limit, with_tmpdir
+from shepherd.control_methods import ControlMethods
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.handed_over import HandedOver
 from shepherd.identity import Identity
@@ -30,20 +31,13 @@ BLOCKED = _WAITED_FOR | {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SI
 _ENDING_COMMANDS = ("terminate", "kill")
 _END = "end"  # of an operator: as `terminate`, but of a method after the job, too
 _AFTER_JOB_COMMANDS = ("kill", "usage", "resume")  # a user's deletion does not interrupt the administrator's epilog
-_LONGEST_WAIT_S = 3600.0  # sigtimedwait(2) refuses what a user may well ask for as a limit
-
-
-def pause_s(deadline: float, now: float) -> float:
-    """How long to sleep for `deadline`, both monotonic; for one that is far off there are several sleeps."""
-    return min(max(0.0, deadline - now), _LONGEST_WAIT_S)
 
 
 class TaskRun:
     """State of one task while its steps are carried out."""
 
     def __init__(self, directory: Path, config: TaskConfig, owner: Identity, trace: task_files.Trace) -> None:
-        self._directory, self._config, self._owner = directory, config, owner
-        self._trace = trace
+        self._directory, self._config, self._owner, self._trace = directory, config, owner, trace
         plain = bool(config.session)  # interactive jobs are never run again, whatever they exit with (IA-8)
         self._outcome = Outcome(plain or config.forbid_reschedule, plain or config.forbid_apperror)
         self._control = control.Control(config)
@@ -53,10 +47,10 @@ class TaskRun:
         self._current: plan.Run | None = None
         self._current_status: int | None = None
         self._checkpoints = Checkpoints(directory, config, trace)
+        self._methods = ControlMethods(directory, trace)
         self._start_time = self._end_time = 0.0
         self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
-        self._commands_read = 0
-        self._job_over = False
+        self._commands_read, self._job_over = 0, False
         self._handed_over = HandedOver(directory, owner, trace)
         self._session: session.Session | None = None
         self._until: float | None = None  # when what is waited for has taken too long
@@ -74,6 +68,7 @@ class TaskRun:
                     planned = self._config
                     steps = plan.plan(planned)
         finally:
+            self._methods.forget()
             self._processes.end_all()
             self._release()
         return {
@@ -176,6 +171,14 @@ class TaskRun:
         self._ended(step, self._how_ended(self._current_status))
 
     def _start(self, step: plan.Run) -> process.Started | None:
+        try:
+            return self._begin(step)
+        except OSError as error:
+            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}", fault_of(error))
+            return None
+
+    def _begin(self, step: plan.Run) -> process.Started:
+        """Start the process of a step. Raises OSError."""
         config, held_by = self._config, self._processes.containment
         around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
@@ -183,11 +186,7 @@ class TaskRun:
         extra = self._handed_over.to(step) | extra
         if step.name == "epilog":
             extra["SGE_JOBEXIT_STAT"] = str(self._outcome.exit_status)
-        try:
-            started = process.start(step, around, extra)
-        except OSError as error:
-            self._fail(step.name, step.before, f"can't start {step.name}: {error.strerror}", fault_of(error))
-            return None
+        started = process.start(step, around, extra)
         self._trace(f"{step.name} is process {started.pid}: {' '.join(step.command.argv)}")
         return started
 
@@ -222,6 +221,7 @@ class TaskRun:
                 self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
             if ended.exit_status and self._processes.containment.oom_kills():
                 self._control.out_of_memory()
+                self._usage.had_memory(int(summed_limit(self._config, "h_vmem") or 0))
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
             if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
                 self._control.killed_by_unknown(self._usage.cpu_s)
@@ -245,7 +245,7 @@ class TaskRun:
         if deadline is None:
             received: signal.struct_siginfo | None = signal.sigwaitinfo(_WAITED_FOR)
         else:
-            received = signal.sigtimedwait(_WAITED_FOR, pause_s(deadline, time.monotonic()))
+            received = signal.sigtimedwait(_WAITED_FOR, control.pause_s(deadline, time.monotonic()))
         if received is not None and received.si_signo == COMMAND_SIGNAL:
             self._read_commands()
         elif received is not None and received.si_signo == signal.SIGTERM:
@@ -275,6 +275,9 @@ class TaskRun:
         if self._started is not None and pid == self._started.pid:
             self._current_status = status
         self._checkpoints.ended(pid, status, self._processes.job_pid)
+        name = self._methods.ended(pid, status)
+        if name and self._processes.job_runs:
+            self._act(self._control.not_executed(name))
 
     def _read_commands(self) -> None:
         commands, self._commands_read = task_files.commands_after(self._directory, self._commands_read)
@@ -358,17 +361,14 @@ class TaskRun:
             return
         variables = self._config.variables | {"job_pid": str(self._processes.job_pid)}
         try:
-            step = plan.control_method_step(self._config, name, method, variables)
-        except MethodError as error:
-            self._trace(f"{name}: {error}")
+            started = self._begin(plan.control_method_step(self._config, name, method, variables))
+        except (MethodError, OSError) as error:
+            self._methods.failed(f"can't start {name}: {plain_fault(error)}")
+            self._act(self._control.not_executed(name))
             return
-        job, self._started = self._started, None
-        method_started = self._start(step)
-        self._started = job
-        if method_started is not None:
-            self._processes.not_job.add(method_started.pid)
-            method_started.forget()
-            self._checkpoints.started(name, method_started.pid)
+        self._processes.not_job.add(started.pid)
+        self._methods.started(name, started)
+        self._checkpoints.started(name, started.pid)
 
     # --- checkpoints ----------------------------------------------------------------------------------------------
 

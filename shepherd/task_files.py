@@ -30,6 +30,7 @@ CGROUP = "cgroup"
 SESSION = "session"
 SCRATCH = "scratch"
 SHEPHERDS = "shepherds"
+FAULTS = "faults"
 
 
 def claim(directory: Path) -> bool:
@@ -148,6 +149,13 @@ def replace(path: Path, data: bytes, durable: bool = False, mode: int = 0o644) -
     temporary = f"{path}{DRAFT}"
     _write(temporary, data, durable, mode)
     os.rename(temporary, path)
+
+
+def add_fault(directory: Path, text: str) -> None:
+    """Append a line to `faults`, which the execd says in its messages: something went wrong that does not end the task."""
+    line = " ".join(text.split())
+    with suppress(OSError), open(directory / FAULTS, "a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(f"{line}\n")
 
 
 def write_usage(directory: Path, usage: dict[str, float]) -> None:

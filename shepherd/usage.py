@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from resource import struct_rusage
+from resource import RUSAGE_SELF, getrusage, struct_rusage
 
 from shepherd.process_tree import read_proc, stat_fields
 
@@ -29,6 +29,8 @@ class JobUsage:
 
     def __init__(self) -> None:
         self._rusage: dict[str, float] = dict.fromkeys(_SUMMED, 0.0) | {"ru_maxrss": 0.0}
+        # a program inherits the peak of the process that executes it, which is a copy of this one
+        self._shepherds_maxrss = getrusage(RUSAGE_SELF).ru_maxrss
         self._ended_io = 0
         self._io = 0
         self._sampled_at: float | None = None
@@ -66,6 +68,8 @@ class JobUsage:
         for name in _SUMMED:
             self._rusage[name] += getattr(rusage, name)
         self._rusage["ru_maxrss"] = max(self._rusage["ru_maxrss"], rusage.ru_maxrss)
+        if rusage.ru_maxrss > self._shepherds_maxrss:
+            self.had_memory(rusage.ru_maxrss * 1024)
         self._ended_io += io_bytes
         self._io = max(self._io, self._ended_io)
         self.cpu_s = max(self.cpu_s, self._rusage["ru_utime"] + self._rusage["ru_stime"])
@@ -88,6 +92,10 @@ class JobUsage:
         self._io = max(self._io, self._ended_io + io)
         self.maxvmem = max(self.maxvmem, vmem)
         self.cpu_s = max(self.cpu_s, cpu_s if cgroup_cpu_s is None else cgroup_cpu_s)
+
+    def had_memory(self, size: int) -> None:
+        """The job had at least so many bytes at a time, whether a sample has seen that or not."""
+        self.maxvmem = max(self.maxvmem, size)
 
     def online(self) -> dict[str, float]:
         """Values for qstat -j while the job runs."""

@@ -7,6 +7,8 @@ something ended a task is a warning. Called by `tasks`. Source: docs/formats/mes
 from __future__ import annotations
 
 import logging
+import os
+from pathlib import Path
 
 from daemons.runtime.messages import about
 from gridengine.delivery import Ended, Start
@@ -15,6 +17,8 @@ from gridengine.task_key import TaskKey
 from gridengine.units import format_memory
 
 _log = logging.getLogger(__name__)
+#: of a task's directory, written by its shepherd
+FAULTS = "faults"
 _USED = (("wallclock", "ru_wallclock", "{:.1f} s"), ("cpu", "cpu", "{:.1f} s"), ("maxvmem", "maxvmem", ""))
 
 
@@ -38,6 +42,19 @@ def unwanted(key: TaskKey, owner: str) -> None:
     """A task runs whose try is over for the qmaster."""
     text = f"task {name(key)} of {owner or '?'} is killed: its try is over for the qmaster"
     _log.warning("%s", text, extra=about("task_unwanted", **_fields(key, owner)))
+
+
+def faults(key: TaskKey, owner: str, directory: Path) -> None:
+    """What the shepherd of a task has noted that went wrong without ending it, such as a suspend_method. Each is said once."""
+    taken = directory / f"{FAULTS}.said"
+    try:
+        os.rename(directory / FAULTS, taken)
+        lines = taken.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        text = f"task {name(key)} of {owner or '?'}: {line}"
+        _log.warning("%s", text, extra=about("task_fault", **_fields(key, owner), reason=line))
 
 
 def ended(end: Ended, owner: str) -> None:

@@ -54,7 +54,8 @@ _SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate
 _USAGE_WAIT_S = 0.5
 #: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
 _PATIENCE_S, _RETRY_S = 5.0, 0.1
-
+#: after a command, when it is looked whether the method for it could be executed, seconds
+_METHOD_S = 2.0
 
 #: how long the script of a job without tasks here is kept for its next one, seconds
 _SCRIPT_KEPT_S = 5.0
@@ -201,7 +202,12 @@ class Tasks:
             return Acknowledgement(False, reason="the task is not on this host")
         task_log.told(instruction.key, self._owner(instruction.key), instruction.command)
         await self._command(instruction.key, _SHEPHERD_COMMANDS[instruction.command])
+        asyncio.get_running_loop().call_later(_METHOD_S, self._say_faults, instruction.key)
         return Acknowledgement()
+
+    def _say_faults(self, key: TaskKey) -> None:
+        if key in self.directories:
+            task_log.faults(key, self._owner(key), self.directories[key])
 
     async def renice(self, instruction: Renice) -> Acknowledgement:
         """Change the nice value of a task's processes. Not `ok`: the task is not here. Raises NotNow."""
@@ -314,6 +320,7 @@ class Tasks:
         self._ended.add(key)
         if self._reports_allocation and end.start_time:
             end.usage |= reserved(active_jobs.read_allocation(self.directories[key]), end.usage.get("ru_wallclock", 0.0))
+        self._say_faults(key)
         task_log.ended(end, self._owner(key))
         self._report(end)
 
@@ -367,6 +374,7 @@ class Tasks:
                 continue
         await asyncio.sleep(_USAGE_WAIT_S)
         for key in running:
+            self._say_faults(key)
             directory = self.directories.get(key)
             usage = self._usage_now(directory) if directory is not None and key not in self._ended else None
             if usage is not None and key in self._idle:

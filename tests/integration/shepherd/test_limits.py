@@ -164,6 +164,7 @@ def test_memory_beyond_the_limit_of_the_cgroup_ends_the_job(root_cell: Cell, mem
     task = root_cell.run(**grow(200_000_000), limits={"h_vmem": 60_000_000}, **memory)
     assert (task.exit["failed"], task.exit["exit_status"], task.exit["signal"]) == (37, 137, 9)
     assert "limit h_vmem of 60000000 bytes exceeded" in task.exit["reason"]
+    assert task.exit["usage"]["maxvmem"] >= 60_000_000
 
 
 @pytest.mark.statement("RL-5", "EX-6")

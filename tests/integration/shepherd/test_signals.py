@@ -225,6 +225,33 @@ def test_methods_that_are_commands(cell: Cell) -> None:
     assert (cell.home / "methods").read_text() == "suspend of 1\nresume of 1\nterminate of 1\n"
 
 
+@pytest.mark.statement("QC-27")
+@pytest.mark.parametrize(("path", "why"), [("/no/method", "No such file or directory"), ("/etc/passwd", "Permission denied")])
+def test_methods_that_cannot_be_executed_are_said_and_replaced(cell: Cell, path: str, why: str) -> None:
+    methods = {f"{name}_method": path for name in ("suspend", "resume", "terminate")}
+    task = trapping(cell, queue_notify_s=1000, **methods)
+    pid = task.job_pid()
+    task.command("suspend")
+    wait_for(lambda: states([pid]) == {"T"}, "the job to be stopped")
+    task.command("resume")
+    wait_for(lambda: states([pid]) != {"T"}, "the job to go on")
+    task.command("terminate")
+    assert task.wait()["exit_status"] == 137
+    said = (task.directory / "faults").read_text()
+    assert [f"can't execute {name} {path}: {why}" in said for name in methods] == [True] * 3
+
+
+@pytest.mark.statement("QC-27")
+def test_methods_that_fail_are_said(cell: Cell) -> None:
+    script = cell.file("method", "#!/bin/sh\nexit 3\n")
+    task = trapping(cell, suspend_method=str(script))
+    task.command("suspend")
+    wait_for(lambda: "suspend_method ended with exit status 3" in task.trace, "the method to end")
+    task.command("kill")
+    task.wait()
+    assert (task.directory / "faults").read_text() == "suspend_method ended with exit status 3\n"
+
+
 @pytest.mark.statement("EX-6")
 def test_suspended_before_the_job_starts(cell: Cell) -> None:
     prolog = cell.file("prolog", "#!/bin/sh\ntouch $HOME/prolog\nwhile [ ! -e $HOME/go ]; do sleep 0.05; done\n")

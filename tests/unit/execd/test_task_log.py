@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from daemons.execd import task_log
 from gridengine.delivery import Ended
 from gridengine.failed import AFTER_JOB, ENFORCED, RESCHEDULED
 from gridengine.task_key import SlaveKey, TaskKey
+from shepherd import task_files
 from tests.unit.execd.instructions import start
 
 pytestmark = pytest.mark.statement("GC-4")
@@ -55,3 +57,15 @@ def test_nothing_is_made_of_what_the_level_leaves_out(caplog: pytest.LogCaptureF
     task_log.ended(Ended(KEY, usage=USED), "ann")
     task_log.unwanted(SlaveKey(5, 2, 1, 7), "ann")
     assert lines(caplog) == ["WARNING task 5.2, slave task 7 of ann is killed: its try is over for the qmaster"]
+
+
+def test_faults_of_methods_are_said_once(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
+    task_log.faults(KEY, "ann", tmp_path)
+    for each in ("can't execute suspend_method\n /x: no such file", "resume_method ended with exit status 3"):
+        task_files.add_fault(tmp_path, each)
+    task_log.faults(KEY, "ann", tmp_path)
+    task_log.faults(KEY, "ann", tmp_path)
+    assert lines(caplog) == [
+        "WARNING task 5.2 of ann: can't execute suspend_method /x: no such file",
+        "WARNING task 5.2 of ann: resume_method ended with exit status 3",
+    ]

@@ -360,3 +360,18 @@ def test_nothing_is_pending_after_the_end() -> None:
     found.ended()
     assert found.deadline() is None
     assert SIGKILL not in [getattr(action, "number", 0) for action in found.due(100)]
+
+
+@pytest.mark.statement("QC-27")
+def test_what_happens_instead_of_a_method_that_cannot_be_executed() -> None:
+    methods = {f"{name}_method": "/no/method" for name in ("suspend", "resume", "terminate")}
+    found = control(queue_notify_s=60, **methods)
+    assert found.command("suspend", 1.0) == [RunMethod("suspend_method")]
+    assert found.not_executed("suspend_method") == [Signal(SIGSTOP)]
+    assert found.command("resume", 2.0) == [RunMethod("resume_method")]
+    assert found.not_executed("suspend_method") == [], "it has been resumed meanwhile"
+    assert found.not_executed("resume_method") == [Signal(SIGCONT)]
+    assert found.command("terminate", 3.0) == [RunMethod("terminate_method")]
+    assert found.not_executed("terminate_method") == [DELETED]
+    assert found.deadline() is None
+    assert found.not_executed("migr_command") == [], "a job that is not saved is not ended"

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 
 from shepherd import directories, plan, preparation, process, process_tree
+from shepherd.control import pause_s
 from shepherd.identity import Identity
 from shepherd.outcome import Ended
 from shepherd.processes import Processes
-from shepherd.run import TaskRun, pause_s
+from shepherd.run import TaskRun
 from shepherd.task_files import Trace
 from tests.unit.shepherd.configuration import config
 

@@ -84,6 +84,18 @@ def test_what_ended_processes_have_used_is_added_up() -> None:
     assert (final["ru_minflt"], final["ru_nivcsw"], final["maxvmem"]) == (8, 1, 0)
 
 
+@pytest.mark.statement("AC-2")
+def test_memory_that_no_sample_has_seen() -> None:
+    used = JobUsage()
+    used.reaped(ended(ru_maxrss=10 * GIGABYTE // 1024), 0)
+    assert used.final(0.1)["maxvmem"] == 10 * GIGABYTE
+    used.had_memory(5 * GIGABYTE)
+    assert used.final(0.1)["maxvmem"] == 10 * GIGABYTE
+    used = JobUsage()
+    used.reaped(ended(ru_maxrss=300), 0)
+    assert used.final(0.1)["maxvmem"] == 0, "as much as the shepherd that the process was at first"
+
+
 def test_every_byte_of_ended_processes_counts() -> None:
     used = JobUsage()
     used.reaped(ended(), 1000)

@@ -1,0 +1,51 @@
+"""The suspend, resume and terminate commands and those of a checkpointing interface, while they run.
+
+Owns what is said of those that fail: nobody waits for them, so it is the only sign. When they start is `control`'s.
+Source: queue_conf(5) suspend_method (QC-27).
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gridengine.failed import plain_reason
+from shepherd import task_files
+from shepherd.process import Started
+
+
+class ControlMethods:
+    """Those of one task, from their start to their end."""
+
+    def __init__(self, directory: Path, trace: task_files.Trace) -> None:
+        self._directory, self._trace = directory, trace
+        self._at_work: dict[int, tuple[str, Started]] = {}
+
+    def started(self, name: str, started: Started) -> None:
+        """A method runs."""
+        self._at_work[started.pid] = name, started
+
+    def ended(self, pid: int, status: int) -> str:
+        """Any process has ended with a wait status; the name of a method that never reached its program, else ""."""
+        name, started = self._at_work.pop(pid, ("", None))
+        if started is None:
+            return ""
+        failed, reason, _ = started.setup_failure()
+        if failed:
+            self.failed(plain_reason(reason))
+            return name
+        code = os.waitstatus_to_exitcode(status)
+        if code:
+            self.failed(f"{name} ended with exit status {code}" if code > 0 else f"{name} died through signal {-code}")
+        return ""
+
+    def failed(self, reason: str) -> None:
+        """A method failed, or could not be started: the trace and the messages of the execd say so."""
+        self._trace(reason)
+        task_files.add_fault(self._directory, reason)
+
+    def forget(self) -> None:
+        """The task is over: nobody asks how they went."""
+        for _, started in self._at_work.values():
+            started.forget()
+        self._at_work.clear()
