@@ -18,6 +18,8 @@ from shepherd.config import read_config
 from shepherd.identity import IdentityError, owner
 from shepherd.usage import JobUsage
 
+#: the first one that is there says when the job began, as nearly as can be known
+_WRITTEN_WHILE_IT_RUNS = (task_files.JOB_PID, task_files.SCRATCH, task_files.PID, task_files.USAGE, task_files.TRACE)
 _ROUNDS, _ROUND_S = 50, 0.01  # how long killed processes may keep their cgroup busy
 
 
@@ -65,32 +67,55 @@ def clear(directory: Path) -> None:
 def bury(directory: Path) -> None:
     """Write `exit` for a job whose shepherd is dead, when the job has been ended and cleared.
 
-    `failed` is 19 when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18
-    (sge_status(5)). The job is not run again from here: whether it may is for the qmaster to say.
+    Of a job that had ended, before its epilog for instance, that end counts, with 100: it does not run again. Else `failed` is 19
+    when the host was booted meanwhile, else 100 when the job had started (its shepherd died), else 18 (sge_status(5)). The
+    job is not run again from here: whether it may is for the qmaster to say.
     """
-    had_started = (directory / task_files.JOB_PID).exists()
-    exit_status, number = (128 + signal.SIGKILL, int(signal.SIGKILL)) if had_started else (0, 0)
-    now = time.time()
-    start = (directory / task_files.JOB_PID).stat().st_mtime if had_started else 0.0
-    record = {
-        "failed": _failed(directory, had_started),
-        "exit_status": exit_status,
-        "signal": number,
-        "reason": task_files.stamped("the shepherd died before it could report the end of the job"),
-        "start_time": start,
-        "end_time": now,
-        "usage": JobUsage().final(max(0.0, now - start) if had_started else 0.0),
-        "checkpoint": task_files.read_checkpoint(directory),
-    }
+    ended = task_files.read_job_end(directory)
+    if ended:
+        failed, reason = ended["failed"] or AFTER_JOB, ended["reason"] or task_files.stamped("the shepherd died after the job")
+        record = ended | {"failed": failed, "reason": reason}
+    else:
+        record = _last_known(directory)
     task_files.write_exit(directory, record)
 
 
-def _failed(directory: Path, had_started: bool) -> int:
+def _last_known(directory: Path) -> dict[str, object]:
+    """The record of a job that nobody has seen end: it ran until now, on a host that was booted until it was last heard of."""
+    sample = task_files.read_usage(directory)
+    had_started = bool(sample) or (directory / task_files.JOB_PID).exists()
+    failed = _failed(directory, had_started)
+    start = end = 0.0
+    if had_started:
+        times = [at for at in map(_written, (directory / name for name in _WRITTEN_WHILE_IT_RUNS)) if at]
+        start, end = times[0], time.time() if failed != HOST_CRASHED else max(times)
+    usage = JobUsage().final(max(0.0, end - start))
+    return {
+        "failed": failed,
+        "exit_status": 128 + signal.SIGKILL if had_started else 0,
+        "signal": int(signal.SIGKILL) if had_started else 0,
+        "reason": task_files.stamped("the shepherd died before it could report the end of the job"),
+        "start_time": start,
+        "end_time": end or time.time(),
+        "usage": usage | {name: value for name, value in sample.items() if name in usage},
+        "checkpoint": task_files.read_checkpoint(directory),
+    }
+
+
+def _written(path: Path) -> float:
+    """When a file was written, epoch seconds; 0 without it."""
     try:
-        if (directory / task_files.PID).stat().st_mtime < process_tree.boot_time():
-            return HOST_CRASHED
-    except FileNotFoundError:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _failed(directory: Path, had_started: bool) -> int:
+    written = _written(directory / task_files.PID)
+    if not written:
         return BEFORE_PID
+    if written < process_tree.boot_time():
+        return HOST_CRASHED
     return AFTER_JOB if had_started else SHEPHERD_ERROR
 
 

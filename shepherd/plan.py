@@ -145,6 +145,11 @@ def plan(config: TaskConfig) -> list[Step]:
     return steps
 
 
+def goes_on_after_job(config: TaskConfig) -> bool:
+    """Whether a method follows the job, which may take long, so that the end of the job is noted first (adr/0090)."""
+    return bool(config.clean_command or config.pe_stop or config.epilog)
+
+
 def _whole(number: Number | None) -> int | None:
     return None if number is None else int(number)
 

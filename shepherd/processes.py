@@ -10,7 +10,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Collection
+from pathlib import Path
 
+from gridengine.errors import plain_fault
 from shepherd import process_tree
 from shepherd.containment import Containment
 from shepherd.task_files import Trace
@@ -85,6 +87,13 @@ class Processes:
         self.containment.kill()
         self._end_all(self.not_job.difference(spared))
         self.usage.cpu_s = max(self.usage.cpu_s, self.containment.cpu_seconds() or 0.0)
+
+    def release(self, directory: Path) -> None:
+        """Give back what held them together."""
+        try:
+            self.containment.release(directory)
+        except OSError as error:
+            self._trace(f"can't give back what held the job's processes together: {plain_fault(error)}")
 
     def end_all(self) -> None:
         """End every process below the shepherd."""

@@ -70,7 +70,10 @@ class TaskRun:
         finally:
             self._methods.forget()
             self._processes.end_all()
-            self._release()
+            self._processes.release(self._directory)
+        return self._record()
+
+    def _record(self) -> dict[str, object]:
         return {
             "failed": self._outcome.failed,
             "exit_status": self._outcome.exit_status,
@@ -103,12 +106,6 @@ class TaskRun:
         self._control.ended()
         self._usage.ended(time.monotonic())
         self._fail(plan.PREPARATION, SHEPHERD_ERROR, reason)
-
-    def _release(self) -> None:
-        try:
-            self._processes.containment.release(self._directory)
-        except OSError as error:
-            self._trace(f"can't give back what held the job's processes together: {plain_fault(error)}")
 
     def _do(self, step: plan.Step) -> None:
         """Raises Unprepared."""
@@ -227,6 +224,8 @@ class TaskRun:
                 self._control.killed_by_unknown(self._usage.cpu_s)
             enforced = self._control.limit_enforced
             self._outcome.job_ended(ended, self._stamped_why(ended.signal), self._control.migrating, enforced)
+            if self._start_time and plan.goes_on_after_job(self._config):
+                task_files.write_job_end(self._directory, self._record())
         elif self._control.why and ended.signal == signal.SIGKILL:
             self._outcome.killed(step.name, self._stamped_why(ended.signal))
         else:

@@ -12,6 +12,7 @@ import os
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from gridengine.task_file import DRAFT
 from shepherd.process_tree import start_ticks
@@ -21,6 +22,7 @@ PID = "pid"
 JOB_PID = "job_pid"
 TRACE = "trace"
 EXIT = "exit"
+JOB_END = "job_end"
 USAGE = "usage"
 COMMANDS = "commands"
 CHECKPOINT = "checkpoint"
@@ -162,6 +164,31 @@ def write_usage(directory: Path, usage: dict[str, float]) -> None:
     """Write `usage`, if there is room: the next measurement may find some."""
     with suppress(OSError):
         replace(directory / USAGE, json.dumps(usage).encode() + b"\n")
+
+
+def read_usage(directory: Path) -> dict[str, float]:
+    """The last measurement; empty without one."""
+    return {name: float(value) for name, value in _read_json(directory / USAGE).items()}
+
+
+def write_job_end(directory: Path, record: dict[str, object]) -> None:
+    """Write what `exit` would say now that the job has ended, for the case that the shepherd or the host does not live to write
+    that; on disk when this returns, unless there is no room."""
+    with suppress(OSError):
+        replace(directory / JOB_END, json.dumps(record).encode() + b"\n", durable=True, mode=0o600)
+
+
+def read_job_end(directory: Path) -> dict[str, Any]:
+    """What `exit` would have said at the end of the job; empty where it had not ended, or no step follows it."""
+    return _read_json(directory / JOB_END)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def write_exit(directory: Path, record: dict[str, object]) -> None:

@@ -141,6 +141,18 @@ def test_killed_shepherd_takes_its_job_along(cell: Cell, config: dict[str, objec
     assert alive(bystander_pid)
 
 
+@pytest.mark.statement("EX-7", "EX-10")
+def test_the_end_of_a_job_outlives_a_shepherd_that_is_killed_in_the_epilog(cell: Cell) -> None:
+    epilog = cell.file("epilog", "#!/bin/sh\ntouch $HOME/epilog\nsleep 1000\n")
+    task = cell.task("exit 3\n", epilog=str(epilog))
+    pid = task.start()
+    wait_for((cell.home / "epilog").exists, "the epilog")
+    os.kill(pid, signal.SIGKILL)
+    assert (task.wait()["failed"], task.exit["exit_status"]) == (100, 3)
+    assert "the shepherd died after the job" in task.exit["reason"]
+    assert task.exit["usage"]["ru_maxrss"] > 0
+
+
 @pytest.mark.statement("EX-7")
 def test_killed_shepherd_takes_processes_without_marks_along(cell: Cell) -> None:
     task = cell.task("(env -i setsid sh -c 'echo $$ >daemon; exec sleep 1000' &)\nsleep 1000\n")

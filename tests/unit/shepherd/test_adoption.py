@@ -80,6 +80,51 @@ def test_a_shepherd_from_before_the_boot_was_lost_with_its_host(task: Path, at: 
     assert buried(task)["failed"] == failed
 
 
+ENDED = {"exit_status": 3, "signal": 0, "start_time": 1.0, "end_time": 2.0, "usage": {"cpu": 7.5}, "checkpoint": 0}
+
+
+@pytest.mark.statement("EX-4", "EX-10")
+@pytest.mark.parametrize("at", [BOOTED - 1, BOOTED + 1])
+@pytest.mark.parametrize(
+    ("failed", "reason", "expected", "said"),
+    [(0, "", 100, "the shepherd died after the job"), (25, "it asked", 25, "it asked")],
+)
+def test_the_end_of_a_job_outlives_its_shepherd_and_its_host(
+    task: Path, at: float, failed: int, reason: str, expected: int, said: str
+) -> None:
+    write(task / "pid", at)
+    write(task / "job_pid", at)
+    task_files.write_job_end(task, {**ENDED, "failed": failed, "reason": reason})
+    record = buried(task)
+    assert said in str(record["reason"])
+    assert record == {**ENDED, "failed": expected, "reason": record["reason"]}
+
+
+@pytest.mark.statement("EX-4", "AC-2")
+def test_what_was_last_measured_counts_also_where_the_note_of_the_jobs_process_is_missing(
+    task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adoption.time, "time", lambda: BOOTED + 90)
+    write(task / "pid", BOOTED + 50)
+    task_files.write_usage(task, {"cpu": 30.5, "mem": 1.5, "maxvmem": 7000, "vmem": 5000})
+    record = buried(task)
+    assert (record["failed"], record["exit_status"], record["start_time"]) == (100, 137, BOOTED + 50)
+    usage = record["usage"]
+    assert isinstance(usage, dict)
+    assert (usage["ru_wallclock"], usage["cpu"], usage["mem"], usage["maxvmem"]) == (40, 30.5, 1.5, 7000)
+    assert "vmem" not in usage
+
+
+@pytest.mark.statement("EX-4")
+def test_the_time_in_which_a_host_was_down_is_not_used(task: Path) -> None:
+    write(task / "pid", BOOTED - 500)
+    write(task / "job_pid", BOOTED - 400)
+    task_files.write_usage(task, {"cpu": 1})
+    os.utime(task / "usage", (BOOTED - 100, BOOTED - 100))
+    record = buried(task)
+    assert (record["failed"], record["start_time"], record["end_time"]) == (19, BOOTED - 400, BOOTED - 100)
+
+
 @pytest.mark.statement("EX-4")
 def test_a_shepherd_that_left_no_process_id_died_before_it_wrote_one(task: Path) -> None:
     assert buried(task)["failed"] == 4
