@@ -6,14 +6,15 @@ For wrappers that `shepherd_cmd` names; without one the launcher forks shepherds
 import sys
 from pathlib import Path
 
-from shepherd import process_tree, task_files
+from gridengine.task_file import CONFIG
+from shepherd import process_tree
 from shepherd.guardian import shepherd
 
 
 def main() -> int:
     """Arguments are left alone, as wrappers pass theirs on. 1 if the working directory is no task's."""
     directory = Path.cwd()
-    if not (directory / task_files.CONFIG).exists():
+    if not (directory / CONFIG).exists():
         print("sge_shepherd: the working directory is not that of a task; only sge_execd starts it", file=sys.stderr)
         return 1
     process_tree.detach()

@@ -55,7 +55,7 @@ def clear(directory: Path) -> None:
     """Remove the scratch directory that a dead shepherd has left, and the note of it. May take long: in a process of its own."""
     noted = task_files.read_scratch(directory)
     try:
-        config = read_config(directory / task_files.CONFIG)
+        config = read_config(directory)
         if noted is not None:
             inode, path = noted
             preparation.remove_directory(owner(config), path, task_files.Trace(directory), inode)
@@ -142,7 +142,7 @@ def _kill_recorded(directory: Path) -> None:
 
 def _owner_of(directory: Path) -> int | None:
     try:
-        return read_config(directory / task_files.CONFIG).uid
+        return read_config(directory).uid
     except TaskFileError:
         return None
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gridengine.task_file import LARGEST, Number, TaskConfig, TaskFileError, decode
+from gridengine.task_file import CONFIG, LARGEST, Number, TaskConfig, TaskFileError, decode, stored
 
 # The interfaces of checkpoint(5) that use commands; the others are sent a signal.
 WITH_CKPT_COMMANDS = ("application-level", "hibernator", "cpr")
@@ -39,9 +39,9 @@ def with_tmpdir(config: TaskConfig, tmpdir: str) -> TaskConfig:
     return replace(config, **changes)
 
 
-def read_config(path: Path) -> TaskConfig:
-    """Read the `config` at `path`. Raises TaskFileError for anything that is wrong with it."""
+def read_config(directory: Path) -> TaskConfig:
+    """Read the `config` of the task in `directory`. Raises TaskFileError for anything that is wrong with it."""
     try:
-        return decode(path.read_bytes())
+        return decode(stored(lambda name: (directory / name).read_bytes()))
     except OSError as error:
-        raise TaskFileError(f"can't read {path}: {error.strerror}") from error
+        raise TaskFileError(f"can't read {directory / CONFIG}: {error.strerror}") from error

@@ -64,7 +64,7 @@ def _serve(directory: Path, config: TaskConfig | None, own: str | None) -> TaskC
         return None
     trace("shepherd started")
     try:
-        config = config or read_config(directory / task_files.CONFIG)
+        config = config or read_config(directory)
         record = _carry_out(directory, config, trace)
     except (TaskFileError, IdentityError, OSError) as error:
         record = _unstarted(EARLY, plain_fault(error))

@@ -105,7 +105,7 @@ class LauncherLine:
     def _accepted(self, directory: Path, last: TaskConfig) -> NextTask | None:
         """The task, if it is one for this shepherd; the launcher gives one that was left alone to a new shepherd."""
         try:
-            config = read_config(directory / task_files.CONFIG)
+            config = read_config(directory)
         except TaskFileError:
             return None
         same = (config.owner, config.uid) == (last.owner, last.uid)

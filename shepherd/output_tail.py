@@ -17,7 +17,6 @@ from pathlib import Path
 
 from gridengine import task_file
 from gridengine.task_file import TaskConfig, TaskFileError
-from shepherd import task_files
 from shepherd.identity import IdentityError, become, owner
 from shepherd.standard_files import file_in
 
@@ -64,7 +63,7 @@ def end_of(path: str, most: int) -> dict[str, object]:
 def read(directory: Path, whose: str, stream: str, most: int) -> dict[str, object]:
     """Become the task's owner, and read. `whose`: who he must be."""
     try:
-        config = task_file.decode((directory / task_files.CONFIG).read_bytes())
+        config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
         if config.owner != whose:
             raise OutputFault(f'the task here belongs to "{config.owner}"')
         become(owner(config))

@@ -21,6 +21,7 @@ from shepherd.control_methods import ControlMethods
 from shepherd.faults import BY_CODE, fault_of
 from shepherd.handed_over import HandedOver
 from shepherd.identity import Identity
+from shepherd.method_files import MethodFiles
 from shepherd.methods import MethodError
 from shepherd.outcome import AFTERWARDS, CLEAN, Ended, Outcome
 from shepherd.processes import Processes
@@ -52,6 +53,7 @@ class TaskRun:
         self._since = self._wallclock_s = 0.0  # by a clock that nobody sets
         self._commands_read, self._job_over = 0, False
         self._handed_over = HandedOver(directory, owner, trace)
+        self._method_files = MethodFiles(directory, config, trace)
         self._session: session.Session | None = None
         self._until: float | None = None  # when what is waited for has taken too long
         self._late = ""
@@ -179,6 +181,7 @@ class TaskRun:
         config, held_by = self._config, self._processes.containment
         around = process.Surroundings(self._owner, config.cwd, config.umask, config.nice, held_by, self._session)
         extra = {"SGE_JOB_SPOOL_DIR": str(self._directory)}
+        self._method_files.begin(config, held_by.gid)
         self._handed_over.before(step, config.environment | extra)
         extra = self._handed_over.to(step) | extra
         if step.name == "epilog":
@@ -223,17 +226,15 @@ class TaskRun:
             if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
                 self._control.killed_by_unknown(self._usage.cpu_s)
             enforced = self._control.limit_enforced
-            self._outcome.job_ended(ended, self._stamped_why(ended.signal), self._control.migrating, enforced)
+            why = task_files.stamped(self._control.why_died(ended.signal))
+            self._outcome.job_ended(ended, why, self._control.migrating, enforced)
+            self._method_files.job_ended(self._record)
             if self._start_time and plan.goes_on_after_job(self._config):
                 task_files.write_job_end(self._directory, self._record())
         elif self._control.why and ended.signal == signal.SIGKILL:
-            self._outcome.killed(step.name, self._stamped_why(ended.signal))
+            self._outcome.killed(step.name, task_files.stamped(self._control.why_died(ended.signal)))
         else:
             self._outcome.method_ended(step.name, ended, as_owner=step.user is None)
-
-    def _stamped_why(self, number: int) -> str:
-        why = self._control.why_died(number)
-        return task_files.stamped(why) if why else ""
 
     # --- waiting --------------------------------------------------------------------------------------------------
 
@@ -338,7 +339,7 @@ class TaskRun:
                     self._run_method(name)
                 case control.Renice(nice):
                     self._processes.renice(nice)
-                case control.WriteUsage():
+                case control.WriteUsage() if not self._job_over:
                     self._processes.measure()
                     task_files.write_usage(self._directory, self._usage.online())
                 case control.Measure():

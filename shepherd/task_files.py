@@ -14,10 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from gridengine.task_file import CONFIG as CONFIG
 from gridengine.task_file import DRAFT
 from shepherd.process_tree import start_ticks
 
-CONFIG = "config"
 PID = "pid"
 JOB_PID = "job_pid"
 TRACE = "trace"
@@ -236,7 +236,9 @@ def commands_after(directory: Path, offset: int) -> tuple[list[str], int]:
 
 
 def stamped(text: str, pid: int | None = None, uid: int | None = None) -> str:
-    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O)."""
+    """`MM/DD/YYYY hh:mm:ss [uid:pid]: text`, the form of error reasons in qstat -j (O); "" of no text."""
+    if not text:
+        return ""
     uid = os.geteuid() if uid is None else uid
     pid = os.getpid() if pid is None else pid
     return f"{time.strftime('%m/%d/%Y %H:%M:%S')} [{uid}:{pid}]: {text}"

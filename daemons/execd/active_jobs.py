@@ -34,7 +34,6 @@ from gridengine.task_key import TaskKey
 _NAME = re.compile(r"([0-9]+)\.([0-9]+)(\.[0-9]+)?")
 #: execd_params KEEP_ACTIVE: the task is over and acknowledged, its directory is left for people (EX-13)
 _KEPT = "kept"
-_CONFIG = "config"
 
 
 class StartFault(Exception):
@@ -89,7 +88,7 @@ def create(
         if not spare_directories.take(site.spare_jobs, draft):
             _make_empty(draft)
         # the environment is in it: nobody else may read it
-        spare_directories.overwrite(draft / _CONFIG, task_file.encode(config))
+        spare_directories.overwrite(draft / task_file.CONFIG, task_file.encode(config))
         remember(draft, start, restraint, confinement(restraint, config.limits))
         if start.pe_name:
             write_new(draft / "pe_hostfile", pe_hostfile(start, restraint).encode(), 0o644)
@@ -136,7 +135,7 @@ def read_end(key: TaskKey, directory: Path) -> Ended | None:
 
 def read_allocation(directory: Path) -> Allocation:
     """What the task was given. Raises OSError, ConfigError."""
-    config = task_file.decode((directory / _CONFIG).read_bytes())
+    config = task_file.decode(task_file.stored(lambda name: (directory / name).read_bytes()))
     return Allocation.of(config.slots, config.limits, config.per_job_limits)
 
 

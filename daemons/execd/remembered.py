@@ -16,6 +16,7 @@ from daemons.execd.spare_directories import overwrite
 from gridengine.delivery import Origin, Start
 from gridengine.state.hooks import decode_hook
 from gridengine.state.jobs import Confinement
+from gridengine.task_file import stored
 from gridengine.task_key import SlaveKey, TaskKey
 from gridengine.topology import Core
 
@@ -67,7 +68,7 @@ def remembered(directory: Path) -> Remembered:
 
 
 def _of_earlier_release(directory: Path) -> Remembered:
-    config = _decode_config((directory / "config").read_bytes())
+    config = _decode_config(stored(lambda name: (directory / name).read_bytes()))
     numbers = (config.job_id, config.task_id, config.attempt)
     try:
         origin = _decode_origin((directory / "origin").read_bytes())

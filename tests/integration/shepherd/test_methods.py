@@ -240,3 +240,12 @@ def test_no_pipe_of_the_users_holds_a_method_up(cell: Cell, read: bool) -> None:
     if reader is not None:
         assert os.read(reader, 100) == b"job\n"
         os.close(reader)
+
+
+@pytest.mark.statement("QC-25")
+def test_the_files_that_methods_look_at(cell: Cell) -> None:
+    text = "cd $SGE_JOB_SPOOL_DIR; grep -h ^job_id= config; cat pe_hostfile; grep -h ^exit_status= usage; cat error exit_status"
+    look = cell.file("look", f"#!/bin/sh\n{text}\n")
+    task = cell.run("exit 9\n", prolog=str(look), epilog=str(look), host="h1", queue="q", slots=1)
+    assert task.exit["exit_status"] == 9
+    assert task.stdout == "job_id=1\nh1 1 q@h1 UNDEFINED\n" * 2 + "exit_status=9\n"

@@ -41,10 +41,10 @@ def test_bad_configurations_are_named(data: object, problem: str) -> None:
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match="can't read .*: No such file"):
-        read_config(tmp_path / "config")
+        read_config(tmp_path)
     (tmp_path / "config").write_text("{")
     with pytest.raises(TaskFileError, match="is not JSON"):
-        read_config(tmp_path / "config")
+        read_config(tmp_path)
 
 
 def test_another_scratch_directory_is_where_the_jobs_words_point() -> None:
