@@ -107,6 +107,9 @@ class TaskRun:
         self._job_over = True
         self._control.ended()
         self._usage.ended(time.monotonic())
+        if self._start_time:
+            self._end_time, self._wallclock_s = time.time(), time.monotonic() - self._since
+            self._outcome.exit_status, self._outcome.signal = 128 + signal.SIGKILL, int(signal.SIGKILL)
         self._fail(plan.PREPARATION, SHEPHERD_ERROR, reason)
 
     def _do(self, step: plan.Step) -> None:
@@ -225,9 +228,8 @@ class TaskRun:
                 ended = Ended(128 + signal.SIGKILL, signal.SIGKILL)
             if ended.exit_status == 128 + signal.SIGKILL:  # of the job itself, or as its shell tells of a child
                 self._control.killed_by_unknown(self._usage.cpu_s)
-            enforced = self._control.limit_enforced
             why = task_files.stamped(self._control.why_died(ended.signal))
-            self._outcome.job_ended(ended, why, self._control.migrating, enforced)
+            self._outcome.job_ended(ended, why, self._control.migrating, self._control.limit_enforced)
             self._method_files.job_ended(self._record)
             if self._start_time and plan.goes_on_after_job(self._config):
                 task_files.write_job_end(self._directory, self._record())
@@ -325,7 +327,7 @@ class TaskRun:
             self._act(self._control.disconnected(why, time.monotonic()))
         self._session.ended()
 
-    # --- acting ---------------------------------------------------------------------------------------------------
+    # --- acting, checkpoints --------------------------------------------------------------------------------------
 
     def _act(self, actions: list[control.Action]) -> None:
         for action in actions:
@@ -369,8 +371,6 @@ class TaskRun:
         self._processes.not_job.add(started.pid)
         self._methods.started(name, started)
         self._checkpoints.started(name, started.pid)
-
-    # --- checkpoints ----------------------------------------------------------------------------------------------
 
     def _await_checkpoint(self) -> None:
         """A job may be over before the command that saves it: that is left to end, unless the job is deleted."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from shepherd import control, plan, session, task_files
+from shepherd import control, plan, process_tree, session, task_files
 from shepherd.command_line import CommandLine
 from shepherd.containment import Containment
 from shepherd.control import Kill, Measure, Note, Renice, RunMethod, Signal, WriteUsage
@@ -249,3 +249,20 @@ def test_a_method_is_run_for_a_job_that_runs_alone(task: TaskRun, monkeypatch: p
     monkeypatch.setattr(control.Control, "method", lambda _, name: None)
     task._act([RunMethod(method)])
     assert started == []
+
+
+@pytest.mark.statement("EX-4", "AC-2")
+@pytest.mark.parametrize("has_started", [True, False])
+def test_a_job_that_ran_when_its_shepherd_failed_has_a_run_time(
+    task: TaskRun, monkeypatch: pytest.MonkeyPatch, has_started: bool
+) -> None:
+    monkeypatch.setattr(process_tree, "kill_tree", lambda *_: None)
+    if has_started:
+        task._start_time, task._since = time.time() - 5, time.monotonic() - 5
+    task._broken("shepherd failed: OSError: no room")
+    record = task._record()
+    assert record["failed"] == 18
+    assert (record["exit_status"], record["signal"]) == ((137, 9) if has_started else (0, 0))
+    usage = record["usage"]
+    assert isinstance(usage, dict)
+    assert usage["ru_wallclock"] >= 5 if has_started else usage["ru_wallclock"] == 0
