@@ -16,7 +16,7 @@ from daemons.execd.restraints import Restraints
 from daemons.execd.site import HostSite, prepare_spool
 from daemons.execd.tasks import NotNow, Tasks
 from daemons.execd.tries import Tries
-from gridengine.delivery import Acknowledgement, Forget, Start
+from gridengine.delivery import Acknowledgement, Forget, Signal, Start
 from gridengine.task_key import TaskKey
 from gridengine.topology import Topology
 from tests.unit.execd.instructions import configuration, start
@@ -198,3 +198,27 @@ def test_what_was_prepared_in_vain_leaves_nothing_behind(host: Host, monkeypatch
 
     play(scene)
     assert released == [mine().key] and not host.tasks.directories
+
+
+@pytest.mark.statement("QC-27", "GC-4")
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_method_that_failed_is_said_soon_after_the_command_or_with_the_end(
+    host: Host, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, ends: bool
+) -> None:
+    monkeypatch.setattr(module, "_METHOD_S", 3600.0 if ends else 0.0)
+
+    async def scene() -> None:
+        instruction = mine()
+        await host.start(instruction)
+        await host.tasks.signal(Signal(instruction.key, "suspend"))
+        directory = host.tasks.directories[instruction.key]
+        (directory / "faults").write_text("can't execute suspend_method /x: no such file\n")
+        if ends:
+            (directory / "exit").write_text('{"failed": 0, "exit_status": 0}')
+            host.tasks.look_for_ends()
+        await asyncio.sleep(0.01)
+
+    play(scene)
+    said = [record.getMessage() for record in caplog.records if "suspend_method" in record.getMessage()]
+    assert len(said) == 1
+    assert said[0].endswith("can't execute suspend_method /x: no such file")
