@@ -13,6 +13,9 @@ MOST_APART = 1
 WORD_FILE = "master_word"
 """In the spool directory of an exec host: what the master last said to its hello: nothing but a welcome, or why it is refused."""
 
+SENSOR_FAULTS_FILE = "sensor_faults"
+"""In the spool directory of an exec host: what is wrong with its load sensors now, one sentence a line."""
+
 
 def disagreement(host: str, theirs: int, master: int, rays: tuple[str, str] = ("", "")) -> str:
     """Why an exec host and a master cannot work together, "" if they can. `rays`: of both, "" where nothing is said.

@@ -21,6 +21,7 @@ from clients.admin.finding import Finding
 from clients.admin.installation import Installation
 from clients.admin.local_daemons import EXECD, daemons_of_this_machine, is_master_here, process_of
 from clients.admin.standing import standing
+from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.units import spoken_time
 
 #: The end of the qmaster's log in which lost letters are looked for.
@@ -44,6 +45,19 @@ def check_standing(cell: InstalledCell) -> Iterator[Finding]:
         else:
             log = daemon.pid_file.parent / "messages"
             yield Finding(seen.text, f"start sge_qmaster there; open the firewall between the hosts; see {log}")
+
+
+def check_sensors(cell: InstalledCell) -> Iterator[Finding]:
+    """The load sensors of the exec hosts whose daemons run here report. Says nothing where all do."""
+    for daemon in daemons_of_this_machine(cell):
+        if daemon.program != EXECD or process_of(daemon) is None:
+            continue
+        try:
+            faults = (daemon.pid_file.parent / SENSOR_FAULTS_FILE).read_text().splitlines()
+        except (OSError, UnicodeDecodeError):
+            continue
+        for fault in faults:
+            yield Finding(f"{daemon.host}: {fault}", "correct the program (man load_sensor), or qconf -mconf: load_sensor")
 
 
 def check_qmaster(cell: InstalledCell, installation: Installation) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ import logging
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ import ray
 
 from daemons.execd import load
 from daemons.execd.health import Health
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, sensor_starter, wanted_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, sensor_starter, wanted_sensors
 from daemons.execd.output_reader import OutputReader
 from daemons.execd.pauses import keep_running
 from daemons.execd.reporter import Reporter
@@ -78,7 +79,10 @@ class ExecdActor:
         self._closing = False
         self._names = SensorHostNames(cell, host)
         self._sensors = LoadSensors(
-            lambda: wanted_sensors(self._tasks.configuration, cell.common), sensor_starter(cell, site), self._load_news
+            lambda: wanted_sensors(self._tasks.configuration, cell.common),
+            sensor_starter(cell, site),
+            self._load_news,
+            partial(keep_faults, site.spool),
         )
         self._restraints = Restraints(sge_cell, load.host_topology(), permitted_processors())
         self._load = load.LoadReporter(load.incarnation(), sensed=self._sensed, cores_in_use=self._cores_in_use)

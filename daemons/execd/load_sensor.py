@@ -80,8 +80,8 @@ class ReportReader:
 class LoadSensor:
     """A sensor that is kept running by `run` until that is cancelled.
 
-    figures: of its last report, nothing while it gives none. `start(path)` makes its process, may raise OSError;
-    `on_news()`: figures have changed.
+    figures: of its last report, nothing while it gives none. faults: kind -> what is wrong now. `start(path)` makes its
+    process, may raise OSError; `on_news()`: figures have changed; `on_faults()`: faults may have.
     """
 
     def __init__(
@@ -91,22 +91,28 @@ class LoadSensor:
         on_news: Callable[[], None],
         patience_s: float = PATIENCE_S,
         first_pause_s: float = FIRST_PAUSE_S,
+        on_faults: Callable[[], None] = lambda: None,
     ) -> None:
         self.path = path
         self.figures: Figures = {}
-        self._start, self._on_news = start, on_news
+        self.faults: dict[str, str] = {}
+        self._start, self._on_news, self._on_faults = start, on_news, on_faults
         self._patience_s, self._first_pause_s = patience_s, first_pause_s
         self._asked, self._answered = asyncio.Event(), asyncio.Event()
         self._version = ""
         self._heard = False  # the running process has given a report
         self._told: set[str] = set()
+        self._recent: set[str] = set()  # kinds of faults that were seen since the last report
 
     def ask(self) -> None:
         """Ask for a report, and look whether the program was replaced. A question that waits already counts for both."""
         self._asked.set()
 
     def complain(self, kind: str, text: str) -> None:
-        """Log what is wrong, once a kind for as long as the program stays the same."""
+        """Keep what is wrong until a report comes without it; log it once a kind for as long as the program stays the same."""
+        self._recent.add(kind)
+        self.faults[kind] = text
+        self._on_faults()
         if kind not in self._told:
             self._told.add(kind)
             _log.warning("load sensor %s %s", self.path, text)
@@ -204,7 +210,14 @@ class LoadSensor:
             if figures is not None and not self._answered.is_set():
                 self._heard = True
                 self._answered.set()
-                self._take(figures)
+                self.heard(figures)
+
+    def heard(self, figures: Figures) -> None:
+        """Take a report; of what was wrong, what has been seen since the report before it still is."""
+        self.faults = {kind: text for kind, text in self.faults.items() if kind in self._recent}
+        self._recent.clear()
+        self._on_faults()
+        self._take(figures)
 
     def _take(self, figures: Figures) -> None:
         if figures != self.figures:

@@ -12,6 +12,7 @@ import os
 import socket
 from asyncio.subprocess import Process
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -20,6 +21,7 @@ from daemons.execd.load_sensor import Figures, LoadSensor, start_process
 from daemons.execd.site import HostSite
 from daemons.runtime import identity
 from daemons.runtime.cell import Cell
+from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.bookings import GLOBAL
 from gridengine.state.configured.configuration import HostConfiguration
 
@@ -37,15 +39,19 @@ def wanted_sensors(configuration: HostConfiguration | None, common: Path) -> lis
 
 
 class LoadSensors:
-    """All sensors of a host. `wanted()`: paths of those that are to run; `on_news()`: what they say has changed."""
+    """All sensors of a host. `wanted()`: paths of those that are to run; `on_news()`: what they say has changed;
+    `note(faults)`: what is wrong with them, one sentence each, has changed.
+    """
 
     def __init__(
         self,
         wanted: Callable[[], list[str]],
         start: Callable[[str], Awaitable[Process]],
         on_news: Callable[[], None],
+        note: Callable[[list[str]], None] = lambda faults: None,
     ) -> None:
-        self._wanted, self._start, self._on_news = wanted, start, on_news
+        self._wanted, self._start, self._on_news, self._note = wanted, start, on_news, note
+        self._noted: list[str] | None = None
         self._sensors: dict[str, LoadSensor] = {}
         self._running: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
@@ -62,10 +68,17 @@ class LoadSensors:
                 self._on_news()
         for path in wanted:
             if path not in self._sensors:
-                sensor = self._sensors[path] = LoadSensor(path, self._start, self._on_news)
+                sensor = self._sensors[path] = LoadSensor(path, self._start, self._on_news, on_faults=self._note_faults)
                 self._running[path] = asyncio.get_running_loop().create_task(sensor.run())
             self._sensors[path].ask()
         self._sensors = {path: self._sensors[path] for path in wanted}
+        self._note_faults()
+
+    def _note_faults(self) -> None:
+        faults = [f"load sensor {path} {text}" for path, sensor in self._sensors.items() for text in sensor.faults.values()]
+        if faults != self._noted:
+            self._noted = faults
+            self._note(faults)
 
     async def stop(self) -> None:
         """End all."""
@@ -89,6 +102,14 @@ class LoadSensors:
             named = sorted(host for host in sensor.figures if unique(host) in unknown)
             if named:
                 sensor.complain("hosts", f"names hosts that are not exec hosts: {' '.join(named[:_SHOWN_HOSTS])}")
+
+
+def keep_faults(spool: Path, faults: list[str]) -> None:
+    """Write what is wrong with the sensors where `gridengine doctor` reads it. A disk that takes no files is `health`'s."""
+    draft = spool / f"{SENSOR_FAULTS_FILE}.draft"
+    with suppress(OSError):
+        draft.write_text("".join(f"{fault}\n" for fault in faults))
+        draft.replace(spool / SENSOR_FAULTS_FILE)
 
 
 class SensorHostNames:

@@ -52,3 +52,31 @@ def test_gpus(tmp_path: Path) -> None:
     expected = ["h1:gpu_total:3", "h1:gpu_free:2", "h1:gpu_model:NVIDIA_A100", "h1:gpu_mem_free:40000M"]
     assert ask("gpus", GPUS=str(file)) == expected
     assert ask("gpus", GPUS=str(tmp_path / "none")) == []
+
+
+@pytest.mark.statement("LS-2")
+def test_temperature(tmp_path: Path) -> None:
+    assert ask("temperature", ZONES=str(tmp_path)) == []
+    for number, degrees in enumerate((42000, 61500)):
+        (tmp_path / f"thermal_zone{number}").mkdir()
+        (tmp_path / f"thermal_zone{number}/temp").write_text(f"{degrees}\n")
+    assert ask("temperature", ZONES=str(tmp_path)) == ["h1:temperature:61"]
+
+
+@pytest.mark.statement("LS-2")
+def test_nfs_mounts(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"server:/a {tmp_path} nfs4 rw 0 0\n/dev/sda /none ext4 rw 0 0\n")
+    assert ask("nfs_mounts", MOUNTS=str(mounts)) == ["h1:nfs_ok:1"]
+    mounts.write_text("server:/a /none/such nfs rw 0 0\n")
+    assert ask("nfs_mounts", MOUNTS=str(mounts)) == ["h1:nfs_ok:0"]
+
+
+@pytest.mark.statement("LS-2")
+def test_network_traffic() -> None:
+    """Of the time between two reports, so the first has no value."""
+    script = f"(echo; sleep 0.1; echo; echo quit) | SGE_HOST=h1 {SENSORS / 'network_traffic'}"
+    said = subprocess.run(["sh", "-c", script], stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=True).stdout
+    first, second, _ = said.split("end\n")
+    assert first == "begin\n"
+    assert [line.rpartition(":")[0] for line in second.splitlines()[1:]] == ["h1:net_in", "h1:net_out"]

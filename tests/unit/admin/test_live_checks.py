@@ -15,7 +15,7 @@ from clients.admin import live_checks, standing
 from clients.admin.cell import CellFiles, InstalledCell
 from clients.admin.certificate import utc_now
 from clients.gdi import Answer, Unreachable
-from gridengine.protocol import WORD_FILE
+from gridengine.protocol import SENSOR_FAULTS_FILE, WORD_FILE
 
 
 @pytest.fixture
@@ -153,3 +153,14 @@ def test_strays_of_a_qmaster_that_does_not_answer_are_not_spoken_of(cell, monkey
 
     monkeypatch.setattr(live_checks.gdi, "call", silent)
     assert not list(live_checks.check_strays(cell))
+
+
+def test_sensors_that_do_not_report_are_named(cell: InstalledCell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: object())
+    assert list(live_checks.check_sensors(cell)) == []
+    noted = cell.execd_spool_dir / "h1" / SENSOR_FAULTS_FILE
+    noted.write_text("load sensor /a ended with status 3\nload sensor /b has not answered for 60 s\n")
+    said = ["h1: load sensor /a ended with status 3", "h1: load sensor /b has not answered for 60 s"]
+    assert wrong(live_checks.check_sensors(cell)) == said
+    monkeypatch.setattr(live_checks, "process_of", lambda daemon: None)
+    assert list(live_checks.check_sensors(cell)) == []

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from daemons.execd.load import LoadReporter
 from daemons.execd.load_sensor import MAX_LINES, Figures, ReportReader, SensorFault
-from daemons.execd.load_sensors import LoadSensors, SensorHostNames, wanted_sensors
+from daemons.execd.load_sensors import LoadSensors, SensorHostNames, keep_faults, wanted_sensors
 from daemons.runtime.cell import Cell
+from gridengine.protocol import SENSOR_FAULTS_FILE
 from gridengine.state.configured.configuration import HostConfiguration
 from tests.unit.execd.test_load import READING
 
@@ -129,3 +131,30 @@ def test_the_later_sensor_counts_and_unknown_hosts_are_its_fault(caplog: pytest.
 
     asyncio.run(run())
     assert [record.getMessage() for record in caplog.records] == ["load sensor /b names hosts that are not exec hosts: h7"]
+
+
+@pytest.mark.statement("LS-2")
+def test_what_is_wrong_with_sensors_is_noted_until_a_report_comes_without_it(tmp_path: Path) -> None:
+    async def run() -> None:
+        async def start(path: str) -> asyncio.subprocess.Process:
+            raise FileNotFoundError(2, "No such file or directory")
+
+        sensors = LoadSensors(lambda: ["/a"], start, lambda: None, partial(keep_faults, tmp_path))
+        sensors.ask()
+        noted = tmp_path / SENSOR_FAULTS_FILE
+        assert noted.read_text() == ""
+        async with asyncio.timeout(60):
+            while not noted.read_text():
+                await asyncio.sleep(0)
+        assert noted.read_text() == "load sensor /a cannot be started: No such file or directory\n"
+        [sensor] = sensors._sensors.values()
+        sensor.heard({})
+        sensor.complain("line", "prints nonsense")
+        sensor.complain("line", "prints nonsense")
+        sensor.heard({})
+        assert noted.read_text() == "load sensor /a prints nonsense\n"
+        sensor.heard({})
+        assert noted.read_text() == ""
+        await sensors.stop()
+
+    asyncio.run(run())
