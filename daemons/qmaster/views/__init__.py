@@ -45,7 +45,7 @@ PARTS: dict[str, Callable[..., Any]] = {
 def status(source: StateSource, body: dict[str, Any], caller: Caller) -> Answer:
     """The request `status`: several parts of the cluster as they are at one moment."""
     world = source.world()
-    listing = Listing(source.state, world.zone)
+    listing = Listing(source.state, world.zone, world.resolve_host)
     data: dict[str, Any] = {}
     for name, part in body.items():
         view = PARTS.get(name)

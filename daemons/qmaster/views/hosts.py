@@ -28,10 +28,11 @@ def hosts(listing: Listing, body: Body, caller: Caller, now: float) -> list[dict
     """
     state = listing.state
     known = sorted(name for name in state.kind("exec_host") if name not in (GLOBAL, "template"))
-    for name in body.get("hosts") or ():
-        if name not in known:
+    wanted = {listing.host(name): name for name in body.get("hosts") or ()}
+    for unique, name in wanted.items():
+        if unique not in known:
             raise SyntaxFault(f'can\'t resolve hostname "{name}"')
-    names = [name for name in known if not body.get("hosts") or name in body["hosts"]]
+    names = [name for name in known if not wanted or name in wanted]
     if body.get("requests"):
         names = listing.hosts_offering([GLOBAL, *names], body["requests"])
     else:

@@ -43,7 +43,8 @@ def quotas(listing: Listing, body: Body, caller: Caller, now: float) -> list[dic
     null where nothing is counted}]. Rules of disabled sets are left out. Raises SyntaxFault.
     """
     state = listing.state
-    given = {**body, "users": body.get("users") or [caller.user]}
+    hosts = [listing.host(name) for name in body.get("hosts") or ()]
+    given = {**body, "users": body.get("users") or [caller.user], "hosts": hosts}
     wanted = {scope: _wanted(state, scope, given[scope]) for scope in SCOPES if given.get(scope)}
     entries = [listing.site.entry(name) for name in body.get("resources") or ()]
     resources = {entry.name for entry in entries if entry is not None} if entries else None

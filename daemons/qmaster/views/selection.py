@@ -6,11 +6,12 @@ Pure. Called by the other views. Statements ST-3, ST-13, ST-21, ST-23, QS-2, QS-
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, tzinfo
 from functools import cached_property
 from typing import Any
 
+from daemons.qmaster.selection import on_unique_hosts
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import Caller
 from gridengine.placement.access import user_sets_of, users_allowed
@@ -40,11 +41,11 @@ _NUMBERS = frozenset(("INT", "DOUBLE", "TIME", "MEMORY"))
 class Listing:
     """What the views of one request share: the state, typed configuration, load, and the letters of instances.
 
-    `zone`: of times in texts.
+    `zone`: of times in texts. `resolve`: the unique name of a host that an alias or its address names, None if nothing knows it.
     """
 
-    def __init__(self, state: State, zone: tzinfo = UTC) -> None:
-        self.state, self.zone = state, zone
+    def __init__(self, state: State, zone: tzinfo = UTC, resolve: Callable[[str], str | None] = lambda name: None) -> None:
+        self.state, self.zone, self._resolve = state, zone, resolve
         self.site = Site.of(state)
         self.ledger = Ledger(state)
         self._letters: dict[str, str] = {}
@@ -66,6 +67,10 @@ class Listing:
             return request_text(entry.type, text) if entry is not None else text
         except SyntaxFault:
             return text  # the attribute was of another type when it was requested
+
+    def host(self, name: str) -> str:
+        """The unique name of the exec host that a name means; what means none stays as it is."""
+        return on_unique_hosts(self.state, f"@{name}", self._resolve)[1:]
 
     def architecture(self, host: str) -> str | None:
         """What a host is shown as: what is configured there goes before what it reports (CX-30)."""
@@ -101,7 +106,7 @@ class Listing:
         """The instances that all criteria select, by seq_no, queue and host (ST-34). Raises SyntaxFault."""
         found: Iterable[QueueInstance] = self.state.instances.values()
         if body.get("queues"):
-            expressions = QueueExpressions.parse(",".join(body["queues"]))
+            expressions = QueueExpressions.parse(on_unique_hosts(self.state, ",".join(body["queues"]), self._resolve))
             groups = self.state.groups.groups_of
             found = [i for i in found if expressions.matches(i.queue, i.host, groups(i.host))]
         if body.get("pe"):
@@ -167,6 +172,7 @@ class Listing:
             entry = self.site.entry(name)
             if entry is None:
                 raise SyntaxFault(f'unknown resource "{name}"')
+            text = self.host(text) if entry.name == "hostname" else text
             demand = Demand(entry, "1" if text == "TRUE" and entry.type in _NUMBERS else text)
             if entry.is_consumable and demand.amount < 0:
                 raise SyntaxFault(f'"{name}" is consumable, {text} is not an amount of it')

@@ -341,6 +341,12 @@ def test_an_alias_or_address_of_a_host_means_it_wherever_jobs_and_queues_are_ask
         assert cell.admin("change_states", what="queue", action="disable", targets=[f"all.q@{name}"]).status == 0
         assert cell.state.instances["all.q@h1"].disabled
         assert cell.admin("change_states", what="queue", action="enable", targets=[f"all.q@{name}"]).status == 0
+        selections = ({"queues": [f"all.q@{name}"]}, {"requests": [f"h={name}"]})
+        listings = [("queues", {"select": select}, "all.q@h1") for select in selections]
+        listings.append(("hosts", {"hosts": [name]}, "h1"))
+        for part, body, shown in listings:
+            rows = read(cell, "status", **{part: body}).data[part]
+            assert [row["name"] for row in rows if row["name"] != "global"] == [shown], (part, body)
     cell.add("host_group", "@y", hostlist="10.88.0.14")
     assert cell.state.kind("host_group")["@y"]["hostlist"] == "h1"
     attribute(cell, "replace", "cluster_queue", "all.q", "slots", "4,[10.88.0.14=7]")
