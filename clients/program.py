@@ -3,12 +3,12 @@
 Owns the guard of the commands. Called by each `clients.qX.main`.
 """
 
-import errno
 import gc
 import os
 import sys
 
 from clients import gdi
+from clients.standard_output import flushed, is_write_error, write_failed
 from gridengine import __version__, json_text
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     Command = Callable[[list[str]], int]
 
 EXIT_INTERRUPTED = 130
-EXIT_BROKEN_PIPE = 141
-#: what a full or broken disk answers a writer
-_WRITE_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 #: as the first word, of every command, with or without a cell
 _OF_ALL = ("-help", "--help", "-version", "--version")
 
@@ -36,27 +33,7 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
     gc.disable()
     _ensure_standard_streams()
     status = guarded(name, command, sys.argv[1:] if arguments is None else arguments)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError as error:
-        status = _write_failed(error)
-    os._exit(status)
-
-
-def _write_failed(error: OSError) -> int:
-    """The exit status when stdout takes no more: 141 without a word if its reader has gone, otherwise 1 and the reason.
-
-    What is left in the buffer must not be tried again. Deviation: 8.1.9 is silent and exits with 0.
-    """
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if isinstance(error, BrokenPipeError):
-        return EXIT_BROKEN_PIPE
-    try:
-        os.write(2, f"write error: {error.strerror}\n".encode())
-    except OSError:
-        pass  # stderr leads to the same place
-    return 1
+    os._exit(flushed(status))
 
 
 def _ensure_standard_streams() -> None:
@@ -94,11 +71,9 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
         return 1
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except BrokenPipeError as error:
-        return _write_failed(error)
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _WRITE_ERRORS:
-            return _write_failed(error)
+        if isinstance(error, OSError) and is_write_error(error):
+            return write_failed(error)
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise
         complain(f"{name}: internal error: {type(error).__name__}: {error}")

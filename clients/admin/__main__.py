@@ -11,6 +11,7 @@ from typer.exceptions import Abort, TyperException
 from clients.admin.program import app
 from clients.admin.refusal import Refusal
 from clients.program import show_version
+from clients.standard_output import checked, is_write_error
 from gridengine.errors import plain_fault
 
 _REASONS = {
@@ -21,6 +22,7 @@ _REASONS = {
 }
 
 
+@checked
 def main() -> int:
     """Run the command line and return the exit code. First words are as those of the other commands, too."""
     words = ["--help" if index == 0 and word == "-help" else word for index, word in enumerate(sys.argv[1:])]
@@ -33,6 +35,8 @@ def main() -> int:
     except TyperException as error:
         return _give_up(f"{in_plain_words(error.format_message())} (gridengine --help explains)")
     except (OSError, ValueError) as error:
+        if is_write_error(error):
+            raise
         # whatever a command met in the files of a broken cell, and did not explain itself
         if "SGE_DEBUG_LEVEL" in os.environ:
             raise

@@ -1,8 +1,10 @@
 """gethostbyaddr: a host by its IPv4 address, and the name under which the cell knows it. Source: O."""
 
+from clients.standard_output import checked
 from clients.utilbin.host_lookup import about_argument, by_address
 
 
+@checked
 def main() -> int:
     """`gethostbyaddr [-help|-name|-aname|-all] ADDRESS`."""
     return about_argument("gethostbyaddr", "x.x.x.x", "ip", "ip address", by_address)

@@ -3,9 +3,11 @@
 import _socket
 import sys
 
+from clients.standard_output import checked
 from clients.utilbin.host_lookup import FORMS, by_name, misused, show
 
 
+@checked
 def main() -> int:
     """`gethostname [-help|-name|-aname|-all]`."""
     words = sys.argv[1:]

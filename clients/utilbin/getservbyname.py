@@ -3,11 +3,13 @@
 import _socket
 import sys
 
+from clients.standard_output import checked
 from clients.utilbin.host_lookup import misused
 
 _USAGE = "usage:\n getservbyname [-help|-number] service | -check port_number\n\nget number of a tcp service"
 
 
+@checked
 def main() -> int:
     """`getservbyname [-help|-number] SERVICE` or `getservbyname -check PORT`."""
     words = sys.argv[1:]

@@ -6,6 +6,7 @@ Owns the reading of /proc for it: what `sge_execd` reports is measured by `daemo
 import os
 import sys
 
+from clients.standard_output import checked
 from gridengine.architecture import architecture
 from gridengine.topology import Topology
 
@@ -17,6 +18,7 @@ _USAGE = """usage: loadcheck [-cb] | [-int] [-loadval name]
 """
 
 
+@checked
 def main() -> int:
     """`loadcheck -cb` or `loadcheck [-int] [-loadval NAME]`."""
     words, whole, wanted = sys.argv[1:], False, ""
