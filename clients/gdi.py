@@ -118,9 +118,9 @@ def _patiently(
             time.sleep(_PAUSE_S)
 
 
-def call(name: str, body: object) -> Answer:
-    """Send a request and return its answer. Raises Unreachable."""
-    return _call(name, json_text.encode(body))
+def call(name: str, body: object, answer_s: float = ANSWER_S) -> Answer:
+    """Send a request and return its answer, which must begin within `answer_s` seconds. Raises Unreachable."""
+    return _call(name, json_text.encode(body), answer_s=answer_s)
 
 
 def change(name: str, body: object) -> Answer:

@@ -156,9 +156,10 @@ def request(name: str, body: object) -> int:
     return show_answers(gdi.change(name, body))
 
 
-def read(name: str, body: object) -> "Any":
-    """The data of a reading request. Errors of the qmaster are printed and end the command."""
-    answer = gdi.call(name, body)
+def read(name: str, body: object, answer_s: float = gdi.ANSWER_S) -> "Any":
+    """The data of a reading request, which must begin within `answer_s` seconds. Errors of the qmaster are printed and end the
+    command."""
+    answer = gdi.call(name, body, answer_s)
     if show_answers(answer):
         sys.stdout.flush()
         raise CommandEnded(answer.status)

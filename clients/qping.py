@@ -16,7 +16,8 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from typing import Any
 
-_CONNECT_S = 3.0
+#: seconds: who watches a daemon by qping gives up after ten
+_CONNECT_S, _ANSWER_S = 3.0, 5.0
 
 
 class Silent(Exception):
@@ -81,7 +82,7 @@ def _look(host: str, address: str, port: int, name: str, number: str) -> "dict[s
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             raise Silent(f"got select error: {reason}") from None
-    known = program.read("ping", {"host": host, "port": port, "name": name})
+    known = program.read("ping", {"host": host, "port": port, "name": name}, _ANSWER_S)
     there = known.get("name", "")
     if (there, "1") != (name, number):
         if not there:

@@ -76,6 +76,9 @@ TEXTS = {
     AFTER_JOB: "assumedly after job",
 }
 
+#: what qacct prints of a number that is none of these. Source: O.
+UNKNOWN = "invalid execution state"
+
 
 def plain_reason(reason: str) -> str:
     """The reason of a failure without the shepherd's stamp of time, user and process, for where a time stands already."""

@@ -84,7 +84,7 @@ def _value(text: str, kind: str) -> str:
     if kind == "date or undefined":
         return long_date(number) if number else "undefined"
     if kind == "failed":
-        reason = failed.TEXTS.get(int(number), "")
+        reason = failed.TEXTS.get(int(number), failed.UNKNOWN if number else "")
         return f"{text:<3} {': ' + reason if reason else ' '}"
     if kind == "exit":
         return f"{text:<20}{_signal(int(number))}"

@@ -87,8 +87,8 @@ def job_details(data: "Fields", fields: "Fields") -> "Iterator[str]":
     from clients.render import job_detail
 
     if "reasons" in data:
-        return job_detail.pending_reasons(data["reasons"])
-    return job_detail.job_details(data["jobs"], "no_binding" not in fields)
+        return job_detail.pending_reasons(data["reasons"], data.get("note", ""))
+    return job_detail.job_details(data["jobs"], "no_binding" not in fields, data.get("note", ""))
 
 
 def hosts(data: "Fields", fields: "Fields") -> "Iterator[str]":

@@ -35,11 +35,12 @@ def _pairs(pairs: "Any") -> str:
     return ",".join(name if value is None else f"{name}={value or 'NONE'}" for name, value in pairs)
 
 
-def job_details(jobs: "list[Detail]", binding: bool) -> "Iterator[str]":
-    """The text of qstat -j for jobs that were found; `binding` with the lines about core binding."""
+def job_details(jobs: "list[Detail]", binding: bool, note: str = "") -> "Iterator[str]":
+    """The text of qstat -j for jobs that were found; `binding` with the lines about core binding, `note` before the reasons."""
     for job in printable(jobs):
         yield _RULE
         yield from _lines(job, binding)
+        yield from reason_lines([note, *job["reasons"]] if note else job["reasons"])
 
 
 def _lines(job: "Detail", binding: bool) -> "Iterator[str]":
@@ -143,7 +144,6 @@ def _task_lines(job: "Detail", binding: bool) -> "Iterator[str]":
             yield f"error reason {task['id']:>10}:      {reason}\n"
     if error := job.get("error"):
         yield f"error reason {error['tasks']:>10}:      {error['reason']}\n"
-    yield from reason_lines(job["reasons"])
 
 
 def _usage(usage: "list[float] | None") -> str:
@@ -158,8 +158,10 @@ def reason_lines(reasons: list[str]) -> "Iterator[str]":
         yield f"{'scheduling info:' if position == 0 else '':<{_WIDTH}}{reason}\n"
 
 
-def pending_reasons(reasons: "list[list[Any]]") -> "Iterator[str]":
-    """`qstat -j` without jobs: each reason with the jobs that it concerns."""
+def pending_reasons(reasons: "list[list[Any]]", note: str = "") -> "Iterator[str]":
+    """`qstat -j` without jobs: each reason with the jobs that it concerns; `note` first, and a line where nothing is to say."""
+    if note or not reasons:
+        yield f"{'scheduling info:':<{_WIDTH}}{note or 'There are no messages available'}\n\n"
     for text, ids in printable(reasons):
         yield f"{text[:1].upper()}{text[1:]}\n\t{',	'.join(map(str, ids))}\n"
 

@@ -22,6 +22,10 @@ _VALUE_TYPES = {name: number for number, name in enumerate("INT STRING TIME MEMO
 _CONSUMABLE = {"NO": 0, "YES": 1, "JOB": 2}
 _TASK_STATUS = {"running": 128, "transferring": 64}
 _BINDING_TYPES = {"pe": 1, "env": 2, "set": 3}
+_NOTE_NUMBERS = {
+    "(Collecting of scheduler job information is turned off)": 83,
+    "(Scheduler job information not available for every job)": 84,
+}
 _UNLIMITED = f"{1.7976931348623157e308:f}"
 
 
@@ -30,7 +34,7 @@ def detailed_jobs(data: "Detail") -> "Iterator[str]":
     and without jobs `message`, why jobs are pending."""
     if "reasons" in data:
         yield f'{DECLARATION}<message  xmlns:xsd="{SCHEMAS}/qstat/message.xsd">\n'
-        yield from _messages(data["reasons"], "  ")
+        yield from _messages(data["reasons"], "  ", data.get("note", ""))
         yield "</message>\n"
         return
     if data["unknown"] and not data["jobs"]:
@@ -46,15 +50,16 @@ def detailed_jobs(data: "Detail") -> "Iterator[str]":
         for text in job["reasons"]:
             reasons.setdefault(text, []).append(job["id"])
     yield "  </djob_info>\n"
-    if reasons:
+    note = data.get("note", "")
+    if reasons or note:
         yield "  <messages>\n"
-        yield from _messages(list(reasons.items()), "    ")
+        yield from _messages(list(reasons.items()), "    ", note)
         yield "  </messages>\n"
     yield "</detailed_job_info>\n"
 
 
-def _messages(reasons: "list[Any]", indent: str) -> "Iterator[str]":
-    """Each reason with the numbers of the jobs that it keeps."""
+def _messages(reasons: "list[Any]", indent: str, note: str) -> "Iterator[str]":
+    """Each reason with the numbers of the jobs that it keeps, and what holds for all."""
     yield f"{indent}<element>\n"
     if reasons:
         yield f"{indent}  <SME_message_list>\n"
@@ -65,6 +70,9 @@ def _messages(reasons: "list[Any]", indent: str) -> "Iterator[str]":
             yield element("MES_message", text, indent + "      ")
             yield f"{indent}    </element>\n"
         yield f"{indent}  </SME_message_list>\n"
+    if note:
+        message = [[("MES_message_number", _NOTE_NUMBERS.get(note, 0)), ("MES_message", note)]]
+        yield from _list("SME_global_message_list", "element", message, indent + "  ")
     yield f"{indent}</element>\n"
 
 

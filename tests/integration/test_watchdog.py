@@ -73,6 +73,10 @@ def test_a_qmaster_that_hangs_stops_the_beats_until_it_goes_on(cell: DemoCell) -
     os.kill(hanging, signal.SIGSTOP)
     try:
         eventually("sge_qmaster says nothing while sge_execd goes on", lambda: quiet(manager, qmaster, execd))
+        settings = dict(line.split() for line in (cell.common / "bootstrap").read_text().splitlines() if line[:1] != "#")
+        watched = cell.command("qping", "-info", "localhost", settings["qmaster_port"], "qmaster", "1")
+        assert (watched.returncode, watched.stdout) == (1, "")
+        assert "has not answered within 5 seconds" in watched.stderr
     finally:
         os.kill(hanging, signal.SIGCONT)
     manager.beat_of(qmaster)

@@ -154,8 +154,14 @@ def category(job: Job) -> str:
         parts.append(f"-pe {job.pe} {job.pe_range}")
     if job.allocation_rule:
         parts.append(f"-alloc {job.allocation_rule} {job.pe_range}")
+    if job.checkpoint:
+        parts.append(f"-ckpt {job.checkpoint}")
+    if job.now:
+        parts.append("-I y")
     if job.project:
         parts.append(f"-P {job.project}")
+    if job.ar:
+        parts.append(f"-ar {job.ar}")
     return " ".join(parts) or "NONE"
 
 

@@ -36,7 +36,8 @@ def job_detail(
 ) -> dict[str, Any]:
     """Body: `jobs` (ids, names, patterns; [] for the reasons of all pending jobs).
 
-    Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]}.
+    Data: {"jobs": a dict a job, "unknown": targets without a job}, or with `jobs` empty {"reasons": [[text, ids]]};
+    of both "note": whether schedd_job_info leaves reasons out, "" if it leaves out none.
     `environment_of` gives the environment of a job, which is not in the state; without it, and to whom the values are none
     of his business, only names are shown (values are null). Raises SyntaxFault.
 
@@ -44,7 +45,7 @@ def job_detail(
     """
     state = listing.state
     if not body.get("jobs"):
-        return {"reasons": _reasons_of_all(state, now, zone)}
+        return {"reasons": _reasons_of_all(state, now, zone), "note": _note(state)}
     found: dict[int, dict[str, Any]] = {}
     unknown: list[str] = []
     for target in body["jobs"]:
@@ -56,7 +57,7 @@ def job_detail(
             seen = sees_values(state, each.job.owner, caller, admin_user)
             environment = environment_of(each.job.id) if seen and environment_of is not None else None
             found[each.job.id] = _detail(listing, each.job, now, zone, environment)
-    return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown}
+    return {"jobs": [found[job_id] for job_id in sorted(found)], "unknown": unknown, "note": _note(state)}
 
 
 def _detail(
@@ -118,6 +119,16 @@ def _reasons_of_all(state: State, now: float, zone: tzinfo) -> list[list[Any]]:
     """Why jobs are pending, each reason with the numbers of the jobs that it concerns."""
     listed = {reason: [n for n in ids if _info_wanted(state, n)] for reason, ids in explain_all(state, now, zone).items()}
     return [[reason.text, ids] for reason, ids in listed.items() if ids]
+
+
+def _note(state: State) -> str:
+    """Which reasons schedd_job_info leaves out, as 8.1.9 says it; "" for none. Source: O."""
+    explained = state.scheduler.explained
+    if explained is None:
+        return ""
+    if explained:
+        return "(Scheduler job information not available for every job)"
+    return "(Collecting of scheduler job information is turned off)"
 
 
 def _info_wanted(state: State, job_id: int) -> bool:

@@ -100,7 +100,7 @@ class Shell:
         """The body of the last `submit`."""
         return next(body for name, body in reversed(self.asked) if name == "submit")
 
-    def _call(self, name: str, body: object) -> gdi.Answer:
+    def _call(self, name: str, body: object, answer_s: float = gdi.ANSWER_S) -> gdi.Answer:
         data = json_text.decode(msgspec.json.encode(self._answer(name, body)))
         return gdi.Answer(data["status"], data["answers"], data["data"])
 

@@ -75,7 +75,7 @@ def test_interactive_jobs_run_in_reservations(shell: Shell, cell: Cell, command:
 @pytest.mark.statement("IA-9")
 def test_a_client_that_comes_again_does_without_the_qmaster(monkeypatch: pytest.MonkeyPatch) -> None:
     place = {"host": "h2", "port": 4711, "command": "builtin"}
-    monkeypatch.setattr(gdi, "call", lambda name, body: gdi.Answer(0, [], place))
+    monkeypatch.setattr(gdi, "call", lambda name, body, answer_s=0.0: gdi.Answer(0, [], place))
     session = InteractiveSession(7, Terminal(), verbose=False, stdin=False)
     assert session._place(attached=False) == place
 

@@ -335,7 +335,7 @@ def test_without_the_qmaster_the_file_of_the_cell_is_read(
 ) -> None:
     from clients import gdi
 
-    def unreachable(name: str, body: object) -> None:
+    def unreachable(name: str, body: object, answer_s: float) -> None:
         raise gdi.Unreachable("nobody answers")
 
     (tmp_path / "accounting").write_text(line(record(job_number="7")) + "\n")

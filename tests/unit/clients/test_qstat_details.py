@@ -169,3 +169,23 @@ def test_slave_tasks_of_tightly_integrated_jobs(shell: Shell, cell: Cell) -> Non
     (job,) = json.loads(shell("qstat -t -json").out)["jobs"]
     assert [(slave["task_id"], slave["cpu_s"]) for slave in job["slave_tasks"]] == [("1.h2", None), ("3.h2", 62.0)]
     assert shell("qstat -t -xml").status == 0
+
+
+@pytest.mark.statement("ST-18", "SC-6")
+@pytest.mark.parametrize(
+    ("wanted", "said", "number"),
+    [
+        ("true", "There are no messages available", 0),
+        ("false", "(Collecting of scheduler job information is turned off)", 83),
+        ("job_list 99", "(Scheduler job information not available for every job)", 84),
+    ],
+)
+def test_what_is_said_where_no_reasons_are_given(shell: Shell, cell: Cell, wanted: str, said: str, number: int) -> None:
+    cell.configure("scheduler", "", schedd_job_info=wanted)
+    line = f"scheduling info:            {said}"
+    assert shell("qstat -j").out == f"{line}\n\n"
+    shell("qsub -b y sleep 9")
+    cell.cycle()
+    assert (line in shell("qstat -j 1").lines) == bool(number)
+    for asked in ("qstat -j -xml", "qstat -j 1 -xml"):
+        assert (f"<MES_message_number>{number}</MES_message_number>" in shell(asked).out) == bool(number)

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from clients.render.accounting import full_record
+from daemons.qmaster.tell.accounting import category
 from daemons.qmaster.tell.mail import Mail
 from daemons.qmaster.views.job_ends import outcome
-from gridengine.accounting import WIDTH
+from gridengine.accounting import FIELDS, WIDTH, AccountingRecord
 from tests.harness import Cell
 
 STAMP = "11/26/2026 22:51:04 [0:812]: "
@@ -58,6 +59,37 @@ def test_the_lines_of_8_1_9_are_as_they_were(cell: Cell) -> None:
     assert [line.split()[0] for line in text[-3:]] == ["ar_sub_time", "category", "reason"]
     assert "failed       37  : qmaster enforced h_rt, h_cpu, or h_vmem limit" in text
     assert len(record) == WIDTH + 1
+
+
+@pytest.mark.statement("AC-1", "AC-2")
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [("0", "0"), ("999", "999 : invalid execution state"), ("-1", "-1  : invalid execution state"), ("24", "24  : migrating")],
+)
+def test_a_code_that_no_step_has_is_named_as_such(cell: Cell, number: str, shown: str) -> None:
+    job, _ = ended(cell, exit_status=3)
+    [record] = cell.records(job)
+    fields = [number if name == "failed" else text for name, text in zip(FIELDS, record, strict=False)]
+    text = full_record(AccountingRecord(fields))
+    assert f"failed       {shown}" in [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.statement("AC-3", "CX-61")
+@pytest.mark.parametrize(
+    ("fields", "shown"),
+    [
+        ({}, "NONE"),
+        ({"now": True, "project": "p", "hard": ["h_vmem=16G"]}, "-l h_vmem=16G -I y -P p"),
+        ({"checkpoint": "ck", "hard_queues": ["all.q"]}, "-q all.q -ckpt ck"),
+        ({"pe": "smp", "pe_range": "1", "checkpoint": "ck", "now": True}, "-pe smp 1 -ckpt ck -I y"),
+    ],
+)
+def test_the_category_has_the_options_in_the_order_of_8_1_9(cell: Cell, fields: dict[str, Any], shown: str) -> None:
+    cell.add("checkpoint", "ck")
+    cell.add("project", "p")
+    cell.add("parallel_environment", "smp", slots="9")
+    cell.configure("cluster_queue", "all.q", ckpt_list="ck", pe_list="smp")
+    assert category(cell.state.jobs[cell.submit(**fields)]) == shown
 
 
 @pytest.mark.statement("AC-2")

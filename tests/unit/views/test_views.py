@@ -135,7 +135,7 @@ def test_details_come_with_the_environment_if_it_is_known() -> None:
     view = lambda *arguments: job_detail(*arguments, environment_of=lambda job_id: {"A": "1"})  # noqa: E731
     assert ask(cluster, view, jobs=[str(number)])["jobs"][0]["environment"] == [["A", "1"], ["B", ""]]
     assert ask(cluster, job_detail, jobs=[str(number)])["jobs"][0]["environment"] == [["A", None], ["B", None]]
-    assert ask(cluster, job_detail, jobs=["99"]) == {"jobs": [], "unknown": ["99"]}
+    assert ask(cluster, job_detail, jobs=["99"]) == {"jobs": [], "unknown": ["99"], "note": ""}
 
 
 @pytest.mark.statement("ST-18", "SC-6")
@@ -145,12 +145,15 @@ def test_reasons_of_all_pending_jobs() -> None:
     cluster.queue(slots="0")
     one, two = cluster.submit(), cluster.submit()
     no_slots = 'cannot run in queue "all.q@h1" because it offers only qc:slots=0.000000'
-    assert ask(cluster, job_detail) == {"reasons": [["Job is in hold state", [held]], [no_slots, [one, two]]]}
+    assert ask(cluster, job_detail) == {"reasons": [["Job is in hold state", [held]], [no_slots, [one, two]]], "note": ""}
     cluster.change("scheduler", "", schedd_job_info=f"job_list {two}")
-    assert ask(cluster, job_detail) == {"reasons": [[no_slots, [two]]]}
+    assert ask(cluster, job_detail) == {
+        "reasons": [[no_slots, [two]]],
+        "note": "(Scheduler job information not available for every job)",
+    }
     assert [ask(cluster, job_detail, jobs=[str(n)])["jobs"][0]["reasons"] for n in (one, two)] == [[], [no_slots]]
     cluster.change("scheduler", "", schedd_job_info="false")
-    assert ask(cluster, job_detail) == {"reasons": []}
+    assert ask(cluster, job_detail) == {"reasons": [], "note": "(Collecting of scheduler job information is turned off)"}
 
 
 @pytest.mark.statement("LS-5", "ST-6", "ST-12", "QH-1")
