@@ -33,6 +33,7 @@ from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
 from daemons.qmaster.serve.outside import Outside, TryPortsCall, nobody_connects
 from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
+from daemons.qmaster.serve.refused_submissions import RefusedSubmissions
 from daemons.qmaster.serve.replication import Replication
 from daemons.qmaster.serve.scheduling import CycleCall, SchedulerDriver
 from daemons.qmaster.serve.sessions import Sessions
@@ -109,6 +110,7 @@ class Service:
             *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
         streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
+        self._refused_submissions = RefusedSubmissions()
         self.requests = Requests(master, outside, streams, self._room)
         self._pulses = self.requests.pulses
         self._pulses.writing = lambda: len(self._durable)
@@ -245,7 +247,9 @@ class Service:
     async def answer(self, name: str, body: bytes, caller: Caller, key: str = "") -> Answer:
         """Answer one request (`endpoints`)."""
         with self._pulses.request():
-            return await self.requests.answer(name, body, caller, key)
+            answer = await self.requests.answer(name, body, caller, key)
+        self._refused_submissions.note(name, answer, caller, self.master.world().now)
+        return answer
 
     # --- hosts -----------------------------------------------------------------------------------------------
 

@@ -68,3 +68,28 @@ def test_the_mistake_of_a_user_is_no_error_of_the_daemon(service: Service, caplo
     assert asyncio.run(service.answer("delete_jobs", b'{"targets": ["99"]}', caller)).status == 1
     [record] = [record for record in caplog.records if "99" in record.getMessage()]
     assert (record.levelname, record.getMessage()) == ("INFO", 'alice@h1 was told: denied: job "99" does not exist')
+
+
+def test_why_a_submission_was_refused_is_in_the_log_once_a_minute_for_each_user(
+    service: Service, cell: Cell, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refused(user: str, body: bytes) -> None:
+        caller = Caller(user, 1001, "users", 100, "h1")
+        assert asyncio.run(service.answer("submit", body, caller)).status
+
+    def said() -> list[str]:
+        texts = [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING and "submission" in r.getMessage()]
+        caplog.clear()
+        return texts
+
+    refused("alice", b"[")
+    [line] = said()
+    assert line.startswith("a submission of alice@h1 was refused: ")
+    refused("alice", b'{"command": "x", "project": "none"}')
+    assert said() == []
+    refused("bob", b"{}")
+    assert len(said()) == 1
+    cell.now += 61
+    refused("alice", b"[")
+    [line] = said()
+    assert line.endswith(" (1 more since the last line)")
