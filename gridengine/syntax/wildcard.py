@@ -18,6 +18,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import accumulate
+from types import MethodWrapperType
 
 from gridengine.errors import SyntaxFault
 
@@ -27,9 +28,10 @@ _OPERATORS = frozenset("&|!()")
 _PATTERN_CHARACTERS = frozenset("*?[\\")
 _BEYOND_STARS = frozenset("?[\\")
 _DEEPEST = 100
-#: characters of an expression: its compiled form takes a hundred times as much memory, and some hundred are kept
-_LONGEST = 1024
-#: patterns in one expression: each is matched against every name
+#: characters of an expression: its compiled form takes a hundred times as much memory, and some hundred are kept;
+#: one of plain names, such as a list of hosts, takes less
+_LONGEST, _LONGEST_PLAIN = 1024, 4096
+#: patterns in one expression: each is matched against every name; all alternatives that are plain names count as one
 _MOST_PATTERNS = 64
 
 
@@ -43,19 +45,25 @@ def compile_expression(text: str, ignore_case: bool = False) -> Matcher:
 
     ignore_case: for CSTRING and HOST (CX-55). Raises SyntaxFault with the position of the fault, counted from 1.
     """
-    if len(text) > _LONGEST:
-        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {_LONGEST} characters')
+    longest = _LONGEST_PLAIN if _PATTERN_CHARACTERS.isdisjoint(text) else _LONGEST
+    if len(text) > longest:
+        raise SyntaxFault(f'the expression "{text[:40]}..." is longer than {longest} characters')
     return _compiled(text, ignore_case)
 
 
 @lru_cache(maxsize=256)
 def _compiled(text: str, ignore_case: bool) -> Matcher:
+    if ignore_case:
+        exact = _compiled(text.lower(), False)
+        return lambda value: exact(value.lower())
     if _OPERATORS.isdisjoint(text):
-        return _compile_pattern(text, ignore_case)
-    parser = _Parser(text, ignore_case)
+        return _compile_pattern(text)
+    parser = _Parser(text)
     matcher = parser.expression(0)
     if parser.position < len(text):
         parser.fail()
+    if parser.patterns > _MOST_PATTERNS:
+        raise SyntaxFault(f'the expression "{text[:40]}..." has more than {_MOST_PATTERNS} patterns')
     return matcher
 
 
@@ -67,9 +75,8 @@ def matches(text: str, value: str, ignore_case: bool = False) -> bool:
 class _Parser:
     """Recursive descent over one expression; `position` is the index of the next character."""
 
-    def __init__(self, text: str, ignore_case: bool) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.ignore_case = ignore_case
         self.position = 0
         self.patterns = 0
 
@@ -84,6 +91,11 @@ class _Parser:
         while self.next() == "|":
             self.position += 1
             alternatives.append(self.term(depth))
+        names = [each.__self__ for each in alternatives if isinstance(each, MethodWrapperType)]
+        if len(names) > 1:
+            others = (each for each in alternatives if not isinstance(each, MethodWrapperType))
+            alternatives = [frozenset(names).__contains__, *others]
+            self.patterns -= len(names) - 1
         if len(alternatives) == 1:
             return alternatives[0]
         return lambda value: any(matcher(value) for matcher in alternatives)
@@ -117,15 +129,10 @@ class _Parser:
         if start == self.position:
             self.fail()
         self.patterns += 1
-        if self.patterns > _MOST_PATTERNS:
-            raise SyntaxFault(f'the expression "{self.text[:40]}..." has more than {_MOST_PATTERNS} patterns')
-        return _compile_pattern(self.text[start : self.position], self.ignore_case)
+        return _compile_pattern(self.text[start : self.position])
 
 
-def _compile_pattern(pattern: str, ignore_case: bool) -> Matcher:
-    if ignore_case:
-        exact = _compile_pattern(pattern.lower(), False)
-        return lambda value: exact(value.lower())
+def _compile_pattern(pattern: str) -> Matcher:
     if _PATTERN_CHARACTERS.isdisjoint(pattern):
         return pattern.__eq__
     if _BEYOND_STARS.isdisjoint(pattern):

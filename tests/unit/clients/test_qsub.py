@@ -342,3 +342,13 @@ def test_on_a_terminal_it_is_said_at_once_what_a_job_waits_for(
     assert shell("qsub -b y -l arch=nosuch sleep 1").err == expected
     assert shell("qsub -b y sleep 1").err == "", "it can start"
     assert shell("qsub -h -b y sleep 1").err == "", "nobody needs to be told his own wish"
+
+
+@pytest.mark.statement("CX-53", "SO-18")
+def test_a_job_may_name_hundreds_of_hosts(shell: Shell, cell: Cell) -> None:
+    hosts = "|".join(["h1", *(f"node{number:03}.cluster" for number in range(200))])
+    assert len(hosts) > 2048
+    assert shell(f"qsub -b y -l 'h={hosts}' sleep 9").status == 0
+    cell.cycle()
+    assert cell.placed(1)[0][0] == "all.q@h1"
+    assert hosts in shell("qstat -j 1").out

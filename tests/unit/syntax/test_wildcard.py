@@ -106,7 +106,7 @@ def test_case_can_be_ignored() -> None:
     assert not matches("Node*", "node1")
 
 
-@pytest.mark.parametrize("text", ["?" * 1025, "a" * 1025, "*a" * 513], ids=lambda text: text[:2])
+@pytest.mark.parametrize("text", ["?" * 1025, "[a" * 513, "*a" * 513], ids=lambda text: text[:2])
 def test_expressions_have_a_longest_length(text: str) -> None:
     with pytest.raises(SyntaxFault, match="longer than 1024 characters"):
         matches(text, "a")
@@ -117,3 +117,17 @@ def test_expressions_have_a_largest_number_of_patterns() -> None:
     assert matches("|".join(["?"] * 64), "a")
     with pytest.raises(SyntaxFault, match="more than 64 patterns"):
         matches("|".join(["?"] * 65), "a")
+
+
+@pytest.mark.parametrize("ignore_case", [False, True])
+def test_a_list_of_names_may_be_long(ignore_case: bool) -> None:
+    hosts = [f"node{number:03}.cluster" for number in range(250)]
+    text = "|".join(hosts)
+    assert len(text) > 2048
+    assert all(matches(text, host, ignore_case) for host in hosts)
+    assert not matches(text, "node250.cluster", ignore_case) and not matches(text, "node00", ignore_case)
+    assert matches("(" + "|".join(["a"] * 100) + "|?)&!b", "c")
+    with pytest.raises(SyntaxFault, match="more than 64 patterns"):
+        matches("&".join(["a"] * 65), "a")
+    with pytest.raises(SyntaxFault, match="longer than 4096 characters"):
+        matches("a" * 4097, "a")
