@@ -9,6 +9,9 @@ PREFIX = "#$"
 #: options that mean nothing inside a script (SO-5, SO-9), where reading a further file is not foreseen either
 _NOT_IN_SCRIPTS = ("-b", "-C", "-@")
 
+#: exit status for an option that asks for something else than a job. Source: O.
+_NOT_ALLOWED = 5
+
 
 def script_settings(script: bytes, prefix: str, name: str, options: dict[str, Option]) -> list[list[Setting]]:
     """Settings of the script's lines that begin with the prefix, a list for each. A `#` ends the line.
@@ -27,5 +30,7 @@ def script_settings(script: bytes, prefix: str, name: str, options: dict[str, Op
         settings, rest = read_options(words, options, place)
         if rest:
             raise OptionError(f'"{rest[0]}" is no option', place)
+        if any(setting[0].name == "-help" for setting in settings):
+            raise OptionError("-help not allowed in this context", place, _NOT_ALLOWED)
         found.append([setting for setting in settings if setting[0].name not in _NOT_IN_SCRIPTS])
     return found

@@ -352,3 +352,28 @@ def test_a_job_may_name_hundreds_of_hosts(shell: Shell, cell: Cell) -> None:
     cell.cycle()
     assert cell.placed(1)[0][0] == "all.q@h1"
     assert hosts in shell("qstat -j 1").out
+
+
+@pytest.mark.statement("SO-18", "CX-53")
+@pytest.mark.parametrize(
+    ("requested", "shown"),
+    [
+        ("h_rt=1.2", "h_rt=1"),
+        ("h_rt=1.5", "h_rt=2"),
+        ("h_rt=59.9", "h_rt=60"),
+        (",h_rt=9,,s_rt=8,", "h_rt=9,s_rt=8"),
+        ("flag=", "flag=TRUE"),
+    ],
+)
+def test_odd_forms_of_requests_mean_what_they_mean_in_8_1_9(shell: Shell, cell: Cell, requested: str, shown: str) -> None:
+    cell.add("complex", "flag", shortcut="flag", type="BOOL", relop="==")
+    assert shell(f"qsub -h -b y -l {requested} true").status == 0
+    assert f"hard resource_list:         {shown}\n" in shell("qstat -j 1").out
+
+
+@pytest.mark.statement("SO-5", "SB-2")
+def test_a_script_cannot_ask_for_help(shell: Shell) -> None:
+    (shell.cwd / "job.sh").write_text("#$ -help\ntrue\n")
+    outcome = shell("qsub job.sh")
+    assert (outcome.status, outcome.out) == (5, "")
+    assert "-help not allowed in this context" in outcome.err

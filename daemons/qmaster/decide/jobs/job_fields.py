@@ -150,7 +150,7 @@ def requested_resources(state: State, requests: list[str], soft: bool, world: Wo
     for name, value in found.items():
         if state.complexes[name].type == "TIME":
             seconds = parse_time(value)
-            found[name] = str(int(seconds)) if seconds < INFINITY else value
+            found[name] = str(int(seconds + 0.5)) if seconds < INFINITY else value
     if "hostname" in found and not is_pattern(found["hostname"]):
         found["hostname"] = known_host(state, world, found["hostname"])
     return found
@@ -207,18 +207,18 @@ def task_range(text: str, most: int) -> tuple[Ranges, tuple[int, int, int]]:
 
 
 def named_resources(state: State, requests: list[str], soft: bool) -> dict[str, str]:
-    """`name=value` requests by full name; a bare name of a BOOL means TRUE. Raises Refused."""
+    """`name=value` requests by full name; a BOOL without a value means TRUE, an empty request nothing. Raises Refused."""
     found: dict[str, str] = {}
     if not requests:
         return found
     shortcuts = {text["shortcut"]: name for name, text in state.kind("complex").items()}
-    for item in requests:
-        given, equals, value = item.partition("=")
+    for item in filter(str.strip, requests):
+        given, _, value = item.partition("=")
         name = given if state.has("complex", given) else shortcuts.get(given, "")
         if not name:
             raise Refused(f'unknown resource "{given}"', hint=unknown_resource(given, (*state.kind("complex"), *shortcuts)))
         entry = state.complexes[name]
-        if not equals and entry.type == "BOOL":
+        if not value and entry.type == "BOOL":
             value = "TRUE"
         if fault := request_fault(entry, value, soft):
             raise Refused(f"denied: {fault}")
