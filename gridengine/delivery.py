@@ -225,7 +225,9 @@ class Verdict(Struct, omit_defaults=True):
 
 
 class OutputWanted(Struct):
-    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `most`: bytes."""
+    """The end of what a task writes, asked of its host. `owner`: whose task it must be; `most`: bytes. The attempt 0 is the
+    last one, of a task that has ended.
+    """
 
     key: TaskKey
     owner: str

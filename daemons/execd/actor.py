@@ -89,7 +89,7 @@ class ExecdActor:
         self._tries = Tries(site.spool / "tries", int(time.time() * 1000))
         self._tasks = Tasks(site, self._tries, self._report, self._restraints, self._load_news)
         self._health = Health(site, self._report)
-        self._outputs = OutputReader(self._tasks.directories)
+        self._outputs = OutputReader(self._tasks.directories, self._tasks.ended_outputs)
         self._reporter = Reporter(
             self._send,
             self._tries,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from daemons.execd.ended_outputs import EndedOutputs
 from daemons.runtime import children
 from daemons.runtime.daemon import module_command, module_environment
 from daemons.runtime.identity import inherited
@@ -44,12 +45,16 @@ async def start_reader(arguments: list[str]) -> asyncio.subprocess.Process:
 
 
 class OutputReader:
-    """`directories`: of the tasks on this host."""
+    """`directories`: of the tasks on this host; `ended`: of tasks that were here, which are asked for as attempt 0."""
 
     def __init__(
-        self, directories: Mapping[TaskKey, Path], start: ReadProcess = start_reader, longest_s: float = LONGEST_S
+        self,
+        directories: Mapping[TaskKey, Path],
+        ended: EndedOutputs,
+        start: ReadProcess = start_reader,
+        longest_s: float = LONGEST_S,
     ) -> None:
-        self._directories, self._start, self._longest_s = directories, start, longest_s
+        self._directories, self._ended, self._start, self._longest_s = directories, ended, start, longest_s
         self._running: Counter[str] = Counter()
         self._readings: set[asyncio.Task[OutputTail]] = set()
 
@@ -57,11 +62,16 @@ class OutputReader:
         """What is read for an encoded `OutputWanted`, as an encoded `OutputTail`; within `longest_s`."""
         wanted = decode_wanted(data)
         directory = self._directories.get(wanted.key)
-        if directory is None:
-            return encode(OutputTail(fault="the task is not on its host any more"))
+        is_ended = not wanted.key.attempt and wanted.key in self._ended
+        if directory is None and not is_ended:
+            past = "where the task wrote is no longer known" if not wanted.key.attempt else "the task is not on its host any more"
+            return encode(OutputTail(fault=past))
         if self._running.total() >= MOST or self._running[wanted.owner] >= MOST_OF_ONE:
             return encode(OutputTail(fault="the host reads too many files already: look again in a moment"))
-        return encode(await self._in_time(directory, wanted))
+        if directory is not None:
+            return encode(await self._in_time(directory, wanted))
+        with self._ended.directory(wanted.key) as copied:
+            return encode(await self._in_time(copied, wanted))
 
     async def _in_time(self, directory: Path, wanted: OutputWanted) -> OutputTail:
         """Whoever waits is answered in time, also when the process cannot be ended yet."""

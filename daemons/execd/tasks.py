@@ -17,6 +17,7 @@ from typing import TypeVar
 import msgspec
 
 from daemons.execd import active_jobs, task_log
+from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.environment import Account
 from daemons.execd.idleness import Idleness
 from daemons.execd.job_scripts import JobScripts, Reader
@@ -82,6 +83,7 @@ class Tasks:
         self._scripts.keep_only({key[0] for key in on_disk})
         for key, task in on_disk.items():
             restraints.keep(key, task.cores, task.gpus)
+        self.ended_outputs = EndedOutputs()
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._strays: set[TaskKey] = set()  # the qmaster does not know them
@@ -346,6 +348,7 @@ class Tasks:
             known.discard(key)
         self._usage.pop(key, None)
         self._idle.pop(key, None)
+        self.ended_outputs.note(key, directory)
         keep = self.configuration is not None and self.configuration.execd_params.keep_active
         active_jobs.remove(self._site, directory, keep)
         self._let_script_go(key[0])

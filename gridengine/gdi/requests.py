@@ -130,10 +130,11 @@ class AlterJobs(RequestBody):
 
 
 class ResubmitJobs(RequestBody):
-    """`resubmit_jobs` (qresub): copies of jobs, by number; `holds` as in `Submit`, the holds of the originals do not count."""
+    """`resubmit_jobs` (qresub): copies of jobs, by number, with `ended` also of the last ended ones; `holds` as in `Submit`."""
 
     targets: FewestTargets
     holds: Name = ""
+    ended: bool = False
 
 
 class VerifiedCopy(RequestBody):

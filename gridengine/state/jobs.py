@@ -259,6 +259,10 @@ else:
     JobChanges = field_changes("JobChanges", Job, (*REQUEST_FIELDS, *_RESOLVED))
 
 
+KEPT_JOBS = 100
+"""Ended jobs that are kept whole, with script and environment."""
+
+
 class FinishedJob(Struct, omit_defaults=True):
     """What is kept of an ended job for `qstat -s z` and dependencies: the last `finished_jobs` of them."""
 
@@ -272,3 +276,5 @@ class FinishedJob(Struct, omit_defaults=True):
     unsuccessful: bool = False
     tasks: str = ""
     """Ranges of the tasks of an array as submitted, "" for other jobs."""
+    job: Job | None = None
+    """The job at its end, to submit it again; of the last `KEPT_JOBS` alone."""

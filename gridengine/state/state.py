@@ -219,6 +219,10 @@ class State:
             return list(self.jobs.values())
         return [self.jobs[number] for number in sorted(chain.from_iterable(found))]
 
+    def ended_job(self, number: int) -> Job | None:
+        """One of the last ended jobs, whole; None for all others."""
+        return next((ended.job for ended in reversed(self.finished) if ended.id == number), None)
+
     def waits_for(self, job: Job) -> list[int]:
         """Predecessors of `-hold_jid` that have not ended, or not as they had to (DP-2, DP-3)."""
         return [other for other in job.predecessors if other in self.jobs or other in job.conditions]

@@ -79,7 +79,7 @@ class Requests:
         self._event_clients, self._waits, self._task_ends, self._mirrors = streams
         self._rounds = Rounds()
         self._accounting = AccountingReading()
-        self._outputs = OutputReading(outside.read_output)
+        self._outputs = OutputReading(outside.read_output, records=master.spool.accounted.of_task)
         self.releases = HostReleases(master)
         self._under_keys = Turns(1)
 

@@ -1,4 +1,4 @@
-"""The request `job_output`: the end of what a running task writes, for its owner alone.
+"""The request `job_output`: the end of what a task writes, or has written, for its owner alone.
 
 Owns who may, and which host is asked for which try of the task. The qmaster sees no file: the host reads, as the owner, where
 the task writes. Called by `endpoints`. Source: adr/0138.
@@ -11,9 +11,11 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
+from daemons.qmaster.decide.refused import Refused
 from daemons.runtime.call_faults import call_fault
+from gridengine.accounting import AccountingRecord
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
 from gridengine.gdi.requests import Answer, Caller
 from gridengine.state.jobs import Job, Task
@@ -36,6 +38,25 @@ async def nobody_answers(host: str, data: bytes) -> bytes:
     raise LookupError(f"nobody answers for {host}")
 
 
+RecordsOf = Callable[[int, int], list[AccountingRecord]]
+"""(job, task as in the records: 0 for one of no array) -> records, in the order of their ends."""
+_ENDED = 0
+"""The attempt of a task that is over: the last one (`OutputWanted`)."""
+
+
+def no_records(job: int, task: int) -> list[AccountingRecord]:
+    """For a qmaster without accounting."""
+    return []
+
+
+class _Place(NamedTuple):
+    """Who owns a task, and on which host it is; "" for one that is on none."""
+
+    owner: str
+    host: str
+    key: TaskKey
+
+
 class OutputReading:
     """Asks hosts by `read`, and keeps nobody waiting for longer than `patience_s`.
 
@@ -43,32 +64,49 @@ class OutputReading:
     once it is itself again.
     """
 
-    def __init__(self, read: ReadOutputCall, patience_s: float = PATIENCE_S) -> None:
-        self._read, self._patience_s = read, patience_s
+    def __init__(self, read: ReadOutputCall, patience_s: float = PATIENCE_S, records: RecordsOf = no_records) -> None:
+        self._read, self._patience_s, self._records = read, patience_s, records
         self._open: defaultdict[str, set[asyncio.Future[bytes]]] = defaultdict(set)
 
     async def answer(self, state: State, body: dict[str, Any], caller: Caller) -> Answer:
         """`{"task", "host", "path", "size", "from", "text"}`: `size` of the file in bytes, of which `text` begins at `from`."""
-        job = state.jobs.get(body["job"])
-        if job is None:
-            return _refused(f"denied: job {body['job']} does not exist")
-        if job.owner != caller.user:
-            # as with sessions: a manager may end the job, but what it writes is its owner's
-            return _refused(f'denied: job {job.id} belongs to "{job.owner}", not to "{caller.user}"')
-        number = body.get("task", 0)
-        task = _running_task(job, number)
-        if task is None:
-            return _refused(f"denied: {f'task {number} of ' if number else ''}job {job.id} does not run")
-        key = TaskKey(job.id, task.id, task.attempt)
-        wanted = OutputWanted(key, job.owner, body.get("stream", "stdout"), body.get("bytes", MOST))
-        host = state.hosts.get(task.host)
-        tail = await self._asked(task.host, wanted) if host is not None and host.up else None
+        try:
+            place = self._place(state, body["job"], body.get("task", 0), caller)
+        except Refused as refusal:
+            return _refused(refusal.text)
+        wanted = OutputWanted(place.key, place.owner, body.get("stream", "stdout"), body.get("bytes", MOST))
+        host = state.hosts.get(place.host)
+        tail = await self._asked(place.host, wanted) if host is not None and host.up else None
         if tail is None:
-            return _refused(f'host "{task.host}" does not answer: what the task writes cannot be read now')
+            return _refused(f'host "{place.host}" does not answer: what the task writes cannot be read now')
         if tail.fault:
-            return _refused(f"{tail.fault} (host {task.host})")
+            return _refused(f"{tail.fault} (host {place.host})")
         told = {"path": tail.path, "size": tail.size, "from": tail.begin, "text": tail.text}
-        return Answer(data={"task": task.id, "host": task.host, **told})
+        return Answer(data={"task": place.key.task, "host": place.host, **told})
+
+    def _place(self, state: State, number: int, wanted: int, caller: Caller) -> _Place:
+        """Where to ask for a task that runs, or that has ended. Raises Refused."""
+        job = state.jobs.get(number)
+        task = _running_task(job, wanted) if job is not None else None
+        if job is not None and task is not None:
+            place = _Place(job.owner, task.host, TaskKey(job.id, task.id, task.attempt))
+        elif record := self._last_record(number, wanted):
+            place = _Place(record.owner, record.hostname, TaskKey(number, int(record.task_number) or 1, _ENDED))
+        elif job is not None:
+            place = _Place(job.owner, "", TaskKey(job.id, 0, 0))
+        else:
+            raise Refused(f"denied: job {number} does not exist")
+        if place.owner != caller.user:
+            # as with sessions: a manager may end the job, but what it writes is its owner's
+            raise Refused(f'denied: job {number} belongs to "{place.owner}", not to "{caller.user}"')
+        if not place.host:
+            raise Refused(f"denied: {f'task {wanted} of ' if wanted else ''}job {number} does not run")
+        return place
+
+    def _last_record(self, number: int, task: int) -> AccountingRecord | None:
+        """Of the last try of a task that has ended, without a number of the job's first task."""
+        found = self._records(number, task) or ([] if task > 1 else self._records(number, 1 - task))
+        return next((record for record in reversed(found) if record.pe_taskid in ("", "NONE")), None)
 
     async def _asked(self, host: str, wanted: OutputWanted) -> OutputTail | None:
         """What a host has read; None if it does not answer."""

@@ -48,7 +48,7 @@ async def _copy(
     master: Master, verifier: ServerVerifier, carry: Carry, one: ResubmitJobs, caller: Caller, receipt: Receipt | None
 ) -> Answer:
     try:
-        original, wish = requested_copy(master.state, one.targets[0], one.holds, caller, master.world())
+        original, wish = requested_copy(master.state, one.targets[0], one, caller, master.world())
     except Refused as refusal:
         return Answer(EXIT_NOT_COPIED, [("error", refusal.text)])
     wish = with_payload(wish, master.payload(original.id))

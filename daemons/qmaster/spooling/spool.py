@@ -22,6 +22,7 @@ from daemons.qmaster.decision import Payload
 from daemons.qmaster.spooling import accounting_table, answer_table, job_parts, reservation_table, spool_file, spool_versions
 from daemons.qmaster.spooling.accounting_table import AccountingTable
 from daemons.qmaster.spooling.answer_table import AnswerTable, Receipt
+from daemons.qmaster.spooling.ended_payloads import EndedPayloads
 from daemons.qmaster.spooling.job_parts import JobParts
 from daemons.qmaster.spooling.patches import Listener, recorded
 from daemons.qmaster.spooling.reservation_table import ReservationTable
@@ -69,7 +70,7 @@ class Transaction(Struct):
     host: str
     events: list[AnyEvent]
     payloads: dict[int, Payload] = field(default_factory=dict)
-    #: jobs whose payload is no longer needed
+    #: jobs that have ended
     dropped: list[int] = field(default_factory=list)
     #: (job id, task id, record) of each try that ended
     accounting: list[tuple[int, int, AccountingRecord]] = field(default_factory=list)
@@ -114,7 +115,7 @@ class Spool:
                 tables = (accounting_table, reservation_table, story_table, answer_table, job_parts)
                 self._db.execute(_SCHEMA + "".join(table.SCHEMA for table in tables))
                 self._stories = StoryTable(self._db)
-                self._jobs = JobParts(self._db)
+                self._jobs, self._ended = JobParts(self._db), EndedPayloads(self._db)
                 self.accounted = AccountingTable(self._db)
                 self.held_slots = ReservationTable(self._db)
                 self.answered = AnswerTable(self._db)
@@ -228,6 +229,7 @@ class Spool:
                 if tells := self._stories.due:
                     self._stories.write(transactions[-1].time, keep_story_s)
         except apsw.Error as error:
+            self._ended.begin()
             raise SpoolError(f"cannot write spool {self.path}: {error}") from error
         if tells:
             self._stories.written()
@@ -239,8 +241,7 @@ class Spool:
         for job_id, payload in t.payloads.items():
             environment = zlib.compress(msgspec.json.encode(payload.environment), 1)
             execute("insert or replace into payload values(?,?,?)", (job_id, payload.script, environment))
-        for job_id in t.dropped:
-            execute("delete from payload where job_id=?", (job_id,))
+        self._ended.end(t.dropped)
         if t.accounting:
             self.accounted.add(t.accounting)
         if t.held:
@@ -293,8 +294,9 @@ class Spool:
         self._journalled, self._snapshot_at = 0, self._keep_journal
 
     def payload(self, job_id: int) -> Payload:
-        """Script and environment of a job; empty when the job is unknown."""
-        row = self._db.execute("select script, environment from payload where job_id=?", (job_id,)).fetchone()
+        """Script and environment of a job, also of one of the last that have ended; empty when the job is unknown."""
+        query = "select script, environment from payload where job_id in (?1, -?1) order by job_id desc"
+        row = self._db.execute(query, (job_id,)).fetchone()
         if row is None:
             return Payload(None, {})
         return Payload(row[0], msgspec.json.decode(zlib.decompress(row[1]), type=dict[str, str]))

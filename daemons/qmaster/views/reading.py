@@ -75,8 +75,11 @@ def _changes(rows: list[tuple[Any, ...]]) -> Iterator[Body]:
 
 
 def job_request(master: Master, body: Body, caller: Caller) -> Answer:
-    """The request that a job would come of, to make another one like it. Script and variables are for its owner alone."""
-    job = master.state.jobs.get(body["job"])
+    """The request that a job would come of, also one of the last ended, to make another one like it.
+
+    Script and variables are for its owner alone.
+    """
+    job = master.state.jobs.get(body["job"]) or master.state.ended_job(body["job"])
     if job is None:
         return Answer(1, [("error", f"job {body['job']} does not exist")])
     wish, own = request_of(job), caller.user == job.owner

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -21,6 +22,7 @@ from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.api.openapi import document
 from daemons.web.api.problem import problem, refused
 from daemons.web.api.resources import ANY, RESOURCES, Body, Call, Resource, object_name
+from daemons.web.finished_jobs import finished_job
 from daemons.web.job_rows import Wanted
 from daemons.web.shared import WEB, Web, caller_of
 from gridengine.config import KINDS
@@ -129,6 +131,22 @@ async def _jobs(request: web.Request) -> web.StreamResponse:
     shared = _mirrored(request)
     rows = shared.jobs.choose(Wanted.of(request.query)).rows
     return _listed(request, shared, rows, lambda row: row._asdict())
+
+
+async def _job(request: web.Request) -> web.StreamResponse:
+    """`GET /jobs/ID`: all about a job; of one that has ended its record."""
+    shared, call, caller = _mirrored(request), await _call(request), caller_of(request)
+    number = call.parts["id"].partition(".")[0]
+    answer = await shared.read("status", {"job_detail": {"jobs": [number]}}, caller)
+    if answer.status:
+        return refused(answer, True)
+    found: Any = answer.data["job_detail"]["jobs"]  # type: ignore[index]
+    if found:
+        return _dated(shared, _json(found[0]))
+    ended = await finished_job(shared, caller, int(number)) if re.fullmatch("[0-9]{1,7}", number, re.ASCII) else None
+    if ended is None:
+        return problem(404, f"there is nothing at {request.path}")
+    return _dated(shared, _json({**ended._asdict(), "tasks": [task._asdict() for task in ended.tasks]}))
 
 
 def _listed(request: web.Request, shared: Web, items: Any, form: Callable[[Any], Any] = lambda item: item) -> web.Response:
@@ -265,7 +283,7 @@ async def _nothing(request: web.Request) -> web.StreamResponse:
 
 def routes() -> list[web.RouteDef]:
     """All routes below `/api`."""
-    own = {("GET", "/config/{kind}/{name}")}
+    own = {("GET", "/config/{kind}/{name}"), ("GET", "/jobs/{id}")}
     table = [
         web.route(row.method, ROOT + row.path, _guarded(partial(_resource, row)))
         for row in RESOURCES
@@ -275,6 +293,7 @@ def routes() -> list[web.RouteDef]:
     return [
         web.get(f"{ROOT}/openapi.json", _document),
         web.get(f"{ROOT}/jobs", _guarded(_jobs)),
+        web.get(f"{ROOT}/jobs/{{id}}", _guarded(_job)),
         web.get(objects, _guarded(_show)),
         web.put(objects, _guarded(_change)),
         web.delete(objects, _guarded(_change)),

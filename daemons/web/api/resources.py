@@ -119,7 +119,7 @@ _STATE = {"action": "", "what": "job"}
 RESOURCES: tuple[Resource, ...] = (
     Resource("POST", "/jobs", "submit", "Submit a job.", _given, takes="submit"),
     Resource(
-        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j."),
+        *("GET", "/jobs/{id}", "status", "All about a job, as qstat -j; of one that has ended how it ended and what it used."),
         *(_status("job_detail", jobs=_target), _first(_part("job_detail", "jobs"))),
     ),
     Resource(
@@ -141,7 +141,7 @@ RESOURCES: tuple[Resource, ...] = (
         *(lambda call: {"jobs": [_number(call)]}, _first(lambda data, call: data["jobs"])),
     ),
     Resource(
-        *("GET", "/jobs/{id}/output", "job_output", "The end of what a running task writes, for its owner alone."),
+        *("GET", "/jobs/{id}/output", "job_output", "The end of what a task writes, or has written, for its owner alone."),
         _output,
         query={"task": "the first that runs if left out", "stream": "stdout, as usual, or stderr", "bytes": "1 to 65536"},
     ),
@@ -151,7 +151,7 @@ RESOURCES: tuple[Resource, ...] = (
     _job_action("resume", "Let a suspended job go on.", "change_states", {**_STATE, "action": "unsuspend"}),
     _job_action("reschedule", "Have a job begin anew elsewhere.", "change_states", {**_STATE, "action": "reschedule"}),
     _job_action("clear", "Take the error state off a job.", "change_states", {**_STATE, "action": "clear"}),
-    _job_action("copy", "Submit a copy of a job, as qresub.", "resubmit_jobs", {}),
+    _job_action("copy", "Submit a copy of a job, as qresub, also of one of the last ended.", "resubmit_jobs", {"ended": True}),
     Resource(
         *("GET", "/instances", "status", "Queue instances with slots, load and states, as qstat -f."),
         *(lambda call: {"queues": {"select": _instances(call), "explain": "aAcdE"}}, _part("queues")),

@@ -1,110 +1,50 @@
-"""Jobs that have ended: how each task ended and what it used, from the accounting records, for the list and the page of a job.
+"""Jobs that have ended as pages show them: what `finished_jobs` knows, where the output is, and what can be done.
 
-The records come from the qmaster's index by job number (adr/0126), for the rows that are shown. Source: sge_accounting(5), AC-1.
+Source: GU-12; sge_accounting(5), AC-1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from daemons.qmaster.views.job_ends import outcome
 from daemons.runtime.qmaster_link import NoQmaster
+from daemons.web import finished_jobs
+from daemons.web.finished_jobs import FinishedTask
+from daemons.web.pages import job_output
 from daemons.web.pages.page import Data, Visit
-from gridengine.accounting import AccountingRecord
-from gridengine.failed import TEXTS
 
-_MOST_TASKS = 100
-_NONE = ("", "NONE")
+MOST_TASKS = 100
+"""Ended tasks that a page shows."""
 
 
-class EndedTask(NamedTuple):
-    """The last attempt of a task. Times: epoch s; `wallclock`, `cpu`: s; `maxvmem`: bytes; `failed`: code, "" for none."""
-
-    task: str
-    outcome: str
-    failed: str
-    exit_status: str
-    host: str
-    queue: str
-    start_time: float
-    end_time: float
-    wallclock: float
-    cpu: float
-    maxvmem: float
-    slots: str
-
-    @property
-    def is_good(self) -> bool:
-        return not self.failed and self.exit_status == "0"
-
-
-async def finished_job(visit: Visit, number: int) -> Data | None:
-    """What the accounting records say of a job that has ended; None where there are none, or the qmaster is away."""
-    records = await _records(visit, [number])
-    if not records:
+async def finished_job(visit: Visit, number: int, task: str) -> Data | None:
+    """What is known of a job that has ended; None for one of which nothing is, or while the qmaster is away."""
+    try:
+        record = await finished_jobs.finished_job(visit.shared, visit.caller, number)
+    except NoQmaster:
         return None
-    last = {record.task_number: record for record in records}
-    tasks = sorted((_ended(record) for record in last.values()), key=lambda each: (each.is_good, int(each.task or 0)))
-    first = records[-1]
+    if record is None:
+        return None
+    why_not = "" if record.resubmittable else "The script is no longer known: that of the last ended jobs is kept."
     return {
-        **{"name": first.job_name, "owner": first.owner, "group": first.group, "submit_time": float(first.submission_time)},
-        **{"project": _text(first.project), "department": _text(first.department), "account": first.account},
-        **{"requested": _text(first.category), "pe": _text(first.granted_pe), "notes": first.notes},
-        **{"ar": first.arid if first.arid != "0" else "", "attempts": len(records), "array": tasks[0].task != ""},
-        **{"tasks": tasks[:_MOST_TASKS], "more": max(0, len(tasks) - _MOST_TASKS)},
-        "bad": sum(not each.is_good for each in tasks),
+        **record._asdict(),
+        **{"tasks": record.tasks[:MOST_TASKS], "more": max(0, len(record.tasks) - MOST_TASKS)},
+        **{"why_not_resubmit": why_not, "output": job_output.shown_with_ended(visit, record, task)},
+        "files": job_output.files_of(record, record.array),
     }
 
 
-async def outcomes(visit: Visit, numbers: Sequence[int]) -> dict[int, str]:
-    """How jobs ended, in words, by their numbers: of an array how many tasks did not succeed."""
-    last: dict[tuple[int, str], AccountingRecord] = {}
-    for record in await _records(visit, numbers):
-        last[int(record.job_number), record.task_number] = record
-    found: dict[int, list[AccountingRecord]] = {}
-    for (number, _), record in last.items():
-        found.setdefault(number, []).append(record)
-    return {number: _together(records) for number, records in found.items()}
-
-
-def _together(records: list[AccountingRecord]) -> str:
-    if len(records) == 1:
-        return outcome(records[0])
-    bad = sum(not _ended(record).is_good for record in records)
-    return f"{bad} of {len(records)} tasks failed" if bad else f"{len(records)} tasks succeeded"
-
-
-async def _records(visit: Visit, numbers: Sequence[int]) -> list[AccountingRecord]:
-    """Records of jobs without those of slave tasks, in the order of their ends."""
-    if not numbers:
-        return []
-    body = {"job": ",".join(map(str, numbers)), "master_only": True}
+async def ended_tasks(visit: Visit, number: int) -> list[FinishedTask]:
+    """The tasks of a job that are over; none while the qmaster is away."""
     try:
-        answer = await visit.shared.ask("accounting", body, visit.caller)
+        return await finished_jobs.ended_tasks(visit.shared, visit.caller, number)
     except NoQmaster:
         return []
-    found: list[list[str]] = answer.data["records"] if isinstance(answer.data, dict) else []
-    return [AccountingRecord(each) for each in found]
 
 
-def _ended(record: AccountingRecord) -> EndedTask:
-    code = int(record.failed or 0)
-    return EndedTask(
-        task=record.task_number if record.task_number != "0" else "",
-        outcome=outcome(record),
-        failed=f"{code}: {TEXTS.get(code, 'unknown')}" if code else "",
-        exit_status=record.exit_status,
-        host=_text(record.hostname),
-        queue=_text(record.qname),
-        start_time=float(record.start_time or 0),
-        end_time=float(record.end_time or 0),
-        wallclock=float(record.ru_wallclock or 0),
-        cpu=float(record.cpu or 0),
-        maxvmem=float(record.maxvmem or 0),
-        slots=record.slots,
-    )
-
-
-def _text(value: str) -> str:
-    return "" if value in _NONE else value
+async def outcomes(visit: Visit, numbers: Sequence[int]) -> dict[int, str]:
+    """How jobs ended, in words, by their numbers; nothing while the qmaster is away."""
+    try:
+        return await finished_jobs.outcomes(visit.shared, visit.caller, numbers)
+    except NoQmaster:
+        return {}

@@ -16,7 +16,7 @@ from daemons.qmaster.permissions import is_operator
 from daemons.runtime.qmaster_link import NoQmaster
 from daemons.web.job_rows import GROUPS, JobRow, Wanted, concerns_jobs
 from daemons.web.pages import job_output
-from daemons.web.pages.finished import finished_job, outcomes
+from daemons.web.pages.finished import MOST_TASKS, ended_tasks, finished_job, outcomes
 from daemons.web.pages.formats import link
 from daemons.web.pages.forms import Action, Question, act_route, counted, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
@@ -38,7 +38,7 @@ _REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "unsuspend": ("change_states", {"action": "unsuspend", "what": "job"}),
     "reschedule": ("change_states", {"action": "reschedule", "what": "job"}),
     "clear": ("change_states", {"action": "clear", "what": "job"}),
-    "copy": ("resubmit_jobs", {}),
+    "copy": ("resubmit_jobs", {"ended": True}),
     "priority": ("alter_jobs", {}),
 }
 _FORCED = ("delete", "suspend", "unsuspend", "reschedule")
@@ -160,15 +160,20 @@ async def one_job(visit: Visit) -> Data:
     data: Data = {"number": int(number), "task": task, "story": story, "job": None, "ended": None}
     data |= {"actions": _LABELS, "why_not": ""}
     if not jobs:
-        data["ended"] = await finished_job(visit, int(number))
+        data["ended"] = await finished_job(visit, int(number), task)
         if not data["ended"] and not story:
             raise Missing(f"There is no job {number}")
+        data["why_not"] = _why_not(visit, data["ended"]["owner"]) if data["ended"] else ""
     if jobs:
         explained = await shared.read("explain_job", {"jobs": [number]}, caller)
         data |= {"job": jobs[0], "why": explained.data["jobs"][0]}  # type: ignore[index]
         data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
         data["output"] = job_output.shown_with_job(visit, int(number), task)
-        data["groups"] = _groups(shared.jobs.of_job(int(number)))
+        job = shared.mirror.state.jobs[int(number)]
+        data["groups"] = _groups(shared.jobs.of_job(job.id))
+        data["files"] = job_output.files_of(job, job.is_array)
+        data["most_tasks"] = MOST_TASKS
+        data["ended_tasks"] = await ended_tasks(visit, job.id) if job.is_array else []
         data["usage"] = _usage(visit, int(number), visit.said("task") or task)
     return data
 

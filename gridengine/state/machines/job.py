@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import structs
 
 from gridengine.ranges import Ranges, parse_slot_ranges
-from gridengine.state.jobs import NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
+from gridengine.state.jobs import KEPT_JOBS, NO_TICKETS, FinishedJob, Hold, Job, JobChanges, Tickets
 from gridengine.state.machines import reservation as reservations
 from gridengine.state.machines.event import Event, Handlers, Transitions, unchanged
 from gridengine.state.shared_values import share_values
@@ -208,8 +209,11 @@ def finish_if_done(state: State, job: Job, time: float, slots: int) -> None:
             priority=prio[0],
             unsuccessful=bool(job.unsuccessful),
             tasks=str(job.array or ""),
+            job=job,
         )
     )
+    if len(state.finished) > KEPT_JOBS:
+        state.finished[-KEPT_JOBS - 1] = structs.replace(state.finished[-KEPT_JOBS - 1], job=None)
     forget_finished(state)
 
 

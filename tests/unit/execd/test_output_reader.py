@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from daemons.execd import output_reader
+from daemons.execd import ended_outputs, output_reader
+from daemons.execd.ended_outputs import EndedOutputs
 from daemons.execd.output_reader import MOST, MOST_OF_ONE, OutputReader
 from gridengine.delivery import OutputTail, OutputWanted, decode_tail, encode
-from gridengine.task_key import TaskKey
+from gridengine.task_key import SlaveKey, TaskKey
 
 KEY, GONE = TaskKey(12, 1, 3), TaskKey(12, 1, 2)
 
@@ -47,7 +50,8 @@ class Host:
     def __init__(self, longest_s: float = 60.0) -> None:
         self.told: bytes | None = encode(OutputTail("/o", 5, 0, "told\n"))
         self.started: list[tuple[list[str], Process]] = []
-        self.reader = OutputReader({KEY: Path("/active/12.1")}, self._start, longest_s)
+        self.ended = EndedOutputs()
+        self.reader = OutputReader({KEY: Path("/active/12.1")}, self.ended, self._start, longest_s)
 
     async def _start(self, arguments: list[str]) -> Any:
         process = Process(self.told)
@@ -129,7 +133,32 @@ def test_a_host_that_can_start_no_process_says_so() -> None:
 
     async def scene() -> None:
         host = Host()
-        host.reader = OutputReader({KEY: Path("/active/12.1")}, full)
+        host.reader = OutputReader({KEY: Path("/active/12.1")}, host.ended, full)
         assert (await host.ask()).fault == "the host cannot start a process: Resource temporarily unavailable"
+
+    play(scene)
+
+
+def test_of_tasks_that_are_over_the_last_ones_are_read_without_their_environment(tmp_path: Path) -> None:
+    async def scene() -> None:
+        host, seen = Host(), []
+        (tmp_path / "config").write_text('{"owner": "alice", "stdout": "/o", "environment": {"SECRET": "1"}}')
+
+        async def start(arguments: list[str]) -> Any:
+            seen.append(json.loads((Path(arguments[0]) / "config").read_text()))
+            assert stat.S_IMODE(Path(arguments[0]).stat().st_mode) == 0o700
+            return Process(host.told)
+
+        host.reader = OutputReader({KEY: Path("/active/12.1")}, host.ended, start)
+        over = TaskKey(13, 2, 0)
+        assert (await host.ask(over)).fault == "where the task wrote is no longer known"
+        host.ended.note(TaskKey(13, 2, 5), tmp_path)
+        host.ended.note(SlaveKey(14, 1, 1, 1), tmp_path)
+        assert await host.ask(over) == OutputTail("/o", 5, 0, "told\n")
+        assert seen == [{"owner": "alice", "stdout": "/o", "environment": {}, "method_environment": {}}]
+        assert "not on its host any more" in (await host.ask(TaskKey(13, 2, 5))).fault
+        for number in range(ended_outputs.MOST):
+            host.ended.note(TaskKey(100 + number, 1, 1), tmp_path)
+        assert over not in host.ended and TaskKey(14, 1, 0) not in host.ended
 
     play(scene)

@@ -125,3 +125,30 @@ def test_why_a_file_cannot_be_read_is_told_with_the_host(cell: Cell, hosts: Host
     answer = hosts.ask(job)
     assert answer.data is None
     assert answer.answers == [("error", f'cannot read "/o": Permission denied (host {cell.running[TaskKey(job, 1, 1)]})')]
+
+
+def test_of_a_task_that_is_over_the_host_of_its_last_try_is_asked(cell: Cell, hosts: Hosts) -> None:
+    job = cell.submit(tasks="1-2")
+    cell.cycle()
+    host = cell.running[TaskKey(job, 2, 1)]
+    cell.end(job, 2)
+    cell.master.flush()
+    records = cell.master.spool.accounted.of_task
+
+    def ask(caller: Caller, task: int, number: int = job) -> Answer:
+        reading = OutputReading(hosts._read, 60.0, records)
+        return asyncio.run(reading.answer(cell.state, {"job": number, "task": task}, caller))
+
+    assert ask(ALICE, 2).data["host"] == host
+    assert hosts.asked == [(host, OutputWanted(TaskKey(job, 2, 0), "alice", "stdout", 65536))]
+    assert ask(BOB, 2).answers == [("error", f'denied: job {job} belongs to "alice", not to "bob"')]
+    assert ask(ALICE, 3).status == 1
+    cell.end(job, 1)
+    cell.master.flush()
+    assert job not in cell.state.jobs and ask(ALICE, 0).data["task"] == 1
+    assert ask(ROOT, 1).status == 1 and len(hosts.asked) == 2
+    single = cell.submit()
+    cell.cycle()
+    cell.end(single)
+    cell.master.flush()
+    assert ask(ALICE, 1, single).data["task"] == 1

@@ -5,6 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from daemons.qmaster.decide.jobs import resubmission
+from daemons.qmaster.spooling import ended_payloads
+from gridengine.state.machines import job as machine
 from tests.harness import Cell
 
 
@@ -65,3 +68,40 @@ def test_a_copy_is_of_no_session(cell: Cell) -> None:
     job = cell.submit(session="a.1")
     assert cell.ask("resubmit_jobs", targets=[str(job)]).status == 0
     assert [(each.id, each.session) for each in cell.state.jobs.values()] == [(job, "a.1"), (job + 1, "")]
+
+
+def test_the_last_jobs_that_ended_can_be_copied_where_that_is_asked_for(cell: Cell) -> None:
+    script = "#!/bin/sh\ntrue\n"
+    job = cell.submit(binary=False, script=script, script_file="run.sh", environment={"A": "1"}, hard=["h_rt=100"])
+    cell.cycle()
+    cell.end(job, 1, exit_status=3)
+    cell.master.flush()
+    assert resubmit(cell, job) == (4, [f'job "{job}" does not exist'])
+    answer = cell.ask("resubmit_jobs", "alice", targets=[str(job)], ended=True)
+    assert answer.answers == [("info", 'Your job 2 ("run.sh") has been submitted')]
+    cell.master.flush()
+    payload = cell.master.spool.payload(2)
+    assert (payload.script, payload.environment) == (script.encode(), {"A": "1"})
+    assert cell.state.jobs[2].hard == cell.state.ended_job(job).hard
+    assert cell.ask("resubmit_jobs", "bob", targets=[str(job)], ended=True).status == 4
+    assert not cell.state.jobs.get(3)
+
+
+def test_of_older_ones_neither_job_nor_script_is_kept(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (ended_payloads, machine, resubmission):
+        monkeypatch.setattr(module, "KEPT_JOBS", 2)
+    jobs = [cell.submit(binary=False, script="true\n", script_file="a") for _ in range(3)]
+    for job in jobs:
+        cell.cycle()
+        cell.end(job, 1)
+    cell.master.flush()
+    assert [cell.master.spool.payload(job).script for job in jobs] == [None, b"true\n", b"true\n"]
+    assert [cell.state.ended_job(job) is not None for job in jobs] == [False, True, True]
+    answer = cell.ask("resubmit_jobs", "alice", targets=["1"], ended=True)
+    assert answer.answers == [("error", "the script of job 1 is no longer known: that of the last 2 ended jobs is kept")]
+    cell.restart()
+    assert cell.ask("resubmit_jobs", "alice", targets=["2"], ended=True).status == 0
+    cell.master.flush()
+    cell.ask("delete_jobs", targets=["4"])
+    cell.master.flush()
+    assert [cell.master.spool.payload(job).script for job in (2, 3, 4)] == [None, b"true\n", b"true\n"]

@@ -95,7 +95,8 @@ def test_a_job_lives_through_the_api(followed: Followed, api: Any) -> None:
         return found
 
     dry, made, shown, why, altered, held, listed, story, deleted, gone = api(play)
-    assert [each[0] for each in (dry, made, shown, why, altered, held, listed, story, deleted, gone)] == [200] * 9 + [404]
+    assert [each[0] for each in (dry, made, shown, why, altered, held, listed, story, deleted, gone)] == [200] * 10
+    assert (gone[1]["finished"], gone[1]["tasks"]) == (True, [])
     assert made[1]["data"]["job_id"] == 1
     assert (shown[1]["name"], shown[1]["owner"]) == ("mine", "alice")
     assert why[1]["causes"]

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gridengine.delivery import OutputTail
 from gridengine.failed import CHANGING_DIRECTORY, ENFORCED
-from tests.unit.web.browsing import rows, visiting, words
-from tests.unit.web.followed import Followed
+from gridengine.gdi.requests import Caller
+from tests.unit.web.browsing import Visitor, rows, visiting, words
+from tests.unit.web.followed import ALICE, BOB, Followed
 
 
 def run(followed: Followed, **ended: Any) -> int:
@@ -26,15 +28,20 @@ def run(followed: Followed, **ended: Any) -> int:
 
 
 @pytest.fixture
-def page(followed: Followed, tmp_path: Path) -> Callable[[str], Any]:
-    def get(address: str) -> Any:
+def browse(followed: Followed, tmp_path: Path) -> Callable[..., Any]:
+    def run_play(play: Callable[[Visitor], Awaitable[Any]], caller: Caller = ALICE) -> Any:
         async def playing() -> Any:
-            async with visiting(followed, tmp_path) as visitor:
-                return await visitor.get(address)
+            async with visiting(followed, tmp_path, caller) as visitor:
+                return await play(visitor)
 
         return asyncio.run(playing())
 
-    return get
+    return run_play
+
+
+@pytest.fixture
+def page(browse: Any) -> Callable[[str], Any]:
+    return lambda address: browse(lambda visitor: visitor.get(address))
 
 
 @pytest.mark.statement("GU-12", "AC-1")
@@ -57,6 +64,88 @@ def test_a_finished_job_has_its_page(followed: Followed, page: Any, ended: dict[
     assert row[2:5] == [str(ended["exit_status"]), "h1", "all.q"]
     if "failed" in ended:
         assert "failed 37: " in row[1]
+
+
+@pytest.mark.statement("GU-12", "DM-5")
+def test_the_api_has_the_record_of_a_finished_job_at_its_address(followed: Followed, browse: Any) -> None:
+    job = run(followed, exit_status=137)
+    status, record = browse(lambda visitor: visitor.json(f"/api/v1/jobs/{job}"))
+    assert status == 200
+    assert record.items() >= {"id": job, "name": "sim", "owner": "alice", "finished": True, "failed": True}.items()
+    (task,) = record["tasks"]
+    assert task.items() >= {"exit_status": 137, "signal": 9, "failed": 0, "host": "h1", "queue": "all.q", "slots": 1}.items()
+    assert browse(lambda visitor: visitor.json("/api/v1/jobs/99"))[0] == 404
+
+
+def test_a_job_that_never_ran_has_its_record(followed: Followed, browse: Any) -> None:
+    job = followed.cell.submit(name="never", holds="u")
+    followed.cell.ask("delete_jobs", targets=[str(job)])
+    followed.cell.master.flush()
+    followed.take()
+    status, record = browse(lambda visitor: visitor.json(f"/api/v1/jobs/{job}"))
+    assert (status, record["name"], record["tasks"]) == (200, "never", [])
+    assert "No task of this job ran." in words(browse(lambda visitor: visitor.get(f"/jobs/{job}")))
+
+
+@pytest.mark.statement("GU-12", "SO-45")
+def test_a_finished_job_is_submitted_again_from_its_page(followed: Followed, browse: Any) -> None:
+    job = run(followed, exit_status=3)
+
+    async def play(visitor: Any) -> list[str]:
+        page = await visitor.get(f"/jobs/{job}")
+        form = next(each for each in page.iter("form") if each.get("method") == "post")
+        assert [each.get("value") for each in form.iter("button")] == ["copy"]
+        assert f"/submit?from={job}" in [each.get("href") for each in page.iter("a")]
+        return await visitor.post("/jobs", action="copy", target=str(job))  # type: ignore[no-any-return]
+
+    assert browse(play) == [f'Your job {job + 1} ("sim") has been submitted']
+    assert followed.cell.state.jobs[job + 1].name == "sim"
+
+
+def test_one_whose_script_is_forgotten_says_so(followed: Followed, browse: Any) -> None:
+    job = run(followed)
+    for state in (followed.cell.state, followed.mirror.state):
+        state.finished.clear()
+
+    async def play(visitor: Any) -> Any:
+        return await visitor.get(f"/jobs/{job}"), await visitor.post("/jobs", action="copy", target=str(job))
+
+    page, answers = browse(play)
+    button = next(each for each in page.iter("button") if each.text == "Resubmit")
+    assert button.get("aria-disabled") == "true" and "The script is no longer known" in words(page)
+    assert answers == [f"the script of job {job} is no longer known: that of the last 100 ended jobs is kept"]
+
+
+@pytest.mark.statement("GU-12")
+def test_its_output_is_read_on_the_host_that_it_was_on_for_its_owner(followed: Followed, browse: Any) -> None:
+    job = run(followed)
+
+    async def play(visitor: Any) -> Any:
+        visitor.link.tail = OutputTail("/home/alice/sim.o1", 5, 0, "done\n")
+        return await visitor.get(f"/jobs/{job}"), await visitor.get(f"/jobs/{job}/output?task=1")
+
+    page, tail = browse(play)
+    assert [each.get("hx-get") for each in page.iter("div") if each.get("hx-get")] == [
+        f"/jobs/{job}/output?task=1&stream={stream}" for stream in ("stdout", "stderr")
+    ]
+    assert "done" in words(tail.find(".//pre"))
+    others = words(browse(lambda visitor: visitor.get(f"/jobs/{job}"), BOB))
+    assert "Only the owner (alice) can view output." in others
+    assert "Resubmit" in others and "neither the owner of the job (alice) nor an operator" in others
+
+
+def test_an_array_lists_its_ended_tasks_and_where_it_writes(followed: Followed, browse: Any) -> None:
+    job = followed.cell.submit(name="sweep", tasks="1-9", task_concurrency=3, cwd="/home/alice/run")
+    followed.cell.cycle()
+    followed.cell.end(job, 1)
+    followed.cell.end(job, 2, exit_status=4)
+    followed.cell.master.flush()
+    followed.take()
+    page = browse(lambda visitor: visitor.get(f"/jobs/{job}"))
+    text = words(page.find(".//main"))
+    assert "qw waiting tasks 4-9:1" in text and "max. concurrent tasks (-tc) 3" in text
+    assert "stdout /home/alice/run/sweep.o1.$TASK_ID" in text
+    assert [row[:3] for row in rows(page, 1)] == [["2", "z failed exit status 4", "4"], ["1", "z finished exit status 0", "0"]]
 
 
 def test_the_list_shows_how_jobs_ended_and_when(followed: Followed, page: Any) -> None:

@@ -13,7 +13,7 @@ from daemons.qmaster.decide.refused import Refused
 from daemons.qmaster.decision import Decision, Payload, World
 from daemons.qmaster.permissions import is_admin_host, is_manager, is_submit_host, not_submit_host
 from gridengine.gdi.requests import Caller, ResubmitJobs, Submit, VerifiedCopy
-from gridengine.state.jobs import Job
+from gridengine.state.jobs import KEPT_JOBS, Job
 from gridengine.state.state import State
 
 EXIT_NOT_COPIED = 4
@@ -27,7 +27,7 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
     last = 0
     for target in request.targets:
         try:
-            original, copied = requested_copy(state, target, request.holds, caller, world)
+            original, copied = requested_copy(state, target, request, caller, world)
             job = make_job(state, copied, owner_of(original, caller.host), world, next_job_id(state, last))
         except Refused as refusal:
             decision.answer.error(refusal.text, EXIT_NOT_COPIED)
@@ -37,12 +37,14 @@ def resubmit_jobs(state: State, request: ResubmitJobs, caller: Caller, world: Wo
     return decision
 
 
-def requested_copy(state: State, target: str, holds: str, caller: Caller, world: World) -> tuple[Job, Submit]:
+def requested_copy(
+    state: State, target: str, request: ResubmitJobs, caller: Caller, world: World
+) -> tuple[Job, Submit]:
     """A job that the caller may copy, and the request that the copy comes of, without its payload. Raises Refused."""
-    check_hold_rights(state, caller, world, hold_kinds(holds), "set")
-    original = _original(state, target, caller, world)
+    check_hold_rights(state, caller, world, hold_kinds(request.holds), "set")
+    original = _original(state, target, request.ended, caller, world)
     copied = request_of(original)
-    copied.holds = holds
+    copied.holds = request.holds
     copied.session = ""  # no program waits for the copy
     return original, copied
 
@@ -65,9 +67,13 @@ def _accepted(state: State, job: Job, payload: Payload, now: float) -> Decision:
     return decision
 
 
-def _original(state: State, target: str, caller: Caller, world: World) -> Job:
+def _original(state: State, target: str, ended: bool, caller: Caller, world: World) -> Job:
+    """The job to copy; of one that has ended everything is known, or nothing is copied. Raises Refused."""
     head, dot, _ = target.partition(".")
-    job = state.jobs.get(int(head)) if head.isdecimal() else None
+    number = int(head) if head.isdecimal() else 0
+    job = state.jobs.get(number) or (state.ended_job(number) if ended else None)
+    if job is None and ended and number:
+        raise Refused(f"the script of job {number} is no longer known: that of the last {KEPT_JOBS} ended jobs is kept")
     if job is None:
         raise Refused(f'job "{target}" does not exist')
     if dot:

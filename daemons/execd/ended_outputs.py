@@ -1,0 +1,50 @@
+"""Where the last tasks that ended here wrote to, so that their owners can still read it: the task's `config`, in memory.
+
+Owns how many are kept; a daemon that starts again knows of none. Called by `tasks` and `output_reader`. Source: adr/0138.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gridengine.task_key import SlaveKey, TaskKey
+
+MOST = 200
+LARGEST = 64 * 1024
+"""Bytes of one `config`, with the task's environment."""
+_CONFIG = "config"
+
+
+class EndedOutputs:
+    """By job and task: the `config` of the last attempt."""
+
+    def __init__(self) -> None:
+        self._configs: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+
+    def note(self, key: TaskKey, directory: Path) -> None:
+        """The task is over, and its directory is about to go."""
+        try:
+            config = b"" if isinstance(key, SlaveKey) else (directory / _CONFIG).read_bytes()
+        except OSError:
+            return
+        if 0 < len(config) <= LARGEST:
+            self._configs[key.job, key.task] = config
+            self._configs.move_to_end((key.job, key.task))
+        if len(self._configs) > MOST:
+            self._configs.popitem(last=False)
+
+    def __contains__(self, key: TaskKey) -> bool:
+        return (key.job, key.task) in self._configs
+
+    @contextmanager
+    def directory(self, key: TaskKey) -> Iterator[Path]:
+        """A directory of root's with the `config`, without the task's environment, for as long as somebody reads."""
+        content = json.loads(self._configs[key.job, key.task])
+        with TemporaryDirectory(prefix="ended-task-") as name:
+            (Path(name) / _CONFIG).write_text(json.dumps({**content, "environment": {}, "method_environment": {}}))
+            yield Path(name)
