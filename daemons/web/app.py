@@ -29,6 +29,7 @@ from daemons.web.pages import (
     queues,
     quotas,
     reservations,
+    search,
     submitting,
 )
 from daemons.web.pages.page import Page, page_route
@@ -41,7 +42,7 @@ MAX_BODY = 2**24
 PAGES: list[Page] = [
     *(*overview.PAGES, *jobs.PAGES, *reservations.PAGES),
     *(*instances.PAGES, *queues.PAGES, *hosts.PAGES, *host_groups.PAGES, *complexes.PAGES, *configuration.PAGES),
-    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES),
+    *(*quotas.PAGES, *policies.PAGES, *history.PAGES, *messages.PAGES, *accounting.PAGES, *search.PAGES),
 ]
 """All pages; the order is that in which an address is looked up."""
 

@@ -235,10 +235,10 @@ class JobRows:
 
 
 def concerns_jobs(change: MirroredChange) -> bool:
-    """Whether a change may alter a row: jobs, tasks, or instances whose state stops tasks."""
+    """Whether a change may alter a row: jobs, tasks, instances whose state stops tasks, or hosts that are lost or return."""
     touched = change.touched
     told = any(isinstance(event, PrioritiesSet) for event in change.events)
-    return change.whole or told or bool(touched.jobs or touched.instances or touched.kinds)
+    return change.whole or told or bool(touched.jobs or touched.instances or touched.kinds or touched.lost or touched.returned)
 
 
 @cache

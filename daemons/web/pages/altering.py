@@ -21,7 +21,7 @@ from daemons.web.pages.option_form import OptionForm
 from daemons.web.pages.page import Answered, Data, Page, Visit, page_route, problem, visit_of
 from daemons.web.pages.reservation_values import reservation_values
 from daemons.web.pages.reservations import FIELDS, the_reservation
-from daemons.web.pages.submitting import ROWS, form_again, job_request
+from daemons.web.pages.submitting import ROWS, form_again, job_request, judged
 from gridengine.options.option import Option, options_of
 from gridengine.options.reservation import RESERVATION_OPTIONS
 from gridengine.options.submission import Submission
@@ -135,10 +135,10 @@ async def _ask(visit: Visit, name: str, number: str, changes: dict[str, Any], ch
         body["verify"] = changes.pop("verify")
     try:
         if not check:
-            return (await visit.shared.ask(name, body, visit.caller)).answers
+            return judged((await visit.shared.ask(name, body, visit.caller)).answers)
         answer = await visit.shared.ask("dry_run", {name: body}, visit.caller)
         told: Any = answer.data[name]["answers"] if isinstance(answer.data, dict) else answer.answers
-        return [(level, f"It would be so: {text}" if level == "info" else text) for level, text in told]
+        return judged([(level, f"It would be so: {text}" if level == "info" else text) for level, text in told])
     except NoQmaster as away:
         return [("error", str(away))]
 

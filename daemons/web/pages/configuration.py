@@ -79,12 +79,12 @@ async def kinds(visit: Visit) -> Data:
 
 
 def matches(state: State, wanted: re.Pattern[str]) -> list[Match]:
-    """The objects with a value, or an attribute, in which the pattern is found."""
+    """The objects in whose name, attributes or values the pattern is found."""
     found = []
     for kind in KIND:
         for name, attributes in sorted(state.kind(kind).items()):
             where = [each for each, value in attributes.items() if wanted.search(value) or wanted.search(each)]
-            if where:
+            if where or wanted.search(name):
                 found.append(Match(noun_of(kind), name, address_of(kind, name), where))
     return found
 

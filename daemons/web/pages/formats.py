@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 
 from gridengine.printable import printable
 from gridengine.quantities import clock_text, size_text
+from gridengine.units import parse_memory
 
 #: what stands for a value that nobody knows, as in the listings of the commands
 NOTHING = "-"
@@ -23,6 +24,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 """Sequences that mean colours, places and titles to a terminal. Source: ECMA-48 5.4."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """What is not to be seen, or turns round what is; but for tabs and ends of lines."""
+_READING = re.compile(r"(-?[0-9]+\.[0-9]{2,})([KMGT]?)", re.ASCII | re.IGNORECASE)
 _BREAKS = re.compile(r"([@._/:-])(?=[^\W\d])")
 
 
@@ -46,14 +48,6 @@ def duration(seconds: float | None) -> str:
     return "infinity" if seconds == float("inf") else clock_text(max(seconds, 0))
 
 
-def spent(seconds: float | None) -> str:
-    """`d:hh:mm:ss`: what was used, as qstat -ext prints it."""
-    if seconds is None:
-        return NOTHING
-    whole = int(seconds)
-    return f"{whole // 86400}:{clock_text(whole % 86400)}"
-
-
 def age(seconds: float) -> str:
     """`40 s`, `12 min`, `3 h`, `5 d`: how old something is, in its largest unit."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
@@ -67,6 +61,29 @@ def memory(size: float | None) -> str:
     if size is None:
         return NOTHING
     return "infinity" if size == float("inf") else size_text(size, 3)
+
+
+def reading(text: Any) -> Any:
+    """A value of a resource with three decimals at most, a size in its largest unit: `11.854`, `17.152G` for 17563.906250M."""
+    found = _READING.fullmatch(str(text))
+    if found is None:
+        return text
+    if found[2]:
+        return size_text(parse_memory(str(text)), 3)
+    return f"{float(found[1]):.3f}".rstrip("0").rstrip(".")
+
+
+def timed(text: Any) -> Any:
+    """Seconds of a resource of type TIME with what they are as a clock: 2400 is `2400 s (00:40:00)`."""
+    return f"{text} s ({clock_text(int(text))})" if str(text).isascii() and str(text).isdigit() else text
+
+
+def logged(text: str) -> str:
+    """The time of a line of a messages file as that of all pages, `2026-11-20 18:16:20 CET`; others as they are."""
+    try:
+        return moment(time.mktime(time.strptime(text, "%m/%d/%Y %H:%M:%S")))
+    except (ValueError, OverflowError):
+        return text
 
 
 def plain(value: Any) -> Any:
@@ -117,4 +134,5 @@ def on_hosts(paths: list[tuple[str, str]]) -> str:
     return ", ".join(f"{host}:{path}" if host else path for host, path in paths)
 
 
-FILTERS = {each.__name__: each for each in (moment, machine_time, duration, spent, age, memory, on_hosts, plain, breakable, part)}
+_ALL = (moment, machine_time, duration, age, memory, reading, timed, logged, on_hosts, plain, breakable, part)
+FILTERS = {each.__name__: each for each in _ALL}

@@ -21,8 +21,10 @@ from daemons.web.pages.formats import link
 from daemons.web.pages.forms import Action, Question, act_route, counted, listed
 from daemons.web.pages.job_usage import ShownUsage, usage_of
 from daemons.web.pages.page import Data, Missing, Page, Visit
+from daemons.web.pages.states import silent_hosts
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.requests import REQUESTS, Answer
+from gridengine.instance_name import host_of
 from gridengine.ranges import Ranges
 from gridengine.state.letters import running_letters
 
@@ -63,11 +65,13 @@ async def job_list(visit: Visit) -> Data:
     found = visit.shared.jobs.choose(wanted)
     number = min(visit.number("page"), max(1, -(-len(found.rows) // ROWS)))
     shown = found.rows[(number - 1) * ROWS : number * ROWS]
+    silent = silent_hosts(visit.shared.mirror.state)
     ended = [row.id for row in shown if row.state == "z"]
     tabs = [("Active", link(visit.here, state=None), sum(found.counts.values()) - found.counts["finished"])]
     tabs += [(name.capitalize(), link(visit.here, state=name), found.counts[name]) for name in GROUPS]
     return {
         "rows": shown,
+        "lost": {row.target for row in shown if any(host_of(place) in silent for place in row.places)},
         "outcomes": await outcomes(visit, ended),
         "total": len(found.rows),
         "page": number,
@@ -170,6 +174,8 @@ async def one_job(visit: Visit) -> Data:
         data |= {"states": _states(visit, int(number)), "why_not": _why_not(visit, jobs[0]["owner"])}
         data["output"] = job_output.shown_with_job(visit, int(number), task)
         job = shared.mirror.state.jobs[int(number)]
+        silent = silent_hosts(shared.mirror.state)
+        data["lost"] = {task.id for task in job.placed if any(grant.host in silent for grant in task.granted)}
         data["groups"] = _groups(shared.jobs.of_job(job.id))
         data["files"] = job_output.files_of(job, job.is_array)
         data["most_tasks"] = MOST_TASKS

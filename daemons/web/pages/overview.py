@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from daemons.web.job_rows import Wanted
+from daemons.web.job_rows import JobRow, Wanted
 from daemons.web.mirror import MirroredChange
+from daemons.web.pages.forms import tasks_in
 from daemons.web.pages.page import Data, Page, Visit
+from daemons.web.pages.states import silent_hosts
+from gridengine.instance_name import host_of
 
 OWN_JOBS = 10
 _LONG_S = 86_400.0
@@ -28,10 +31,17 @@ async def overview(visit: Visit) -> Data:
     rows, counts = shared.jobs.choose(Wanted())
     now = shared.mirror.now
     failed = [job for job in shared.mirror.state.finished if job.unsuccessful and now - job.end_time < _LONG_S]
+    jobs = shared.mirror.state.jobs
+
+    def start_of(row: JobRow) -> float:
+        """Before which the job does not want to start (-a), epoch s."""
+        return jobs[row.id].start_after if row.id in jobs else 0.0
+
     own = [row for row in rows if row.owner == visit.caller.user]
     return {
         "counts": counts,
-        "late": sum(row.state == "qw" and now - row.time > _LONG_S for row in rows),
+        "late": sum(row.state == "qw" and now - max(row.time, start_of(row)) > _LONG_S for row in rows),
+        "later": sum(row.state == "qw" and start_of(row) > now for row in rows),
         "queues": status["cluster_queues"],
         "alarms": [*_hosts(visit), *_instances(status["queues"]), *_reservations(status["reservations"]["reservations"])],
         "failed": failed[: -OWN_JOBS - 1 : -1],
@@ -42,11 +52,13 @@ async def overview(visit: Visit) -> Data:
 
 
 def _hosts(visit: Visit) -> list[tuple[str, str, str, str]]:
-    """Exec hosts that are not heard: (tone, what, text, address) each alarm."""
-    state = visit.shared.mirror.state
-    silent = [name for name in sorted(state.kind("exec_host")) if name not in ("global", "template")]
-    silent = [name for name in silent if name not in state.hosts or not state.hosts[name].up]
-    return [("bad", f"{_number(silent, 'host')} unheard", _named(silent), "/hosts?state=u")] if silent else []
+    """Exec hosts that do not report, with the tasks there: (tone, what, text, address) each alarm."""
+    silent = sorted(silent_hosts(visit.shared.mirror.state))
+    if not silent:
+        return []
+    tasks = tasks_in(visit, lambda instance: host_of(instance) in silent)
+    text = _named(silent) + (f"; {tasks} there" if tasks else "")
+    return [("bad", f"{_number(silent, 'host')} unreachable", text, "/hosts?state=u")]
 
 
 def _instances(instances: list[dict[str, Any]]) -> list[tuple[str, str, str, str]]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gridengine.state.state import State
+
 
 class Badge(NamedTuple):
     """Letters as the commands print them, what they mean, and a tone of style.css: ok busy wait warn bad off mark."""
@@ -23,7 +25,7 @@ INSTANCE = {
     "C": ("suspended by calendar", "off"),
     "D": ("disabled by calendar", "off"),
     "d": ("disabled", "off"),
-    "u": ("unheard", "bad"),
+    "u": ("unreachable", "bad"),
     "s": ("suspended", "off"),
     "E": ("error", "bad"),
     "S": ("subordinated", "off"),
@@ -84,7 +86,17 @@ def reservation_badge(letter: str) -> Badge:
 
 def host_badge(up: bool) -> Badge:
     """The badge of a host: whether its execd reports."""
-    return Badge("", "up", "ok") if up else Badge("u", "unheard", "bad")
+    return Badge("", "up", "ok") if up else Badge("u", "unreachable", "bad")
+
+
+UNREACHABLE = Badge("", "host unreachable", "bad")
+"""Of a task whose host does not report: whether it runs nobody knows."""
+
+
+def silent_hosts(state: State) -> set[str]:
+    """Exec hosts that do not report."""
+    names = (name for name in state.kind("exec_host") if name not in ("global", "template"))
+    return {name for name in names if name not in state.hosts or not state.hosts[name].up}
 
 
 def message_badge(letter: str) -> Badge:

@@ -27,6 +27,7 @@ from gridengine.options.option import OptionError, split_words
 from gridengine.options.script_options import PREFIX, script_settings
 from gridengine.options.submission import Submission
 from gridengine.options.submit import SUBMIT_OPTIONS
+from gridengine.placement.verify import NOT_FOUND
 
 ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Job": (
@@ -82,6 +83,8 @@ ROWS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 """Under each heading: option, label, example of a value."""
+_MOST_REASONS = 10
+"""Lines on why a job cannot run."""
 FORM = OptionForm("qsub", SUBMIT_OPTIONS, ROWS)
 
 
@@ -147,11 +150,23 @@ async def _ask(visit: Visit, filled: Filled, check: bool, data: Data) -> None:
         answer = await visit.shared.ask("submit", body, visit.caller)
     except NoQmaster as away:
         answer = Answer(1, [("error", str(away))])
-    data["answers"] = answer.answers
+    data["answers"] = judged(answer.answers) if check else answer.answers
     if isinstance(answer.data, dict) and not check:
         tasks = f".{answer.data['tasks']}" if answer.data.get("tasks") else ""
         data["job"] = answer.data["job_id"]
         data["answers"] = [*answer.answers, ("info", f"Your job {data['job']}{tasks} has been submitted")]
+
+
+def judged(answers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The answers to a check. A job that cannot run is a warning, also where the commands print it as any other line: the
+    verdict first, then the first reasons.
+    """
+    verdict = [text for _, text in answers if NOT_FOUND in text]
+    if not verdict:
+        return answers
+    others = [("warning" if level == "info" else level, text) for level, text in answers if NOT_FOUND not in text]
+    more = [("warning", f"and {len(others) - _MOST_REASONS:,} more reasons")] if len(others) > _MOST_REASONS else []
+    return [*(("warning", text) for text in verdict), *others[:_MOST_REASONS], *more]
 
 
 def fill(values: Mapping[str, str], now: float) -> Filled:

@@ -36,6 +36,7 @@ def templates() -> Environment:
         reservation_badge=states.reservation_badge,
         host_badge=states.host_badge,
         message_badge=states.message_badge,
+        unreachable=states.UNREACHABLE,
         link=formats.link,
         navigation=navigation.NAVIGATION,
         place_of=navigation.place_of,

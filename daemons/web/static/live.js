@@ -23,6 +23,8 @@
     // the form again, with what is wrong in it
     const { sourceElement, target } = event.detail.ctx;
     if (sourceElement !== main && target !== answers && target.id !== "outcome") main.querySelector("[aria-invalid=true]")?.focus();
+    // what a check says stands below a long form
+    if (sourceElement.matches?.("form.form, form.form button")) main.querySelector("#outcome .note")?.scrollIntoView({ block: "center" });
     clearTimeout(leaving);
     if (answers.firstElementChild && !answers.querySelector(".bad, .warn")) leaving = setTimeout(() => answers.replaceChildren(), 8000);
   });

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from aiohttp import web
+from playwright.sync_api import expect
 
 from daemons.web.app import PAGES, build_app
 from daemons.web.pages.page import find_page
@@ -21,7 +22,7 @@ EXAMPLES = [
     *("/config/cluster_queue", "/config/cluster_queue/all.q", "/reservations/1", "/reservations/new", "/queues/all.q"),
     *("/hostgroups?group=@allhosts", "/hostgroups?group=@racks&near=yes", "/complexes/edit"),
     *("/jobs/2/alter", "/submit?from=1", "/reservations?view=time", "/reservations/1/alter", "/config/calendar/nights"),
-    *("/accounting/sql", "/jobs/1/output"),
+    *("/accounting/sql", "/jobs/1/output", "/jobs/153", "/search?find=h1"),
     *("/history/1", "/history?kind=cluster_queue", "/messages?of=h1", "/quotas?user=alice"),
 ]
 ADDRESSES = [*(page.path for page in PAGES if "{" not in page.path), *EXAMPLES]
@@ -47,6 +48,9 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Followed:
     cell.admin("change_states", action="suspend", what="queue", targets=["all.q@h2"])
     for name, members in (("@rack7", "node001.rack7.cluster.example.org h1"), ("@racks", "@rack7 @allhosts")):
         cell.add("host_group", name, hostlist=members)
+    done = cell.submit(name="done")
+    cell.cycle()
+    cell.end(done, exit_status=3)
     cell.master.lose_host("h3")
     cell.master.flush()
     return Followed(cell)
@@ -85,3 +89,19 @@ def test_a_page_with_everything_is_light(visits: Visits, address: str, path: str
     page = visits.open("about:blank")
     assert wire_bytes(page, address + path) < 100_000
     visits.close()
+
+
+def test_the_number_of_a_job_leads_to_the_job(visits: Visits, address: str) -> None:
+    page = visits.open(address + "/hosts")
+    page.get_by_role("searchbox", name="Find jobs").fill("153")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Job 153 · done")).to_be_visible()
+
+
+def test_the_verdict_of_a_check_is_in_view_and_no_good_news(visits: Visits, address: str) -> None:
+    page = visits.open(address + "/submit")
+    page.get_by_label("Command and arguments").fill("/bin/true")
+    page.locator("[name='-l']").fill("arch=nosuch")
+    page.get_by_role("button", name="Check").click()
+    verdict = page.locator("#outcome .note.warn", has_text="no suitable queues")
+    expect(verdict).to_be_in_viewport()

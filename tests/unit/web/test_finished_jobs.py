@@ -61,7 +61,7 @@ def test_a_finished_job_has_its_page(followed: Followed, page: Any, ended: dict[
     assert "owner alice" in words(shown.find(".//main"))
     (row,) = rows(shown)[:1]
     assert row[1].startswith(f"{state} {result}")
-    assert row[2:5] == [str(ended["exit_status"]), "h1", "all.q"]
+    assert row[2:4] == [str(ended["exit_status"]), "all.q@h1"]
     if "failed" in ended:
         assert "failed 37: " in row[1]
 

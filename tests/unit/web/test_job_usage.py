@@ -98,7 +98,7 @@ def test_the_page_of_a_job_shows_the_task_of_its_address(followed: Followed, tmp
 
     before, first, second = asyncio.run(play())
     assert not before.xpath("//figure")
-    headings = [words(page.xpath("//h2[contains(., 'uses')]")[0]) for page in (first, second)]
-    assert headings == ["What task 1 uses", "What task 2 uses"]
+    headings = [words(page.xpath("//h2[contains(., 'usage')]")[0]) for page in (first, second)]
+    assert headings == ["Resource usage of task 1", "Resource usage of task 2"]
     assert len(second.xpath("//figure[@data-plot]")) == 2
     assert any(row[-1] == "2.000M" for row in rows(second, 1))

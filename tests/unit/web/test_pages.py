@@ -228,11 +228,48 @@ def test_hosts_show_what_they_report(followed: Followed, browse: Any) -> None:
     followed.cell.master.flush()
     shown = rows(browse(page("/hosts")))
     assert [row[:5] for row in shown[:2]] == [[name, "up", "lx-amd64", "4", "0.10"] for name in ("h1", "h2")]
-    assert shown[2][:2] == ["h3", "u unheard"]
+    assert shown[2][:2] == ["h3", "u unreachable"]
     assert [row[0] for row in rows(browse(page("/hosts?state=u")))] == ["h3"]
     one = browse(page("/hosts/h1"))
     assert "all.q@h1" in words(one)
     assert "complex_list" not in words(one)
+
+
+@pytest.mark.statement("GU-4", "GU-12")
+def test_tasks_of_a_lost_host_are_unreachable_and_the_alarm_counts_them(followed: Followed, browse: Any) -> None:
+    cell = followed.cell
+    job = cell.submit(tasks="1-12")
+    cell.cycle()
+    lost = {key.task for key, host in cell.running.items() if host == "h3"}
+    cell.master.lose_host("h3")
+    cell.master.flush()
+    listed = {row[1]: row[4] for row in rows(browse(page("/jobs")))}
+    assert {name for name, state in listed.items() if "host unreachable" in state} == {f"{job}.{task}" for task in lost}
+    shown = {row[0]: row[1] for row in rows(browse(page(f"/jobs/{job}")))}
+    assert {int(task) for task, state in shown.items() if "host unreachable" in state} == lost
+    assert f"1 host unreachable h3; {len(lost)} running tasks there" in words(browse(page("/")).find(".//ul[@class='notes']"))
+
+
+def test_what_starts_later_does_not_count_as_waiting(followed: Followed, browse: Any) -> None:
+    cell = followed.cell
+    cell.submit(start_after=cell.now + 5 * 86_400)
+    cell.submit(hard=["arch=nosuch"])
+    followed.take()
+    counts = [words(each) for each in browse(page("/")).findall(".//div[@class='counts']/a")]
+    assert counts[1:4] == ["1 waiting", "1 start later (-a)", "0 waiting over 24 h"]
+
+
+@pytest.mark.statement("GU-4")
+def test_the_search_finds_jobs_hosts_queues_and_settings(followed: Followed, browse: Any) -> None:
+    job = followed.cell.submit(name="sim-h2", holds="u")
+    shown = browse(page("/search?find=h2"))
+    tables = [rows(shown, number) for number in range(3)]
+    assert ["host", "h2"] in tables[0] and ["queue instance", "all.q@h2"] in tables[0]
+    assert [row[:3] for row in tables[1]] == [[str(job), "sim-h2", "alice"]]
+    assert tables[2]
+    assert "Nothing found" in words(browse(page("/search?find=nosuchthing")))
+    assert words(browse(page(f"/search?find={job}")).find(".//h1")) == f"Job {job} · sim-h2"
+    assert words(browse(page("/search?find=999999")).find(".//h1")) == "Search"
 
 
 def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
@@ -242,7 +279,7 @@ def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
     shown = browse(page("/"))
     counts = [words(each) for each in shown.findall(".//div[@class='counts']/a")]
     assert counts == ["12 running tasks", "3 waiting", "0 waiting over 24 h", "1 held", "0 suspended", "0 in error"]
-    assert "1 host unheard" in words(shown.find(".//ul[@class='notes']"))
+    assert "1 host unreachable" in words(shown.find(".//ul[@class='notes']"))
     queues, own = rows(shown, 0), rows(shown, 1)
     assert queues[0][0] == "all.q"
     assert "bob" not in words(shown.findall(".//section")[-1])

@@ -32,14 +32,14 @@ def test_a_task_has_one_badge(letters: str, words: str, tone: str) -> None:
 
 
 def test_an_instance_has_a_badge_for_each_letter() -> None:
-    assert [badge.words for badge in states.instance_badges("du")] == ["disabled", "unheard"]
+    assert [badge.words for badge in states.instance_badges("du")] == ["disabled", "unreachable"]
     assert states.instance_badges("") == [("", "ready", "ok")]
 
 
 @pytest.mark.statement("AR-53")
 def test_reservations_and_hosts() -> None:
     assert [states.reservation_badge(letter).tone for letter in "wWrExd"] == ["wait", "warn", "mark", "bad", "off", "off"]
-    assert [states.host_badge(up).words for up in (True, False)] == ["up", "unheard"]
+    assert [states.host_badge(up).words for up in (True, False)] == ["up", "unreachable"]
 
 
 def test_every_tone_has_its_colours() -> None:

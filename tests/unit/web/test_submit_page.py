@@ -136,3 +136,13 @@ def test_a_job_is_submitted_again(followed: Followed, tmp_path: Path) -> None:
 
     asyncio.run(playing())
     assert [job.name for job in followed.cell.state.jobs.values()] == ["once", "once"]
+
+
+@pytest.mark.statement("GU-5")
+def test_a_check_that_finds_no_place_is_no_good_news(send: Any) -> None:
+    fields = {"command": "/bin/true", "check": "1"}
+    bad = send({**fields, "-l": "arch=nosuch"})
+    assert {note.get("class") for note in bad.iter("li") if "note" in note.get("class", "")} == {"note warn"}
+    assert "verification: no suitable queues" in words(bad)
+    good = send(fields)
+    assert [note.get("class") for note in good.iter("li") if "found suitable" in words(note)] == ["note ok"]
