@@ -13,8 +13,15 @@ PID_FILE = "web.pid"
 
 #: no fields -> {"link", "minutes"}: an address that logs the caller in, once
 LOGIN = "login"
-#: {"days"} -> {"token", "until"}: a password of the caller for programs, shown once; `until`: epoch s
+#: {"days", "scope", "label"} -> {"token", "until"}: a password of the caller for programs, shown once; `until`: epoch s
 TOKEN = "token"
+#: no fields -> {"tokens": [{"label", "scope", "made", "used", "address", "until"}]} of the caller; times: epoch s
+TOKENS = "tokens"
+
+#: what a token may be used for, each with what is before it: to read; jobs and reservations; everything that its user may
+READ, SUBMIT, ALL = SCOPES = ("read", "submit", "all")
+#: characters of the label of a token
+LONGEST_LABEL = 60
 
 ADDRESS, PORT = "127.0.0.1", 8646
 LINK_MINUTES = 5

@@ -70,7 +70,7 @@ from clients.admin.token_input import read_token
 from clients.admin.top import top
 from clients.admin.uninstall import uninstall
 from clients.admin.upgrade import upgrade
-from clients.admin.web import print_link, print_token, serve_here, serve_pages, stop_pages
+from clients.admin.web import print_link, print_token, print_tokens, serve_here, serve_pages, stop_pages
 
 app = typer.Typer(
     name="gridengine",
@@ -309,6 +309,9 @@ def web_command(
     login: Annotated[bool, typer.Option("--login", help="Only print a link that logs you in, once.")] = False,
     token: Annotated[bool, typer.Option("--token", help="Print a token of yours for programs.")] = False,
     days: Annotated[int, typer.Option(help="How long the token is good for.")] = 90,
+    scope: Annotated[str, typer.Option(help="What the token may be used for: read, submit (jobs, reservations) or all.")] = "all",
+    label: Annotated[str, typer.Option(help="What you call the token.")] = "",
+    listing: Annotated[bool, typer.Option("--list", help="Show your tokens, and when they were last used.")] = False,
     foreground: Annotated[bool, typer.Option("--foreground", help="Be the server: do not detach, print no link.")] = False,
     end: Annotated[bool, typer.Option("--stop", help="End the web server of this host.")] = False,
 ) -> None:
@@ -319,10 +322,12 @@ def web_command(
         return
     if foreground:
         serve_here(here)
-    if not (login or token):
+    if not (login or token or listing):
         serve_pages(here)
-    if token:
-        print_token(here, days)
+    if listing:
+        print_tokens(here)
+    elif token:
+        print_token(here, days, scope, label)
     else:
         print_link(here)
 

@@ -51,12 +51,24 @@ def print_link(cell: InstalledCell) -> None:
     typer.echo(f"open it within {answer['minutes']} minutes: it logs you in, once", err=True)
 
 
-def print_token(cell: InstalledCell, days: int) -> None:
-    """Print a token of the caller, for programs. Refusal: no server runs here, or not for so many days."""
-    answer = _ask(cell, web.TOKEN, days=days)
+def print_token(cell: InstalledCell, days: int, scope: str, label: str) -> None:
+    """Print a token of the caller, for programs. Refusal: no server runs here, or there is no such token."""
+    answer = _ask(cell, web.TOKEN, days=days, scope=scope, label=label)
     typer.echo(answer["token"])
     until = time.strftime("%Y-%m-%d", time.localtime(answer["until"]))
     typer.echo(f"good until {until}, and not shown again: send it as `Authorization: Bearer TOKEN`", err=True)
+
+
+def print_tokens(cell: InstalledCell) -> None:
+    """Print a line for each token of the caller. Refusal: no server runs here."""
+    tokens = _ask(cell, web.TOKENS)["tokens"]
+    rows = [("label", "scope", "made", "last used", "from", "good until")]
+    for one in tokens:
+        times = {name: time.strftime("%Y-%m-%d %H:%M", time.localtime(one[name])) for name in ("made", "used", "until")}
+        rows.append((one["label"] or "-", one["scope"], times["made"], times["used"], one["address"] or "-", times["until"]))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        typer.echo("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
 
 
 def _ask(cell: InstalledCell, request: str, **fields: object) -> dict[str, Any]:

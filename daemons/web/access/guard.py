@@ -23,6 +23,7 @@ from aiohttp.typedefs import Middleware
 from daemons.runtime.cell import LOOPBACK
 from daemons.web.access.logins import Login, Logins
 from daemons.web.api.problem import problem
+from daemons.web.api.scopes import needed_scope, suffices
 from daemons.web.shared import CALLER, CSRF, STILL_IN
 from gridengine.gdi.requests import Caller
 
@@ -74,6 +75,8 @@ class Guard:
                 request[STILL_IN] = still_in
             elif not _is_open(request):
                 return self._not_logged_in(request)
+            if login is not None and login.kind == "token" and not suffices(login.scope, needed := _needed(request)):
+                return _refusal(request, 403, f"this token is of the scope {login.scope}, and this needs {needed}")
             if request.method not in _READING and (fault := await _not_meant(request, login)):
                 return _refusal(request, 403, fault)
             return await handler(request)
@@ -88,9 +91,9 @@ class Guard:
     def _login(self, request: web.Request) -> Login | None:
         scheme, _, token = request.headers.get(hdrs.AUTHORIZATION, "").partition(" ")
         if scheme.lower() == "bearer":
-            return self._logins.find("token", token.strip())
+            return self._logins.find("token", token.strip(), request.remote or "")
         cookie = request.cookies.get(COOKIE, "")
-        return self._logins.find("session", cookie) if cookie else None
+        return self._logins.find("session", cookie, request.remote or "") if cookie else None
 
     def _not_logged_in(self, request: web.Request) -> web.Response:
         if request.path.startswith("/api/") or request.method not in _READING:
@@ -144,6 +147,12 @@ def wanted_page(request: web.Request) -> str:
     text = unquote(request.cookies.get(NEXT, ""))
     fine = text.startswith("/") and not text.startswith(("//", "/\\")) and not _parts(text).netloc and text.isprintable()
     return text if fine else "/"
+
+
+def _needed(request: web.Request) -> str:
+    """The scope that a token needs for a request."""
+    resource = request.match_info.route.resource
+    return needed_scope(request.method, resource.canonical if resource is not None else "", request.match_info)
 
 
 def _parts(address: str) -> SplitResult:

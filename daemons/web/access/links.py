@@ -25,6 +25,7 @@ MOST = 10
 """Links of one user that wait to be followed; the oldest makes way."""
 _SHARE = 16
 _LARGEST = 4096
+_SHOWN = ("label", "scope", "made", "used", "address", "until")
 
 
 class Links:
@@ -86,12 +87,26 @@ class LinkServer:
         if name == agreed.LOGIN:
             return {"link": f"{self._base}/login/{self._links.make(caller)}", "minutes": agreed.LINK_MINUTES}
         if name == agreed.TOKEN:
-            days = fields.get("days", 90)
-            if type(days) is not int or not 1 <= days <= agreed.MOST_DAYS:
-                return {"error": f"a token is good for 1 to {agreed.MOST_DAYS} days"}
+            days, scope, label = fields.get("days", 90), fields.get("scope", agreed.ALL), fields.get("label", "")
+            if fault := token_fault(days, scope, label):
+                return {"error": fault}
             try:
-                secret, login = self._logins.grant(caller, days)
+                secret, login = self._logins.grant(caller, days, scope, label)
             except OSError as error:
                 return {"error": f"the web server cannot keep it: {error.strerror}"}
             return {"token": secret, "until": login.until}
+        if name == agreed.TOKENS:
+            tokens = [login for login in self._logins.of(caller.user) if login.kind == "token"]
+            return {"tokens": [{name: getattr(login, name) for name in _SHOWN} for login in tokens]}
         return {"error": f"there is no request {name}"}
+
+
+def token_fault(days: object, scope: object, label: object) -> str:
+    """Why there cannot be a token of these, "" if there can."""
+    if type(days) is not int or not 1 <= days <= agreed.MOST_DAYS:
+        return f"a token is good for 1 to {agreed.MOST_DAYS} days"
+    if scope not in agreed.SCOPES:
+        return f"the scope of a token is one of {', '.join(agreed.SCOPES)}"
+    if not isinstance(label, str) or len(label) > agreed.LONGEST_LABEL or not label.isprintable():
+        return f"the label of a token has at most {agreed.LONGEST_LABEL} printable characters"
+    return ""

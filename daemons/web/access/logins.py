@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from gridengine.gdi.requests import Caller
+from gridengine.web import ALL
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +32,10 @@ MOST = 50
 
 
 class Login(Struct):
-    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: what a session's changes must bear."""
+    """A session of a browser, or a token of a program. Times are epoch seconds. `csrf`: what a session's changes must bear.
+
+    Of a token, `scope`: what it may be used for (`gridengine.web`); `label`: what its user calls it. `address`: of the last use.
+    """
 
     digest: str
     kind: Literal["session", "token"]
@@ -40,6 +44,9 @@ class Login(Struct):
     used: float
     until: float
     csrf: str = ""
+    scope: str = ALL
+    label: str = ""
+    address: str = ""
 
 
 class Logins:
@@ -59,12 +66,12 @@ class Logins:
         """Log somebody in with a browser; the secret for its cookie, and the session. Raises OSError."""
         return self._add("session", caller, LONGEST_S)
 
-    def grant(self, caller: Caller, days: int) -> tuple[str, Login]:
+    def grant(self, caller: Caller, days: int, scope: str = ALL, label: str = "") -> tuple[str, Login]:
         """A token for programs of somebody, good for so many days; the secret, and what is kept of it. Raises OSError."""
-        return self._add("token", caller, days * _DAY_S)
+        return self._add("token", caller, days * _DAY_S, scope, label)
 
-    def find(self, kind: Literal["session", "token"], secret: str) -> Login | None:
-        """Whoever has this secret; his session counts as used."""
+    def find(self, kind: Literal["session", "token"], secret: str, address: str = "") -> Login | None:
+        """Whoever has this secret; the session or token counts as used, from this address."""
         login = self._logins.get(digest_of(secret))
         if login is None or login.kind != kind:
             return None
@@ -72,7 +79,7 @@ class Logins:
         if self._over(login, now):
             self.end(login.digest)
             return None
-        login.used = now
+        login.used, login.address = now, address
         if now - self._written > _NOTED_S:
             try:
                 self._write()
@@ -98,10 +105,12 @@ class Logins:
     def _over(self, login: Login, now: float) -> bool:
         return now >= login.until or (login.kind == "session" and now - login.used >= IDLE_S)
 
-    def _add(self, kind: Literal["session", "token"], caller: Caller, seconds: float) -> tuple[str, Login]:
+    def _add(
+        self, kind: Literal["session", "token"], caller: Caller, seconds: float, scope: str = ALL, label: str = ""
+    ) -> tuple[str, Login]:
         secret, now = secrets.token_urlsafe(32), self._clock()
         csrf = secrets.token_urlsafe(32) if kind == "session" else ""
-        login = Login(digest_of(secret), kind, structs.replace(caller), now, now, now + seconds, csrf)
+        login = Login(digest_of(secret), kind, structs.replace(caller), now, now, now + seconds, csrf, scope, label)
         for old in list(self.of(caller.user))[MOST - 1 :]:
             del self._logins[old.digest]
         self._logins[login.digest] = login

@@ -12,11 +12,11 @@ from aiohttp import hdrs, web
 from multidict import MultiMapping
 
 from daemons.web.access.guard import COOKIE, LOGIN, NEXT, Attempts, Guard, wanted_page
-from daemons.web.access.links import Links
+from daemons.web.access.links import Links, token_fault
 from daemons.web.access.logins import LONGEST_S, Logins
 from daemons.web.pages.formats import moment
-from daemons.web.pages.forms import Question, asking
-from daemons.web.pages.page import Data, Page, Visit, page_route, visit_of
+from daemons.web.pages.forms import Question, asking, never
+from daemons.web.pages.page import Data, Page, Visit, html, page_route, render, visit_of
 from daemons.web.pages.templating import templates
 from daemons.web.shared import WEB
 from gridengine import web as agreed
@@ -27,6 +27,7 @@ class Access:
 
     def __init__(self, links: Links, logins: Logins, guard: Guard, attempts: Attempts) -> None:
         self._links, self._logins, self._guard, self._attempts = links, logins, guard, attempts
+        self._page = Page("/me", "me.html", self._me)
 
     def add_to(self, app: web.Application) -> None:
         """Put the guard before an application, and the routes into it."""
@@ -38,7 +39,8 @@ class Access:
                 web.post("/login/{secret}", self._log_in),
                 web.post("/logout", self._log_out),
                 web.post("/me", asking(self._ask_about_login, self._revoke)),
-                page_route(Page("/me", "me.html", self._me)),
+                web.post("/me/tokens", asking(never, self._grant)),
+                page_route(self._page),
             ]
         )
 
@@ -93,7 +95,24 @@ class Access:
 
     async def _me(self, visit: Visit) -> Data:
         """Who is logged in, and by what."""
-        return {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
+        shown: Data = {"logins": list(self._logins.of(visit.caller.user)), "caller": visit.caller, "role_of": visit.role}
+        return shown | {"scopes": agreed.SCOPES[::-1], "most_days": agreed.MOST_DAYS, "token": "", "fault": "", "values": {}}
+
+    async def _grant(self, request: web.Request) -> web.Response:
+        """Make a token, and show it once. Only for somebody with a browser: no token makes another one."""
+        visit, fields = visit_of(request), await request.post()
+        values = {name: str(fields.get(name, "")).strip() for name in ("label", "scope", "days")}
+        days = int(values["days"]) if values["days"].isascii() and values["days"].isdigit() and len(values["days"]) < 6 else 0
+        fault, secret = token_fault(days, values["scope"], values["label"]), ""
+        if request[LOGIN].kind != "session":
+            fault = "a token makes no other token: log in with a browser"
+        if not fault:
+            try:
+                secret, _ = self._logins.grant(visit.caller, days, values["scope"], values["label"])
+            except OSError as error:
+                fault = f"the web server cannot keep it: {error.strerror}"
+        data = await self._me(visit) | {"token": secret, "fault": fault, "values": values if fault else {}}
+        return html(render(self._page, visit._replace(here="/me"), data), 422 if fault else 200)
 
     def _ask_about_login(self, visit: Visit, fields: MultiMapping[object]) -> Question | None:
         """What to confirm: which session or token ends."""
@@ -101,7 +120,8 @@ class Access:
         for login in self._logins.of(visit.caller.user):
             if login.digest == digest:
                 effect = "Programs that use it are refused." if login.kind == "token" else "Its browser must log in again."
-                title = f"Revoke this {login.kind}, created {moment(login.made)}?"
+                what = f"{login.kind} {login.label}".strip()
+                title = f"Revoke this {what}, created {moment(login.made)}?"
                 return Question(title, "Revoke", [effect, "This cannot be undone."])
         return None
 

@@ -43,7 +43,19 @@ def test_root_and_the_owner_start_it(cell: Any, started: list[str], monkeypatch:
 
 def test_others_are_told_who_does(cell: Any, started: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1501)
-    for ask in (web.serve_pages, web.serve_here, web.print_link, lambda cell: web.print_token(cell, 1)):
+    printing = (web.print_link, web.print_tokens, lambda cell: web.print_token(cell, 1, "all", ""))
+    for ask in (web.serve_pages, web.serve_here, *printing):
         with pytest.raises(Refusal, match="no web server .*: sge starts it with gridengine web"):
             ask(cell)
     assert started == []
+
+
+def test_tokens_are_listed_with_scope_and_last_use(
+    cell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = {"label": "", "scope": "read", "made": 0.0, "used": 60.0, "until": 86_400.0, "address": "10.0.0.9"}
+    monkeypatch.setattr(web, "_ask", lambda cell, request: {"tokens": [one]} if request == "tokens" else {})
+    web.print_tokens(cell)
+    head, line = capsys.readouterr().out.splitlines()
+    assert head.split() == ["label", "scope", "made", "last", "used", "from", "good", "until"]
+    assert line.split()[:2] == ["-", "read"] and "10.0.0.9" in line

@@ -300,3 +300,34 @@ def test_no_page_is_shown_within_another_or_runs_what_is_not_of_this_server(door
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.statement("DM-5")
+def test_a_token_is_made_on_the_page_of_its_user_and_shown_once(door: Door, at: Any) -> None:
+    async def play(client: Client) -> list[str]:
+        await log_in(client, door)
+        fields = {"label": "nightly <b>", "scope": "read", "days": "7", "csrf": csrf(door)}
+        texts = []
+        for changed in ({}, {"days": "0"}, {"scope": "write"}):
+            async with client.post("/me/tokens", data=fields | changed) as response:
+                texts.append(f"{response.status} {await response.text()}")
+        return texts
+
+    made, *wrong = at(play)
+    (token,) = [login for login in door.sessions.of("alice") if login.kind == "token"]
+    assert (token.scope, token.label, token.until) == ("read", "nightly <b>", door.now + 7 * 86_400)
+    assert made.startswith("200 ") and "nightly &lt;b&gt;" in made and "not shown again" in made
+    assert "422 " in wrong[0][:4] and "1 to 366 days" in wrong[0] and "one of read, submit, all" in wrong[1]
+
+
+def test_a_token_makes_no_token(door: Door, at: Any) -> None:
+    token, _ = door.sessions.grant(ALICE, 1)
+
+    async def play(client: Client) -> tuple[int, str]:
+        fields = {"label": "", "scope": "all", "days": "7"}
+        async with client.post("/me/tokens", data=fields, headers={"Authorization": f"Bearer {token}"}) as response:
+            return response.status, await response.text()
+
+    status_code, text = at(play)
+    assert status_code == 422 and "a token makes no other token" in text
+    assert len(list(door.sessions.of("alice"))) == 1

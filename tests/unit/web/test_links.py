@@ -17,6 +17,7 @@ from daemons.runtime.door import unix_listener
 from daemons.web.access.links import LinkServer
 from gridengine.web import LINK_MINUTES
 from tests.unit.web.door import Door
+from tests.unit.web.followed import ALICE
 
 Ask = Callable[..., Awaitable[dict[str, Any]]]
 _STATED = {"user": "root", "uid": 0, "gid": 0, "caller": {"user": "root", "uid": 0}}
@@ -65,6 +66,26 @@ def test_a_link_and_a_token_are_of_the_caller(door: Door, asked: Any) -> None:
     assert token["until"] == door.now + 3 * 86_400
 
 
+@pytest.mark.statement("DM-5")
+def test_a_token_has_a_scope_and_a_label_and_is_listed(door: Door, asked: Any) -> None:
+    async def play(ask: Ask) -> Any:
+        first, second = await ask("token"), await ask("token", '{"days": 3, "scope": "read", "label": "nightly build"}')
+        door.sessions.find("token", second["token"], "10.0.0.9")
+        return first, second, await ask("tokens")
+
+    first, second, listed = asked(play)
+    times = {"made": door.now, "used": door.now}
+    assert sorted(listed["tokens"], key=lambda one: one["label"]) == [
+        {"label": "", "scope": "all", **times, "address": "", "until": first["until"]},
+        {"label": "nightly build", "scope": "read", **times, "address": "10.0.0.9", "until": second["until"]},
+    ]
+
+
+def test_tokens_of_others_are_not_listed(door: Door, asked: Any, stranger: str) -> None:
+    door.sessions.grant(ALICE, 1)
+    assert asked(lambda ask: ask("tokens")) == {"tokens": []}
+
+
 def test_nobody_is_who_he_says_he_is(door: Door, asked: Any, stranger: str) -> None:
     async def play(ask: Ask) -> Any:
         stated = str(_STATED).replace("'", '"')
@@ -82,6 +103,10 @@ def test_nobody_is_who_he_says_he_is(door: Door, asked: Any, stranger: str) -> N
         ("token", '{"days": 367}', "a token is good for 1 to 366 days"),
         ("token", '{"days": true}', "a token is good for 1 to 366 days"),
         ("token", '{"days": "9"}', "a token is good for 1 to 366 days"),
+        ("token", '{"scope": "write"}', "the scope of a token is one of read, submit, all"),
+        ("token", '{"scope": []}', "the scope of a token is one of read, submit, all"),
+        ("token", '{"label": "a\\n"}', "the label of a token has at most 60 printable characters"),
+        ("token", '{"label": 3}', "the label of a token has at most 60 printable characters"),
         ("login", "{", "a request is a JSON object"),
         ("login", "[" * 4000, "a request is a JSON object"),
         ("login", "[]", "a request is a JSON object"),

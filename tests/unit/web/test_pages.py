@@ -259,19 +259,6 @@ def test_what_starts_later_does_not_count_as_waiting(followed: Followed, browse:
     assert counts[1:4] == ["1 waiting", "1 start later (-a)", "0 waiting over 24 h"]
 
 
-@pytest.mark.statement("GU-4")
-def test_the_search_finds_jobs_hosts_queues_and_settings(followed: Followed, browse: Any) -> None:
-    job = followed.cell.submit(name="sim-h2", holds="u")
-    shown = browse(page("/search?find=h2"))
-    tables = [rows(shown, number) for number in range(3)]
-    assert ["host", "h2"] in tables[0] and ["queue instance", "all.q@h2"] in tables[0]
-    assert [row[:3] for row in tables[1]] == [[str(job), "sim-h2", "alice"]]
-    assert tables[2]
-    assert "Nothing found" in words(browse(page("/search?find=nosuchthing")))
-    assert words(browse(page(f"/search?find={job}")).find(".//h1")) == f"Job {job} · sim-h2"
-    assert words(browse(page("/search?find=999999")).find(".//h1")) == "Search"
-
-
 def test_the_overview_counts_and_warns(followed: Followed, browse: Any) -> None:
     some_jobs(followed)
     followed.cell.master.lose_host("h3")
