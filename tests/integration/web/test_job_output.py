@@ -77,7 +77,35 @@ def test_the_owner_sees_lines_as_they_are_written(web_cell: DemoCell, visits: Vi
     expect(phone.get_by_role("region", name="stderr")).to_contain_text("red")
     assert overhang(phone) == []
     web_cell.must("qdel", job)
-    expect(page.locator("#output")).to_have_count(0)
+    expect(page.get_by_role("button", name="Resubmit")).to_be_visible()
+    go(page, f"/jobs/{job}")  # the host still knows where the task wrote
+    expect(page.get_by_role("region", name="stdout")).to_contain_text("line 1 <b>")
+    assert serious_findings(page) == []
+    go(phone, f"/jobs/{job}")
+    expect(phone.get_by_role("region", name="stderr")).to_contain_text("red")
+    assert overhang(phone) == []
+    page.get_by_role("button", name="Resubmit").click()
+    expect(page.locator("#answers")).to_contain_text('("talks") has been submitted')
+
+
+def test_a_token_with_a_scope_is_made_on_the_page(web_cell: DemoCell, visits: Visits, place: Path) -> None:
+    page = logged_in(web_cell, visits, "alice")
+    go(page, "/me")
+    page.get_by_label("Label").fill("nightly build")
+    page.get_by_label("Scope").select_option("read")
+    page.get_by_role("button", name="Create token").click()
+    token = page.get_by_role("region", name="Token").inner_text().strip()
+    address = page.url.rpartition("/me")[0]
+    headers = {"Authorization": f"Bearer {token}"}
+    assert page.request.get(f"{address}/api/v1/jobs", headers=headers).status == 200
+    refused = page.request.delete(f"{address}/api/v1/jobs/1", headers=headers)
+    assert (refused.status, refused.json()["detail"]) == (403, "this token is of the scope read, and this needs submit")
+    listed = run_as(web_cell, "alice", "gridengine", "web", "--list")
+    assert re.search(r"^nightly build +read .* 127\.0\.0\.1 ", listed, re.M), listed
+    assert serious_findings(page) == []
+    phone = logged_in(web_cell, visits, "alice", size=PHONE)
+    go(phone, "/me")
+    assert overhang(phone) == []
 
 
 @pytest.mark.statement("GU-12")
