@@ -12,6 +12,7 @@ import pytest
 
 from daemons.web import message_files
 from daemons.web.message_files import may_read, read_messages
+from daemons.web.pages import formats
 from gridengine.gdi.requests import Caller
 from tests.unit.web.browsing import rows, visiting, words
 from tests.unit.web.followed import ALICE, ROOT, Followed
@@ -54,10 +55,10 @@ def files(tmp_path: Path) -> Path:
 def test_the_newest_message_comes_first(browse: Any) -> None:
     page = browse("/messages")
     assert rows(page) == [
-        ["11/20/2026 18:00:02", "E error", "worker", "an error"],
-        ["11/20/2026 18:00:01", "W warning", "worker", "a warning | with a bar"],
+        [formats.logged("11/20/2026 18:00:02"), "E error", "worker", "an error"],
+        [formats.logged("11/20/2026 18:00:01"), "W warning", "worker", "a warning | with a bar"],
         ["", "", "-", "a line of a crash"],
-        ["11/20/2026 18:00:00", "I info", "main", "starting"],
+        [formats.logged("11/20/2026 18:00:00"), "I info", "main", "starting"],
     ]
     assert page.xpath("//select[@name='of']/option/@value") == ["qmaster", "h1"]
     assert len(rows(browse("/messages?of=h1"))) == 4
