@@ -132,7 +132,7 @@ class SessionServer:
             await _close(to_session[1])
 
     def _deny(self, writer: asyncio.StreamWriter, peer: str, task: TaskKey) -> None:
-        text = f"a client at {peer} without a ticket for task {task[0]}.{task[1]} was refused"
+        text = f"a client of {peer} without a ticket for task {task[0]}.{task[1]} was refused"
         self._room.refusals.note(f"ticket {peer}", text)
         _refuse(writer, "denied: this is no ticket for the session")
 

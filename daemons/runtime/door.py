@@ -1,7 +1,8 @@
 """A door of a daemon: a listening socket whose connections are counted before anything is read from them.
 
-Owns accepting, who the peer is (SO_PEERCRED of unix(7), or the address), the time for a first request, and what happens
-when descriptors run out. What is spoken behind it is the protocol's. Called by `http_door` and the session server.
+Owns accepting, who the peer is (SO_PEERCRED of unix(7), the owner of the other end of a TCP connection within this host, else
+its address), the time for a first request, and what happens when descriptors run out. What is spoken behind it is the
+protocol's. Called by `http_door` and the session server.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from ssl import SSLContext
 from typing import Any
 
 from daemons.runtime.connections import Connection, Room
+from daemons.runtime.socket_owner import socket_owner
 
 _log = logging.getLogger(__name__)
 
 #: seconds in which a new connection must have said what it wants, TLS included
 HEAD_S = 10.0
-#: connections that one address may have before they have proven anything
+#: connections that one address, or one user of this host, may have before they have proven anything
 ADDRESS_SHARE = 128
 _BACKLOG = 512
 #: connections taken at a time, so that others are served in between; seconds without accepting when descriptors run out
@@ -125,10 +127,12 @@ def _hang_up(taken: socket.socket) -> None:
 
 
 def _peer(connection: socket.socket) -> str:
-    """Raises OSError."""
-    if connection.family != socket.AF_UNIX:
-        return str(connection.getpeername()[0])
-    return f"user {credentials(connection)[0]}"
+    """Whose share a connection comes out of. Users of this host are told apart at ports as well: behind a tunnel or a proxy, and
+    by the loopback address, all have one address. Raises OSError."""
+    if connection.family == socket.AF_UNIX:
+        return f"user {credentials(connection)[0]}"
+    uid = socket_owner(connection)
+    return f"user {uid} (TCP)" if uid is not None else str(connection.getpeername()[0])
 
 
 def credentials(connection: socket.socket) -> tuple[int, int]:

@@ -78,7 +78,7 @@ class HttpDoors:
 def open_app(room: Room, listener: socket.socket, server: web.Server, share: int, tls: SSLContext | None = None) -> Door:
     """Serve an aiohttp application (`AppRunner.server`) at a listening socket, with the limits of a door.
 
-    `share`: connections of one address.
+    `share`: connections of one address, or of one user of this host.
     """
     make = server.request_factory
 
@@ -87,7 +87,13 @@ def open_app(room: Room, listener: socket.socket, server: web.Server, share: int
         return make(message, payload, protocol, writer, task)
 
     server.request_factory = asked
-    return Door(room, listener, lambda connection: _CountedHandler(connection, room, server), share, tls)
+    return Door(room, listener, lambda connection: _AppHandler(connection, room, server), share, tls)
+
+
+def note_login(request: web.BaseRequest) -> None:
+    """The request is of somebody who is logged in: its connection makes way for others last. Without a door it does nothing."""
+    if isinstance(request.protocol, _CountedHandler):
+        request.protocol.connection.known = True
 
 
 def _forget(content: aiohttp.StreamReader) -> None:
@@ -113,6 +119,7 @@ class _CountedHandler(web.RequestHandler):
             read_bufsize=_READ_BYTES,
         )
         self.connection, self._room = connection, room
+        connection.idle = lambda: not (self._request_in_progress or self._messages)
 
     def connection_lost(self, exc: BaseException | None) -> None:
         """The connection has ended, whoever has ended it."""
@@ -139,6 +146,18 @@ class _CountedHandler(web.RequestHandler):
         response = web.Response(status=status)
         response.force_close()
         return response
+
+
+class _AppHandler(_CountedHandler):
+    """One connection to an application, whose handlers wait until all is taken: the kernel ends it when nothing is."""
+
+    __slots__ = ()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        taken = transport.get_extra_info("socket")
+        if taken is not None and taken.family != socket.AF_UNIX:
+            taken.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(TAKEN_S * 1000))
+        super().connection_made(transport)
 
 
 async def hand_over(request: web.BaseRequest, response: web.StreamResponse) -> None:

@@ -23,7 +23,7 @@ from daemons.runtime.door import Door
 from daemons.runtime.http_door import open_app
 from daemons.runtime.keys import own_keys
 from daemons.runtime.qmaster_link import HostProof, LocalCaller, QmasterLink
-from daemons.web.access.guard import Attempts, Guard
+from daemons.web.access.guard import Guard
 from daemons.web.access.links import Links, LinkServer
 from daemons.web.access.logins import Logins
 from daemons.web.access.routes import Access
@@ -35,7 +35,7 @@ from gridengine.errors import plain_fault
 
 _END_S = 1.0
 PAGES_SHARE = 512
-"""Connections of one address: behind a tunnel or a proxy there are many users, each open page holds one."""
+"""Connections of one address, or of one user of this host: behind a proxy there are many users, each open page holds one."""
 
 
 class WebServer:
@@ -59,7 +59,7 @@ class WebServer:
         app = build_app(Web(cell, self._mirror, self._link, tzlocal()))
         logins, links = Logins(directory / "sessions.json", time.time), Links(time.time)
         guard = Guard(logins, frozenset(settings.names), settings.tls)
-        Access(links, logins, guard, Attempts(time.time)).add_to(app)
+        Access(links, logins, guard).add_to(app)
         self._room = Room()
         self._links = LinkServer(host, links, logins, settings.base(), self._room)
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=_END_S)

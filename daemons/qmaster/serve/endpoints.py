@@ -37,12 +37,12 @@ from daemons.qmaster.serve.shutting_down import shut_down
 from daemons.qmaster.serve.slices import Divided, looked_up_predecessors, slices
 from daemons.qmaster.serve.spool_room import SpoolRoom
 from daemons.qmaster.serve.streams import LastingStreams
-from daemons.qmaster.serve.turns import Turns
 from daemons.qmaster.serve.verified_copies import verified_copies
 from daemons.qmaster.spooling.answer_table import Receipt
 from daemons.qmaster.views.jobs import in_lines
 from daemons.qmaster.views.reading import READERS
 from daemons.runtime.messages import about
+from daemons.runtime.turns import Turns
 from gridengine.errors import SyntaxFault
 from gridengine.gdi.reading import BODIES, decode_body
 from gridengine.gdi.requests import (

@@ -18,7 +18,6 @@ from aiohttp import web
 
 from daemons.qmaster.serve.joining import LARGEST, NO_PORT, Joins
 from daemons.qmaster.serve.known_hosts import KeyOf
-from daemons.qmaster.serve.turns import Turns
 from daemons.runtime import idempotency
 from daemons.runtime.bodies import Bodies, Unread, skip
 from daemons.runtime.cell import Limits
@@ -26,6 +25,7 @@ from daemons.runtime.connections import Connection, Room
 from daemons.runtime.door import credentials, tcp_listener, unix_listener
 from daemons.runtime.http_door import TAKEN_S, HttpDoors, Tls, hand_over, refusal
 from daemons.runtime.local_users import LocalUsers
+from daemons.runtime.turns import Turns
 from gridengine import joining
 from gridengine.gdi.requests import Answer, Caller
 
@@ -123,7 +123,8 @@ class GdiServer:
         try:
             async with self._bodies.read(joining.REQUEST, length, request.content, connection.peer) as body:
                 peer = request.transport.get_extra_info("peername") if request.transport is not None else None
-                return _reply(await joins.answer(body, connection.peer, peer[1] if isinstance(peer, tuple) else NO_PORT))
+                address, port = peer[:2] if isinstance(peer, tuple) else (connection.peer, NO_PORT)
+                return _reply(await joins.answer(body, address, port))
         except Unread as unread:
             return refusal(str(unread), unread.again)
 

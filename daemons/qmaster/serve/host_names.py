@@ -16,8 +16,8 @@ from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol, TypeVar
 
-from daemons.qmaster.serve.turns import Turns
 from daemons.runtime.cell import Cell, is_address
+from daemons.runtime.turns import Turns
 
 #: seconds for which answers and refusals are remembered, and names that are remembered at most
 REMEMBER_S, REFUSED_S, MOST_NAMES = 60.0, 1.0, 4096

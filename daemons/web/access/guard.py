@@ -12,7 +12,7 @@ import hmac
 import os
 import pwd
 import time
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import partial
 from urllib.parse import SplitResult, quote, unquote, urlsplit
@@ -21,7 +21,9 @@ from aiohttp import hdrs, web
 from aiohttp.typedefs import Middleware
 
 from daemons.runtime.cell import LOOPBACK
+from daemons.runtime.http_door import note_login
 from daemons.web.access.logins import Login, Logins
+from daemons.web.access.shares import MOST_STREAMS, Shares
 from daemons.web.api.problem import problem
 from daemons.web.api.scopes import needed_scope, suffices
 from daemons.web.shared import CALLER, CSRF, STILL_IN
@@ -42,6 +44,7 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+_REFUSED_WITH = {401: {hdrs.WWW_AUTHENTICATE: "Bearer"}, 429: {hdrs.RETRY_AFTER: "10"}}
 _KNOWN_S, _MOST_KNOWN = 60.0, 1000
 _NEXT_S = 900
 
@@ -54,6 +57,7 @@ class Guard:
     def __init__(self, logins: Logins, names: frozenset[str], tls: bool) -> None:
         self._logins, self._names, self.tls = logins, names, tls
         self._known: OrderedDict[tuple[str, int], float] = OrderedDict()
+        self._shares = Shares()
 
     def protect(self, app: web.Application) -> None:
         """Stand before an application; what else is to come before its handlers comes behind this."""
@@ -70,6 +74,7 @@ class Guard:
                 self._logins.end(login.digest)
                 login = None
             if login is not None:
+                note_login(request)
                 request[LOGIN], request[CALLER], request[CSRF] = login, login.caller, login.csrf
                 still_in: Callable[[], bool] = partial(self._logins.has, login)
                 request[STILL_IN] = still_in
@@ -77,9 +82,13 @@ class Guard:
                 return self._not_logged_in(request)
             if login is not None and login.kind == "token" and not suffices(login.scope, needed := _needed(request)):
                 return _refusal(request, 403, f"this token is of the scope {login.scope}, and this needs {needed}")
-            if request.method not in _READING and (fault := await _not_meant(request, login)):
-                return _refusal(request, 403, fault)
-            return await handler(request)
+            meant = partial(_if_meant, login=login, handler=handler)
+            if login is None:
+                return await meant(request)
+            answer = await self._shares.answer(login.caller.user, request, meant)
+            if answer is None:
+                return _refusal(request, 429, f"you have {MOST_STREAMS} streams open already: close pages or programs")
+            return answer
 
         return guard
 
@@ -117,29 +126,10 @@ class Guard:
         return True
 
 
-class Attempts:
-    """How many wrong links an address may follow: `MOST` in `SPAN_S`."""
-
-    MOST, SPAN_S = 10, 60.0
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._wrong: OrderedDict[str, deque[float]] = OrderedDict()
-
-    def wait_s(self, address: str) -> float:
-        """Seconds that an address has to wait before it may try again, 0 if it need not."""
-        wrong = self._wrong.get(address)
-        if wrong is None or len(wrong) < self.MOST:
-            return 0.0
-        return max(0.0, wrong[0] + self.SPAN_S - self._clock())
-
-    def note_wrong(self, address: str) -> None:
-        """Count a wrong one."""
-        wrong = self._wrong.setdefault(address, deque(maxlen=self.MOST))
-        wrong.append(self._clock())
-        self._wrong.move_to_end(address)
-        if len(self._wrong) > _MOST_KNOWN:
-            self._wrong.popitem(last=False)
+async def _if_meant(request: web.Request, login: Login | None, handler: Handler) -> web.StreamResponse:
+    if request.method not in _READING and (fault := await _not_meant(request, login)):
+        return _refusal(request, 403, fault)
+    return await handler(request)
 
 
 def wanted_page(request: web.Request) -> str:
@@ -211,7 +201,7 @@ def _foreign(request: web.Request) -> str:
 
 
 def _refusal(request: web.Request, status: int, text: str) -> web.Response:
-    headers = {hdrs.WWW_AUTHENTICATE: "Bearer"} if status == 401 else {}
+    headers = _REFUSED_WITH.get(status, {})
     if request.path.startswith("/api/"):
         response = problem(status, text)
         response.headers.update(headers)

@@ -6,12 +6,10 @@ so that a program which looks at all links of a mail does not use it up.
 
 from __future__ import annotations
 
-from math import ceil
-
 from aiohttp import hdrs, web
 from multidict import MultiMapping
 
-from daemons.web.access.guard import COOKIE, LOGIN, NEXT, Attempts, Guard, wanted_page
+from daemons.web.access.guard import COOKIE, LOGIN, NEXT, Guard, wanted_page
 from daemons.web.access.links import Links, token_fault
 from daemons.web.access.logins import LONGEST_S, Logins
 from daemons.web.pages.formats import moment
@@ -25,8 +23,8 @@ from gridengine import web as agreed
 class Access:
     """The routes, over links and sessions."""
 
-    def __init__(self, links: Links, logins: Logins, guard: Guard, attempts: Attempts) -> None:
-        self._links, self._logins, self._guard, self._attempts = links, logins, guard, attempts
+    def __init__(self, links: Links, logins: Logins, guard: Guard) -> None:
+        self._links, self._logins, self._guard = links, logins, guard
         self._page = Page("/me", "me.html", self._me)
 
     def add_to(self, app: web.Application) -> None:
@@ -50,18 +48,14 @@ class Access:
 
     async def _offer(self, request: web.Request) -> web.Response:
         """Say whom a link would log in."""
-        if (busy := self._too_many(request)) is not None:
-            return busy
         caller = self._links.meant(request.match_info["secret"])
-        return _login_page(request, user=caller.user) if caller is not None else self._wrong(request)
+        return _login_page(request, user=caller.user) if caller is not None else _wrong_link(request)
 
     async def _log_in(self, request: web.Request) -> web.Response:
         """Follow a link. Whoever was logged in with this browser is not any more."""
-        if (busy := self._too_many(request)) is not None:
-            return busy
         caller = self._links.follow(request.match_info["secret"])
         if caller is None:
-            return self._wrong(request)
+            return _wrong_link(request)
         try:
             secret, _ = self._logins.begin(caller)
         except OSError as error:
@@ -74,18 +68,6 @@ class Access:
             *(COOKIE, secret), httponly=True, samesite="Strict", path="/", secure=self._guard.tls, max_age=int(LONGEST_S)
         )
         return response
-
-    def _too_many(self, request: web.Request) -> web.Response | None:
-        """The answer to an address that has guessed too often, to look at a link or to follow it."""
-        wait_s = self._attempts.wait_s(request.remote or "")
-        if wait_s <= 0:
-            return None
-        text = "too many wrong links: wait a minute\n"
-        return web.Response(text=text, status=429, headers={"Retry-After": f"{ceil(wait_s)}"})
-
-    def _wrong(self, request: web.Request) -> web.Response:
-        self._attempts.note_wrong(request.remote or "")
-        return _login_page(request, status=403, fault="This link has been used, or is too old.")
 
     async def _log_out(self, request: web.Request) -> web.Response:
         self._logins.end(request[LOGIN].digest)
@@ -132,6 +114,11 @@ class Access:
         if digest in {each.digest for each in self._logins.of(visit_of(request).caller.user)}:
             self._logins.end(digest)
         return web.Response(status=303, headers={hdrs.LOCATION: "/me"})
+
+
+def _wrong_link(request: web.Request) -> web.Response:
+    """Nobody guesses 256 bits: wrong links are not counted, so nobody's mistakes keep others from logging in."""
+    return _login_page(request, status=403, fault="This link has been used, or is too old.")
 
 
 def _login_page(request: web.Request, user: str = "", fault: str = "", status: int = 200) -> web.Response:

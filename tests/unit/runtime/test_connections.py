@@ -49,6 +49,30 @@ def test_what_was_asked_is_not_ended_and_the_next_is_refused() -> None:
     crowd.must("bob")
 
 
+def test_idle_connections_make_way_the_longest_unused_first_and_logins_last() -> None:
+    crowd = Crowd()
+    held = [crowd.must("alice") for _ in range(SHARE)]
+    for each in held:
+        each.asked()
+        each.idle = lambda: True
+    held[1].known = True
+    held[0].asked()
+    held[3].idle = lambda: False
+    for _ in range(3):
+        crowd.must("alice").asked()
+    assert crowd.ended == [held[2], held[0], held[1]]
+    assert crowd.enter("alice") is None
+
+
+def test_silent_connections_make_way_before_idle_ones() -> None:
+    crowd = Crowd()
+    idle, *silent = [crowd.must("alice") for _ in range(SHARE)]
+    idle.asked()
+    idle.idle = lambda: True
+    crowd.must("alice")
+    assert crowd.ended == silent[:1]
+
+
 def test_when_all_is_full_the_one_with_the_most_makes_way() -> None:
     crowd = Crowd(in_all=8)
     first = crowd.must("alice")

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp.test_utils import TestClient
 
-from daemons.web.access.guard import Attempts, Guard
+from daemons.web.access.guard import Guard
 from daemons.web.access.links import Links
 from daemons.web.access.logins import Logins
 from daemons.web.access.routes import Access
@@ -27,11 +27,10 @@ class Door:
     def open(self) -> None:
         """Start the server, or start it again."""
         self.sessions, self.links = Logins(self.path, lambda: self.now), Links(lambda: self.now)
-        self.attempts = Attempts(lambda: self.now)
 
     def access(self, tls: bool = False) -> Access:
         guard = Guard(self.sessions, frozenset(("localhost", "127.0.0.1")), tls)
-        return Access(self.links, self.sessions, guard, self.attempts)
+        return Access(self.links, self.sessions, guard)
 
 
 Client = TestClient[Any, Any]

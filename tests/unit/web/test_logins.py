@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from daemons.web.access import guard as guards
-from daemons.web.access.guard import Attempts
 from daemons.web.access.links import MOST
 from daemons.web.pages.page import render
 from gridengine.gdi.requests import Caller
@@ -47,15 +46,6 @@ def test_no_other_page_makes_somebody_another(door: Door, at: Any, site: str) ->
 
     assert at(play) == 403
     assert len(list(door.sessions.of("alice"))) == 1
-
-
-def test_links_cannot_be_guessed_by_looking_either(door: Door, at: Any) -> None:
-    async def play(client: Client) -> list[int]:
-        guesses = [await status(client, f"/login/guess{number}") for number in range(Attempts.MOST + 1)]
-        async with client.get(f"/login/{door.links.make(ALICE)}") as response:
-            return [*guesses, response.status, int(response.headers["Retry-After"])]
-
-    assert at(play) == [403] * Attempts.MOST + [429, 429, Attempts.SPAN_S]
 
 
 def test_a_user_with_many_links_takes_none_from_others(door: Door) -> None:

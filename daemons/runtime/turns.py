@@ -1,6 +1,6 @@
 """Turns: of the requests of one user only so many are answered at a time, and the rest waits in the order of coming.
 
-So nobody fills the memory with answers that he does not take. Called by the GDI endpoint.
+So nobody fills the memory with answers that they do not take. Called by the GDI endpoint and the web server.
 """
 
 from __future__ import annotations

@@ -1,0 +1,53 @@
+"""Whose the other end of a TCP connection is."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from daemons.runtime.socket_owner import socket_owner
+
+Ends = tuple[socket.socket, socket.socket]
+
+
+@pytest.fixture(params=["127.0.0.1", "::1"])
+def ends(request: pytest.FixtureRequest) -> Iterator[Ends]:
+    """The two ends of a connection within this host, the accepted one first."""
+    family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
+    try:
+        listener = socket.create_server((request.param, 0), family=family)
+    except OSError:
+        pytest.skip(f"this host has no address {request.param}")
+    with listener, socket.create_connection(listener.getsockname()[:2]) as far, listener.accept()[0] as near:
+        yield near, far
+
+
+def test_it_is_its_users(ends: Ends) -> None:
+    near, far = ends
+    assert socket_owner(near) == socket_owner(far) == os.geteuid()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+def test_it_is_another_users(ends: Ends) -> None:
+    near, far = ends
+    os.fchown(far.fileno(), 54321, 54321)
+    assert socket_owner(near) == 54321
+
+
+def test_a_closed_one_is_not_roots(ends: Ends) -> None:
+    near, far = ends
+    far.close()
+    assert socket_owner(near) is None
+
+
+def test_where_the_kernel_cannot_say_it_is_nobodys(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+    near, _ = ends
+
+    def refuse(*_: object) -> socket.socket:
+        raise PermissionError("no netlink here")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    assert socket_owner(near) is None
