@@ -15,9 +15,10 @@ PID_FILE = "dbwriter.pid"
 #: no fields -> {"queries": [{"name", "category", "description", "type", "view", "fields": [{"name", "type", "label", "default"}],
 #: "plot": {…} or null, "pivot": {…} or null}], "faults": what is wrong with files}
 QUERIES = "queries"
-#: {"query", "values": {FIELD: TEXT}, "limit", "patience"} -> {"columns", "types", "rows", "more", "too_large", "pivot", "plot"}
+#: {"query", "values": {FIELD: TEXT}, "limit", "bytes", "cell", "patience"} -> {"columns", "types", "rows", "more", "too_large",
+#: "pivot", "plot"}
 RUN = "run"
-#: {"sql", "limit", "patience"} -> {"columns", "types", "rows", "more", "too_large"}
+#: {"sql", "limit", "bytes", "cell", "patience"} -> {"columns", "types", "rows", "more", "too_large"}
 SQL = "sql"
 #: {"path"} -> {}: begins to import an accounting file
 IMPORT = "import"
@@ -29,7 +30,7 @@ STATUS = "status"
 ON_BEHALF = "X-GE-Uid"
 
 #: rows of an answer, bytes of its rows as JSON, and seconds that a question may take. `more`: rows were left off; `too_large`:
-#: since all of them have more bytes
+#: since all of them have more bytes. A question may ask for fewer (`limit`, `bytes`), and for texts cut to `cell` characters
 ROWS = 100_000
 ANSWER_BYTES = 2**24
 PATIENCE_S = 60.0

@@ -32,6 +32,11 @@ def shown(value: Any, kind: str) -> str:
     return str(printable(" ".join(str(value).split())))  # a name of a job steers no terminal
 
 
+def cut(text: str, longest: int) -> str:
+    """A text of at most so many characters, the last of them `…` where some are missing."""
+    return text if len(text) <= longest else f"{text[: max(0, longest - 1)]}…"
+
+
 def duration(seconds: float) -> str:
     """`26:03:04`; what is less than a second is left off."""
     sign, whole = ("-" if seconds < 0 else ""), abs(round(seconds))

@@ -85,7 +85,7 @@ async def _serve(writer: Writer, server: Server, listener: socket.socket, stop: 
             loop.call_soon_threadsafe(stop.set)
 
     thread = threading.Thread(target=write, name="writer")
-    await server.open(listener)
+    server.open(listener)
     thread.start()
     try:
         # a database that is away does not keep the daemon from starting: it is waited for

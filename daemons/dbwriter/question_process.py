@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NoReturn
 
-from daemons.dbwriter.answer_text import answer_text
+from daemons.dbwriter.answer_text import WHOLE, Shape, answer_text
 from daemons.dbwriter.confinement import (
     close_descriptors,
     confine_to_directory,
@@ -42,7 +42,7 @@ def ask(
     database: Database,
     statement: str,
     parameters: Row,
-    most: int = arco.ROWS,
+    shape: Shape = WHOLE,
     patience_s: float = arco.PATIENCE_S,
     more_fields: Mapping[str, object] = MappingProxyType({}),
 ) -> bytes:
@@ -55,7 +55,7 @@ def ask(
         limits = QuestionLimits(question_memory(), question_disk(directory), patience_s)
 
         def answer() -> bytes:
-            return answer_text(database.ask(statement, parameters, limits), most, more_fields)
+            return answer_text(database.ask(statement, parameters, limits), shape, more_fields)
 
         text, status = _answered(database, answer, directory, limits, until)
     kind, body, end = text[:1], text[1:-1], text[-1:]

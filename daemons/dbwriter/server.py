@@ -11,7 +11,6 @@ import asyncio
 import json
 import os
 import socket
-import struct
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
@@ -20,16 +19,21 @@ from typing import Any
 from aiohttp import web
 
 from daemons.dbwriter import question_process
+from daemons.dbwriter.answer_text import Shape
 from daemons.dbwriter.database import DatabaseFault
 from daemons.dbwriter.queries import OURS, QueryFault, read_queries
 from daemons.dbwriter.settings import Settings
 from daemons.dbwriter.writer import Writer
+from daemons.runtime.bodies import Unread, pieces
+from daemons.runtime.connections import Connection, Room
+from daemons.runtime.door import credentials
+from daemons.runtime.http_door import HttpDoors
 from gridengine import arco
 
 #: questions that are answered at once, and of one user; more of them are refused
 _AT_ONCE, _SHARE = 4, 2
-_LARGEST = 2**18
-_CREDENTIALS = struct.Struct("3i")
+#: bytes of a request, and connections of one user; those of the web server, which asks for all, count for nobody
+_LARGEST, _CONNECTIONS = 2**18, 16
 
 Fields = Mapping[str, Any]
 
@@ -44,7 +48,7 @@ class Server:
     def __init__(self, writer: Writer, settings: Settings, site_queries: Path) -> None:
         self._writer, self._settings, self._site_queries = writer, settings, site_queries
         self._asking: Counter[int] = Counter()
-        self._runner: web.AppRunner | None = None
+        self._doors: HttpDoors | None = None
         self._answers: dict[str, Callable[[Fields, int], Awaitable[object]]] = {
             arco.QUERIES: self._list,
             arco.RUN: self._run,
@@ -53,29 +57,27 @@ class Server:
             arco.STATUS: self._status,
         }
 
-    async def open(self, listener: socket.socket) -> None:
+    def open(self, listener: socket.socket) -> None:
         """Serve at a listening socket."""
-        application = web.Application(client_max_size=_LARGEST)
-        application.router.add_post("/v1/{request}", self._answer)
-        self._runner = web.AppRunner(application, access_log=None, handle_signals=False)
-        await self._runner.setup()
-        await web.SockSite(self._runner, listener).start()
+        self._doors = HttpDoors(Room(), self._answer)
+        self._doors.open(listener, _CONNECTIONS)
 
     async def close(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        if self._doors is not None:
+            await self._doors.close()
 
-    async def _answer(self, request: web.Request) -> web.Response:
-        answer = self._answers.get(request.match_info["request"])
+    async def _answer(self, name: str, request: web.BaseRequest, connection: Connection) -> web.Response:
+        answer = self._answers.get(name)
         if answer is None:
-            return web.json_response({"error": f"there is no request {request.match_info['request']}"}, status=404)
+            return web.json_response({"error": f"there is no request {name}"}, status=404)
         try:
-            fields = json.loads(await request.text())
+            user = _user_of(request, connection)
+            fields = json.loads(await _body(request))
             json.dumps(fields, ensure_ascii=False).encode()  # halves of characters are no text for a database
             if not isinstance(fields, dict):
                 raise NotGranted("a request is a JSON object")
-            data = await answer(fields, _user_of(request))
-        except (NotGranted, QueryFault, DatabaseFault) as fault:
+            data = await answer(fields, user)
+        except (NotGranted, QueryFault, DatabaseFault, Unread) as fault:
             return web.json_response({"error": str(fault)})
         except (ValueError, RecursionError):  # UnicodeError among them
             return web.json_response({"error": "a request is a JSON object"}, status=400)
@@ -123,9 +125,7 @@ class Server:
 
     async def _ask(self, statement: str, values: list[object], fields: Fields, user: int, more_fields: Fields) -> bytes:
         """Raises NotGranted, DatabaseFault."""
-        limit, patience = fields.get("limit", arco.ROWS), fields.get("patience", arco.PATIENCE_S)
-        if type(limit) is not int or not 1 <= limit <= arco.ROWS:
-            raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
+        shape, patience = _shape(fields), fields.get("patience", arco.PATIENCE_S)
         if type(patience) not in (int, float) or not 0 < patience <= arco.PATIENCE_S:
             raise NotGranted(f"patience is up to {arco.PATIENCE_S:.0f} seconds")
         database = self._writer.database
@@ -135,7 +135,7 @@ class Server:
             raise NotGranted("too many questions are being answered: ask again in a moment")
         self._asking[user] += 1
         try:
-            return await asyncio.to_thread(question_process.ask, database, statement, values, limit, patience, more_fields)
+            return await asyncio.to_thread(question_process.ask, database, statement, values, shape, patience, more_fields)
         finally:
             self._asking[user] -= 1
 
@@ -179,6 +179,28 @@ class Server:
         }
 
 
+def _shape(fields: Fields) -> Shape:
+    """Raises NotGranted."""
+    rows, size, cell = fields.get("limit", arco.ROWS), fields.get("bytes", arco.ANSWER_BYTES), fields.get("cell", 0)
+    if type(rows) is not int or not 1 <= rows <= arco.ROWS:
+        raise NotGranted(f"a limit is from 1 to {arco.ROWS} rows")
+    if type(size) is not int or not 1 <= size <= arco.ANSWER_BYTES:
+        raise NotGranted(f"an answer has from 1 to {arco.ANSWER_BYTES} bytes")
+    if type(cell) is not int or not 0 <= cell <= arco.ANSWER_BYTES:
+        raise NotGranted(f"a text is cut to 1 to {arco.ANSWER_BYTES} characters, or with 0 not at all")
+    return Shape(rows, size, cell)
+
+
+async def _body(request: web.BaseRequest) -> str:
+    """Raises Unread; UnicodeDecodeError, which is a ValueError."""
+    body = b""
+    async for piece in pieces(request.content):
+        body += piece
+        if len(body) > _LARGEST:
+            raise Unread(f"a request has {_LARGEST} bytes at most")
+    return body.decode()
+
+
 def listen(path: Path) -> socket.socket:
     """A socket that every user may connect to; it is not there before it listens. Raises OSError."""
     path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -188,16 +210,19 @@ def listen(path: Path) -> socket.socket:
     listener.bind(str(made))
     made.chmod(0o666)
     listener.listen()
+    listener.setblocking(False)
     made.replace(path)
     return listener
 
 
-def _user_of(request: web.Request) -> int:
+def _user_of(request: web.BaseRequest, connection: Connection) -> int:
     """Who asks, as the kernel says; or whom a peer that is trusted names, with that user's rights and share alone."""
-    connection = request.transport.get_extra_info("socket") if request.transport is not None else None
-    if connection is None:
+    peer = request.transport.get_extra_info("socket") if request.transport is not None else None
+    if peer is None:
         raise NotGranted("the connection is gone")
-    _, user, _ = _CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    user, _ = credentials(peer)
+    if _trusted(user):
+        connection.vouched()
     named = request.headers.getall(arco.ON_BEHALF, [])
     if not named:
         return int(user)

@@ -6,6 +6,7 @@ Source: DB-22, DB-23; `gridengine arco`; gridengine/arco.py.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
@@ -16,12 +17,14 @@ from daemons.web.pages.formats import link
 from daemons.web.pages.page import Data, Missing, Page, Visit, html, problem, render, visit_of
 from daemons.web.pages.query_plots import plots_of
 from gridengine import arco
-from gridengine.arco_rows import csv_text, shown
+from gridengine.arco_rows import csv_text, cut, shown
 
 ROWS = 100
-_MOST = 10_000
-"""Rows that are asked for to show them; a file takes all."""
-_NO_ROWS: Data = {"columns": [], "rows": [], "total": 0, "more": False, "plots": [], "asked": False}
+_ASKED: Data = {"limit": 10_000, "bytes": 2**22, "cell": 500}
+"""What is asked for to show it: rows, bytes of all of them, and characters of a text. A file takes all."""
+_COLUMNS, _CHARACTERS, _HEADING = 100, 2**20, 100
+"""Columns of a page, characters of all its cells, and of the name of a column."""
+_NO_ROWS: Data = {"columns": [], "rows": [], "total": 0, "more": False, "hidden": 0, "plots": [], "asked": False}
 
 
 async def query_list(visit: Visit) -> Data:
@@ -78,9 +81,13 @@ async def read_sql(request: web.Request) -> web.Response:
 async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
     """What a template needs of the rows, in the order that is asked for; a fault as its text."""
     try:
-        answer = await _ask(visit, request, fields | {"limit": _MOST})
+        answer = await _ask(visit, request, fields | _ASKED)
     except (NoDatabase, QuestionDenied) as fault:
         return {"fault": str(fault)}
+    return await asyncio.to_thread(_shown_rows, visit, answer)  # others are answered meanwhile
+
+
+def _shown_rows(visit: Visit, answer: dict[str, Any]) -> Data:
     columns, types, rows = answer["columns"], answer["types"], answer["rows"]
     plots = plots_of(columns, types, rows, answer.get("plot"))
     sort = visit.said("sort")
@@ -89,10 +96,14 @@ async def _rows(visit: Visit, request: str, fields: dict[str, object]) -> Data:
         rows = sorted(rows, key=lambda row: _rank(row[place]), reverse=sort.startswith("-"))
     number = min(visit.number("page"), max(1, -(-len(rows) // ROWS)))
     rows, total = rows[(number - 1) * ROWS : number * ROWS], len(rows)
-    kinds = ["number" if kind in ("number", "interval") else "" for kind in types]
+    names, hidden = [cut(name, _HEADING) for name in columns[:_COLUMNS]], len(columns[_COLUMNS:])
+    kinds = ["number" if kind in ("number", "interval") else "" for kind in types[:_COLUMNS]]
+    sorts = [name if len(name) <= _HEADING else "" for name in columns[:_COLUMNS]]  # a heading is a link with the name
+    longest = _CHARACTERS // max(1, len(names) * len(rows))
     return {
-        **{"columns": list(zip(columns, columns, kinds, strict=True)), "total": total, "more": answer["more"], "asked": True},
-        "rows": [[shown(value, kind) for value, kind in zip(row, types, strict=True)] for row in rows],
+        **{"columns": list(zip(names, sorts, kinds, strict=True)), "total": total, "more": answer["more"], "asked": True},
+        **{"rows": [[cut(shown(*each), longest) for each in zip(row[:_COLUMNS], types, strict=False)] for row in rows]},
+        "hidden": hidden,
         **{"page": number, "size": ROWS, "sort": sort, "plots": plots, "csv": link(visit.here, format="csv", sort=None)},
     }
 
@@ -114,7 +125,8 @@ async def _file(visit: Visit, request: str, fields: dict[str, object], name: str
         return problem(visit, 400, f"There are more than {len(answer['rows']):,} rows.", "Ask for less.")
     file = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "rows"
     headers = {"Content-Disposition": f'attachment; filename="{file}.csv"'}
-    return web.Response(text=csv_text(answer["columns"], answer["rows"]), content_type="text/csv", headers=headers)
+    text = await asyncio.to_thread(csv_text, answer["columns"], answer["rows"])
+    return web.Response(text=text, content_type="text/csv", headers=headers)
 
 
 async def _query(visit: Visit) -> Any:

@@ -215,3 +215,23 @@ def test_questions_do_not_hold_the_writer(cell: Cell) -> None:
                 break
         assert not asked.done()
         assert asked.result()["error"] == f"no answer within {patience} s: ask for less"
+
+
+def test_connections_of_a_user_are_counted_and_keep_nobody_out(asked_cell: Cell) -> None:
+    """Without a limit they took the descriptors with which the writer opens its files."""
+    idle = []
+    for _ in range(20):
+        one = socket.socket(socket.AF_UNIX)
+        one.connect(str(asked_cell.socket))
+        idle.append(one)
+    idle[0].settimeout(60)
+    assert idle[0].recv(1) == b""
+    assert ask(asked_cell, "sql", {"sql": "SELECT 1"})["rows"] == [[1]]
+    for one in idle:
+        one.close()
+
+
+def test_texts_are_cut_for_whoever_asks_for_that(asked_cell: Cell) -> None:
+    answer = ask(asked_cell, "sql", {"sql": "SELECT repeat('x', 1000) AS long FROM sge_job_usage", "cell": 10, "bytes": 50})
+    assert answer["rows"][0] == ["xxxxxxxxx…"]
+    assert answer["too_large"] and len(answer["rows"]) < 10

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from daemons.dbwriter import confinement, question_process
+from daemons.dbwriter.answer_text import Shape
 from daemons.dbwriter.database import Database, DatabaseFault, open_database, transaction
 from gridengine import arco
 
@@ -28,7 +29,7 @@ def database(tmp_path: Path) -> Iterator[Database]:
 
 
 def ask(database: Database, statement: str, most: int = arco.ROWS, patience_s: float = arco.PATIENCE_S) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(question_process.ask(database, statement, (), most, patience_s))
+    found: dict[str, Any] = json.loads(question_process.ask(database, statement, (), Shape(most), patience_s))
     return found
 
 
@@ -78,6 +79,10 @@ def test_a_question_takes_no_more_memory_or_disk_than_it_may(
 def test_an_answer_has_as_many_rows_as_fit(database: Database) -> None:
     answer = ask(database, "SELECT repeat('x', 1000000) FROM range(100)")
     assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (arco.ANSWER_BYTES // 1_000_005, True, True)
+    answer = json.loads(question_process.ask(database, "SELECT repeat('x', 1000), 'short', 7, NULL", (), Shape(cell=10)))
+    assert answer["rows"] == [["xxxxxxxxx…", "short", 7, None]]
+    answer = json.loads(question_process.ask(database, "SELECT repeat('x', 1000) FROM range(100)", (), Shape(bytes=10_000)))
+    assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (9, True, True)
     answer = ask(database, "SELECT range FROM range(100)", most=10)
     assert (len(answer["rows"]), answer["more"], answer["too_large"]) == (10, True, False)
 
