@@ -1,22 +1,28 @@
 """`gridengine uninstall`: takes a cell off this host.
 
-Owns what belongs to a cell on one host and what of it is kept. What runs is left alone unless it was asked for, tasks always; the
-configuration of the cell is not touched (that is `gridengine host remove`), nor are the installed programs.
+Owns what belongs to a cell on one host and what of it is kept. What runs is left alone unless it was asked for, tasks unless
+what is kept of them goes as well; the configuration of the cell is not touched (that is `gridengine host remove`), nor are the
+installed programs.
 """
 
 from __future__ import annotations
 
 import shutil
+import signal
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import typer
 
 from clients.admin.cell import InstalledCell
-from clients.admin.local_daemons import LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
+from clients.admin.local_daemons import STOP_S, LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
 from clients.admin.refusal import Refusal
 from clients.admin.systemd_units import units_of
+
+_LOOK_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +44,20 @@ def uninstall(cell: InstalledCell, yes: bool, end: bool, purge: bool) -> None:
             typer.echo(f"{word:<8} {path}")
     for daemon in left.daemons:
         typer.echo(f"{'ends' if end else 'runs':<8} {daemon}")
-    if left.tasks:
-        raise Refusal(f"{len(left.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them")
+    for task in left.tasks:
+        typer.echo(f"{'ends' if end and purge else 'runs':<8} task {task.name}")
+    if left.tasks and not (end and purge):
+        raise Refusal(
+            f"{len(left.tasks)} tasks run on this host: drain it and wait until they are over, or qdel them; "
+            "where the cell does not know this host any more, --stop --purge ends them"
+        )
     if left.daemons and not end:
         raise Refusal("daemons run on this host: gridengine stop, or say --stop")
     if not yes and not (sys.stdin.isatty() and typer.confirm("Remove all this?")):
         raise Refusal("nothing was changed (--yes removes it)")
     stop(left.daemons)
+    for task in left.tasks:
+        _end(task)
     for path in (*left.removed, *(left.kept if purge else ())):
         _remove(path)
     if not any(cell.files.root.glob("*/common")) and not left.shared:
@@ -62,11 +75,37 @@ def remains(cell: InstalledCell) -> Remains:
     removed = [*units_of(cell.files), *([cell.run_dir] if cell.run_dir.exists() else []), *(common if ours else ())]
     return Remains(
         tuple(daemon for daemon in daemons_of_this_machine(cell) if process_of(daemon) is not None),
-        tuple(path for path in tasks if process_of(LocalDaemon("sge_shepherd", path.name, path / "pid", path)) is not None),
+        tuple(path for path in tasks if _runs(path)),
         tuple(removed),
         tuple(path for path in spools if path.exists()),
         () if ours else common,
     )
+
+
+def _runs(task: Path) -> bool:
+    return process_of(_shepherd_of(task)) is not None and not (task / "exit").exists()
+
+
+def _end(task: Path) -> None:
+    """Have a task's shepherd kill it, as an execd does (docs/architecture.md section 5.2). Refusal: it does not end."""
+    if (shepherd := process_of(_shepherd_of(task))) is None:
+        return
+    try:
+        with (task / "commands").open("a") as commands:
+            commands.write("kill\n")
+        shepherd.send_signal(signal.SIGRTMIN)
+        until = time.monotonic() + STOP_S
+        while _runs(task):
+            if time.monotonic() > until:
+                raise Refusal(f"task {task.name} does not end: kill process {shepherd.pid} and its children")
+            time.sleep(_LOOK_S)
+    except (OSError, psutil.NoSuchProcess) as error:
+        if task.exists():
+            raise Refusal(f"task {task.name} cannot be ended: {error}") from error
+
+
+def _shepherd_of(task: Path) -> LocalDaemon:
+    return LocalDaemon("sge_shepherd", task.name, task / "pid", task)
 
 
 def _remove(path: Path) -> None:
