@@ -211,7 +211,7 @@ def remove(
     for name in hosts:
         for what, where in mentions(after, name):
             typer.echo(f"{what} still names {name} ({where})")
-    typer.echo(f"next, on {', '.join(hosts)}: gridengine uninstall")
+    typer.echo(f"next, on {', '.join(hosts)}: gridengine uninstall (with --stop --purge it ends what still runs there)")
 
 
 def _show(objects: Objects, name: str, has_keys: bool) -> bool:
@@ -272,6 +272,7 @@ def revoke(context: typer.Context, name: Name) -> None:
     """Cut an exec host off, at once and for good: its keys are worth nothing. Jobs on other hosts run on."""
     cell = _master_cell(context)
     _revoke(cell, [unique_name(cell, name)])
+    typer.echo("tasks that run there run on: gridengine uninstall --stop --purge, on that host, ends them")
 
 
 def _revoke(cell: InstalledCell, hosts: list[str]) -> None:
