@@ -21,6 +21,7 @@ from clients.admin.cell import InstalledCell
 from clients.admin.local_daemons import STOP_S, LocalDaemon, daemons_of_this_machine, is_master_here, process_of, stop
 from clients.admin.refusal import Refusal
 from clients.admin.systemd_units import units_of
+from gridengine.errors import plain_fault
 
 _LOOK_S = 0.05
 
@@ -99,9 +100,11 @@ def _end(task: Path) -> None:
             if time.monotonic() > until:
                 raise Refusal(f"task {task.name} does not end: kill process {shepherd.pid} and its children")
             time.sleep(_LOOK_S)
-    except (OSError, psutil.NoSuchProcess) as error:
+    except psutil.NoSuchProcess:
+        pass  # it has just ended
+    except OSError as error:
         if task.exists():
-            raise Refusal(f"task {task.name} cannot be ended: {error}") from error
+            raise Refusal(f"task {task.name} cannot be ended: {plain_fault(error)}") from error
 
 
 def _shepherd_of(task: Path) -> LocalDaemon:
