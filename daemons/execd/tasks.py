@@ -51,13 +51,10 @@ _Answer = TypeVar("_Answer")
 
 #: what a shepherd is told for a command of the qmaster
 _SHEPHERD_COMMANDS = {"run": "resume", "suspend": "suspend", "migrate": "migrate", "kill": "terminate", "end": "end"}
-#: how long a shepherd may take to write its usage file, seconds
-_USAGE_WAIT_S = 0.5
+#: how long a shepherd may take to write its usage file, and to find out that a method cannot be executed, seconds
+_USAGE_WAIT_S, _METHOD_S = 0.5, 2.0
 #: how long an instruction waits for the launcher, which its supervisor restarts at once, and for an earlier attempt
 _PATIENCE_S, _RETRY_S = 5.0, 0.1
-#: after a command, when it is looked whether the method for it could be executed, seconds
-_METHOD_S = 2.0
-
 #: how long the script of a job without tasks here is kept for its next one, seconds
 _SCRIPT_KEPT_S = 5.0
 
@@ -79,11 +76,10 @@ class Tasks:
         self.directories: dict[TaskKey, Path] = {key: site.task_directory(key) for key in on_disk}
         self._submitted = {key: task.submitted for key, task in on_disk.items()}
         self._confinements = {key: task.confinement for key, task in on_disk.items()}
-        self._scripts = JobScripts(site.job_scripts)
+        self._scripts, self.ended_outputs = JobScripts(site.job_scripts), EndedOutputs()
         self._scripts.keep_only({key[0] for key in on_disk})
         for key, task in on_disk.items():
             restraints.keep(key, task.cores, task.gpus)
-        self.ended_outputs = EndedOutputs()
         self._by_path = {str(directory): key for key, directory in self.directories.items()}
         self._origins = {key: task.origin for key, task in on_disk.items()}
         self._strays: set[TaskKey] = set()  # the qmaster does not know them

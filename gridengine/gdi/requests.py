@@ -86,10 +86,7 @@ class DeleteJobs(RequestBody):
 
 
 class ChangeStates(RequestBody):
-    """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us.
-
-    `action`: disable, enable, suspend, unsuspend, clear, reschedule.
-    """
+    """`change_states` (qmod). `what`: `job`, `queue`, or `any` for the mixed forms -c -r -s -us; `action`: what is done."""
 
     action: Literal["disable", "enable", "suspend", "unsuspend", "clear", "reschedule"]
     what: Literal["job", "queue", "any"]
