@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.cells import DemoCell, eventually, process_state, run
+from tests.integration.debian import need
 
 
 def submit(cell: DemoCell, *arguments: str) -> str:
@@ -266,6 +267,7 @@ def oom_score(pid: int) -> int:
 @pytest.mark.statement("SE-3")
 def test_nobody_is_believed_who_merely_says_who_he_is(demo_cell: DemoCell) -> None:
     """The TLS port takes no connection without a host's certificate, and no request without that host's key."""
+    need("curl")
     port = next(
         line.split()[1] for line in (demo_cell.common / "bootstrap").read_text().splitlines() if "qmaster_port" in line
     )
