@@ -6,7 +6,7 @@ Used by the commands and by the qmaster, for a refusal's second line.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 
 _SLOTS = "-pe PE SLOTS"
@@ -27,6 +27,7 @@ _FOREIGN_RESOURCES = {
     "host": "-l h=HOST",
     "place": "-alloc RULE RANGE",
 }
+_GPUS = frozenset(("gpu", "gpus", "ngpus", "gres", "nvidia_gpu"))
 # so that no wrong word costs whoever answers it more than a few ms
 _LONGEST_WORD, _MOST_NAMES = 64, 500
 
@@ -40,7 +41,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(chr(34) + folded[each] + chr(34) for each in near)}?"
 
 
-def unknown_resource(name: str, known: Iterable[str]) -> str:
+def unknown_resource(name: str, known: Collection[str]) -> str:
     """What to say of a resource that the complex table does not have; "" if nothing is near."""
+    if name.lower() in _GPUS:
+        return f"{name} is -l gpu=N here" if "gpu" in known else "this cell counts no GPUs (gridengine host add HOST --gpus N)"
     foreign = _FOREIGN_RESOURCES.get(name.lower())
     return f"{name} is {foreign} here" if foreign else did_you_mean(name, known)

@@ -110,13 +110,13 @@ def config_detached(source: StateSource, body: Body, caller: Caller) -> Answer:
 def config_search(source: StateSource, body: Body, caller: Caller) -> Answer:
     """-sobjl: names of the objects with a value that matches, in attributes that match (QF-15).
 
-    `object`: queue (its default settings), queue_domain and queue_instance (tuples only), exechost.
+    `object`: queue (its default settings), queue_domain and queue_instance (tuples only), exechost (with its load_values).
     """
     what = body["object"]
     attribute_matches, value_matches = compile_expression(body["attribute"]), compile_expression(body["value"])
     state = source.state
     if what == "exechost":
-        hosts = state.kind("exec_host").items()
+        hosts = [(name, text | {"load_values": _load_values(state, name)}) for name, text in state.kind("exec_host").items()]
         return Answer(data=sorted(name for name, text in hosts if _any(text, attribute_matches, value_matches)))
     if what not in ("queue", "queue_domain", "queue_instance"):
         known = "queue, queue_domain, queue_instance and exechost"
@@ -128,6 +128,12 @@ def config_search(source: StateSource, body: Body, caller: Caller) -> Answer:
             if of_what == what and _any(settings, attribute_matches, value_matches):
                 found.add(f"{queue}@{identifier}" if identifier else queue)
     return Answer(data=sorted(found))
+
+
+def _load_values(state: State, host: str) -> str:
+    """As `qconf -se` shows what a host reports."""
+    reported = state.hosts[host].load if host in state.hosts else {}
+    return ",".join(f"{name}={text}" for name, text in reported.items()) or "NONE"
 
 
 def _settings(attributes: Mapping[str, str]) -> dict[str, dict[str, str]]:

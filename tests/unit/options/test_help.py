@@ -61,6 +61,8 @@ def test_unknown_resources() -> None:
     assert unknown_resource("walltime", known) == "walltime is -l h_rt=TIME here"
     assert unknown_resource("license", known) == 'did you mean "licence"?'
     assert unknown_resource("zzz", known) == ""
+    assert unknown_resource("gpu", ["cpu"]) == "this cell counts no GPUs (gridengine host add HOST --gpus N)"
+    assert unknown_resource("gpus", ["cpu", "gpu"]) == "gpus is -l gpu=N here"
 
 
 def test_nothing_is_said_where_nothing_is_near() -> None:

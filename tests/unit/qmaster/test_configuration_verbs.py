@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gridengine.delivery import Load
 from gridengine.state.letters import instance_letters
 from tests.harness import Cell
 from tests.unit.qmaster.asking import attribute, entries, queue_text, read, texts
@@ -55,6 +56,8 @@ def test_search_looks_at_defaults_or_at_tuples(queue: Cell) -> None:
     assert search("queue_instance", "load_thresholds", "load_avg*") == ["all.q@h1"]
     assert search("queue", "pe_list", "smp") == ["all.q"], "an element of a list"
     assert search("exechost", "hostname", "h*") == ["h1", "h2", "h3"]
+    queue.report("h1", Load(queue.now, {"arch": "lx-amd64", "num_proc": "16"}))
+    assert search("exechost", "load_values", "*num_proc=16*") == ["h1"], "as qconf -se shows it"
     assert read(queue, "config_search", object="pe", attribute="*", value="*").status == 1
 
 
