@@ -60,7 +60,7 @@ def add(
     new_queue: NewQueue = "",
     group: Groups = None,
     slots: Annotated[
-        int | None, typer.Option(min=0, max=9999999, help="In each queue it comes to. Default: the processors it reports.")
+        int | None, typer.Option(min=0, max=9999999, help="In --queue, else all queues. Default: the processors it reports.")
     ] = None,
     memory: Annotated[
         str,
@@ -75,7 +75,8 @@ def add(
         raise Refusal(f"--into {into}: is for the keys of one host, and makes the directory")
     if memory not in ("", "total"):
         memory_size("--memory", memory)
-    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, memory, gpus)
+    everywhere = slots is not None and not queue and not new_queue
+    wishes = HostWishes(chosen_roles(role), tuple(queue or ()), new_queue, tuple(group or ()), slots, everywhere, memory, gpus)
     hosts = [unique_name(cell, name) for name in names]
     for name in hosts:
         addresses_of(cell, name)

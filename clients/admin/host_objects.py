@@ -29,8 +29,8 @@ _OF_ROLE = {"admin": "admin_host", "submit": "submit_host", "exec": "exec_host"}
 @dataclass(frozen=True, slots=True)
 class HostWishes:
     """What a new host shall be. `queues`, `groups`: that there are; `new_queue`: one of its own, "" for none; `slots`: in each
-    queue that it comes to, None for the queue's default; `memory`: of jobs in all, as MEMORY is written, "" for not counted;
-    `gpus`: 0 for not counted.
+    queue that it comes to, None for the queue's default; `everywhere`: also in each that it is in; `memory`: of jobs in all, as
+    MEMORY is written, "" for not counted; `gpus`: 0 for not counted.
     """
 
     roles: tuple[str, ...] = ROLES
@@ -38,6 +38,7 @@ class HostWishes:
     new_queue: str = ""
     groups: tuple[str, ...] = ()
     slots: int | None = None
+    everywhere: bool = False
     memory: str = ""
     gpus: int = 0
 
@@ -56,8 +57,8 @@ def with_host(objects: Objects, host: str, wishes: HostWishes) -> Objects:
         for name in names:
             _listed(made, kind, name, host)
     if wishes.slots is not None:
-        newly = queues_of(made, host) - queues_of(objects, host)
-        for name in newly | set(wishes.queues):
+        concerned = queues_of(made, host) - (set() if wishes.everywhere else queues_of(objects, host))
+        for name in concerned | set(wishes.queues):
             queue = made["cluster_queue"][name]
             queue["slots"] = str(_only(Overrides.parse(queue["slots"]), host, str(wishes.slots)))
     if wishes.memory:
@@ -89,7 +90,8 @@ def _listed(made: Objects, kind: str, name: str, host: str) -> None:
 def _only(overrides: Overrides, host: str, value: str) -> Overrides:
     """A tuple of the host, unless it has that value anyway."""
     without = overrides.without([host])
-    return without if without.default == value and not without.tuples else without.with_value(host, value)
+    of_groups = any(identifier.startswith("@") for identifier in without.tuples)
+    return without if without.default == value and not of_groups else without.with_value(host, value)
 
 
 def queues_of(objects: Objects, host: str) -> set[str]:

@@ -58,6 +58,8 @@ def test_a_new_host_is_all_that_hosts_are_and_has_keys(admin: Administrator, pla
     assert all(state.has(kind, "h9") for kind in ("admin_host", "submit_host", "exec_host"))
     assert state.kind("host_group")["@allhosts"]["hostlist"] == "h1 h2 h9"
     assert state.configs["all.q@h9"].slots == 16 and state.configs["all.q@h1"].slots == 4
+    assert "slots of all.q on h9: 4,[h9=8]\n" in admin("add", "h9", "--slots", 8)[1], "also of a host that is there"
+    assert state.configs["all.q@h9"].slots == 8
     assert have_keys(plan) == ["h1", "h9"] and "next: gridengine start on h9" in said
 
 
