@@ -8,7 +8,6 @@ import os
 import sys
 
 from clients import gdi
-from clients.standard_output import flushed, is_write_error, write_failed
 from gridengine import __version__, json_text
 from gridengine.errors import ConfigError, SyntaxFault
 from gridengine.options.option import VERSION, Option, OptionError, options_of, read_options
@@ -33,7 +32,14 @@ def run(name: str, command: "Command", arguments: "list[str] | None" = None) -> 
     gc.disable()
     _ensure_standard_streams()
     status = guarded(name, command, sys.argv[1:] if arguments is None else arguments)
-    os._exit(flushed(status))
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError as error:
+        from clients.standard_output import write_failed
+
+        status = write_failed(error)
+    os._exit(status)
 
 
 def _ensure_standard_streams() -> None:
@@ -72,6 +78,8 @@ def guarded(name: str, command: "Command", arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:
+        from clients.standard_output import is_write_error, write_failed
+
         if isinstance(error, OSError) and is_write_error(error):
             return write_failed(error)
         if "SGE_DEBUG_LEVEL" in os.environ:

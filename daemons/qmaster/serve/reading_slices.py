@@ -53,8 +53,8 @@ def whole(name: str, body: Body, answers: list[Answer]) -> Answer:
     parts: list[Body] = [data if kind == name else data[kind] for data in read]
     jobs = {job["id"]: job for part in parts for job in part["jobs"]}
     unknown = {word for part in parts for word in part["unknown"]}
-    found = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [word for word in one["jobs"] if word in unknown]}
-    data = parts[-1] | found  # what else a part says holds for all
+    joined = {"jobs": [jobs[job_id] for job_id in sorted(jobs)], "unknown": [word for word in one["jobs"] if word in unknown]}
+    data = parts[-1] | joined  # what else a part says holds for all
     return Answer(data=data if kind == name else {kind: data})
 
 
