@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gridengine.task_file import CONFIG, stored
 from gridengine.task_key import SlaveKey, TaskKey
 
 MOST = 200
 LARGEST = 64 * 1024
 """Bytes of one `config`, with the task's environment."""
-_CONFIG = "config"
 
 
 class EndedOutputs:
@@ -29,7 +29,7 @@ class EndedOutputs:
     def note(self, key: TaskKey, directory: Path) -> None:
         """The task is over, and its directory is about to go."""
         try:
-            config = b"" if isinstance(key, SlaveKey) else (directory / _CONFIG).read_bytes()
+            config = b"" if isinstance(key, SlaveKey) else stored(lambda name: (directory / name).read_bytes())
         except OSError:
             return
         if 0 < len(config) <= LARGEST:
@@ -46,5 +46,5 @@ class EndedOutputs:
         """A directory of root's with the `config`, without the task's environment, for as long as somebody reads."""
         content = json.loads(self._configs[key.job, key.task])
         with TemporaryDirectory(prefix="ended-task-") as name:
-            (Path(name) / _CONFIG).write_text(json.dumps({**content, "environment": {}, "method_environment": {}}))
+            (Path(name) / CONFIG).write_text(json.dumps({**content, "environment": {}, "method_environment": {}}))
             yield Path(name)

@@ -7,7 +7,7 @@ commits. Source: docs/gdi.md, resubmit_jobs.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 import apsw
 
@@ -25,9 +25,10 @@ class EndedPayloads:
         """The table is to be read again: a commit has failed."""
         self._ended = None
 
-    def end(self, jobs: Iterable[int]) -> None:
+    def end(self, jobs: Sequence[int]) -> None:
         """These jobs have ended. Raises apsw.Error."""
-        for number in jobs:
+        self._db.executemany("delete from payload where job_id=?", [(number,) for number in jobs[:-KEPT_JOBS]])
+        for number in jobs[-KEPT_JOBS:]:
             if self._ended is None:
                 rows = self._db.execute("select -job_id from payload where job_id < 0 order by job_id desc")
                 self._ended = deque(number for (number,) in rows)

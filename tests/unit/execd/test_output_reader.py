@@ -162,3 +162,12 @@ def test_of_tasks_that_are_over_the_last_ones_are_read_without_their_environment
         assert over not in host.ended and TaskKey(14, 1, 0) not in host.ended
 
     play(scene)
+
+
+def test_a_task_with_methods_has_its_own_config_under_another_name(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("job_id=13\n")
+    (tmp_path / "config.json").write_text('{"stdout": "/o"}')
+    ended = EndedOutputs()
+    ended.note(TaskKey(13, 1, 1), tmp_path)
+    with ended.directory(TaskKey(13, 1, 0)) as place:
+        assert json.loads((place / "config").read_text())["stdout"] == "/o"
