@@ -71,7 +71,7 @@ class Logins:
         return self._add("token", caller, days * _DAY_S, scope, label)
 
     def find(self, kind: Literal["session", "token"], secret: str, address: str = "") -> Login | None:
-        """Whoever has this secret; the session or token counts as used, from this address."""
+        """The session or token of this secret, which counts as used from this address; None: there is none, or it is over."""
         login = self._logins.get(digest_of(secret))
         if login is None or login.kind != kind:
             return None

@@ -105,3 +105,11 @@ def test_of_older_ones_neither_job_nor_script_is_kept(cell: Cell, monkeypatch: p
     cell.ask("delete_jobs", targets=["4"])
     cell.master.flush()
     assert [cell.master.spool.payload(job).script for job in (2, 3, 4)] == [None, b"true\n", b"true\n"]
+
+
+def test_of_more_jobs_than_are_kept_that_end_together_the_last_ones_are(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ended_payloads, "KEPT_JOBS", 2)
+    jobs = [cell.submit(binary=False, script="true\n", script_file="a") for _ in range(5)]
+    cell.ask("delete_jobs", targets=[str(job) for job in jobs])
+    cell.master.flush()
+    assert [cell.master.spool.payload(job).script for job in jobs] == [None, None, None, b"true\n", b"true\n"]
