@@ -7,6 +7,9 @@ Called by `program`. Source: the specification of advance reservations (2007), a
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+import typer
 
 from clients.admin.refusal import Refusal
 from gridengine.accounting import FIELDS, parse_line
@@ -35,3 +38,12 @@ def upgrade_accounting(old: Path, new: Path) -> tuple[int, int]:
     except OSError as error:
         raise Refusal(f"cannot copy {old} to {new}: {error.strerror}") from None
     return added, complete
+
+
+def upgrade_accounting_command(
+    old: Annotated[Path, typer.Argument(help="An accounting file, of this or an older version.")],
+    new: Annotated[Path, typer.Argument(help="The file to write; it must not exist.")],
+) -> None:
+    """Copy an accounting file, giving records of older versions the columns that they lack (reservations)."""
+    added, complete = upgrade_accounting(old, new)
+    typer.echo(f"{new}: {added} records upgraded, {complete} copied as they were")

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from clients import gdi
 from clients.admin.cell import CellFiles
-from clients.admin.cell_directory import Objects
 from clients.admin.refusal import Refusal
+
+if TYPE_CHECKING:  # the types of all kinds of objects take long to import
+    from clients.admin.cell_directory import Objects
 
 
 def mean_cell(files: CellFiles) -> None:

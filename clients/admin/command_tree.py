@@ -37,9 +37,9 @@ class SubCommand:
     operands: tuple[Parameter, ...]
 
 
-def sub_commands(app: typer.Typer) -> list[SubCommand]:
-    """All sub-commands that do something, by name."""
-    return list(_below("gridengine", get_command(app)))
+def sub_commands(program: Any) -> list[SubCommand]:
+    """All sub-commands that do something, by name. `program`: the command of `gridengine`, or its `typer.Typer`."""
+    return list(_below("gridengine", get_command(program) if isinstance(program, typer.Typer) else program))
 
 
 def _below(name: str, command: Any) -> Iterator[SubCommand]:

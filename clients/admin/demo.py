@@ -17,15 +17,18 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Annotated
 
 import psutil
+import typer
+from rich.console import Console
 
 from clients.admin.cell import InstalledCell, read_cell
 from clients.admin.cell_plan import RAY_BLOCK, CellPlan, CellWishes, plan_cell
 from clients.admin.certificate import utc_now
 from clients.admin.creation import create_cell
 from clients.admin.free_ports import free_cell_ports, free_ports
-from clients.admin.installation import Installation
+from clients.admin.installation import Installation, find_installation
 from clients.admin.local_daemons import daemons_of_this_machine, execd_of, qmaster_of, start, stop, web_of
 from clients.admin.progress import Progress
 from clients.admin.refusal import Refusal
@@ -253,3 +256,10 @@ def _check_records(kind: str, job: str, records: str) -> None:
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+def demo(
+    pages: Annotated[bool, typer.Option("--web", help="With its pages for a browser; it runs until Ctrl-C then.")] = False,
+) -> None:
+    """Run a throw-away cell of three exec hosts on this machine, show what it does, and leave nothing behind."""
+    run_demo(find_installation(), Progress(Console(soft_wrap=True), steps=8 if pages else 7), pages)

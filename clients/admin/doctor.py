@@ -17,11 +17,14 @@ from datetime import datetime, timedelta
 from importlib import metadata
 from pathlib import Path
 
+import typer
+
 from clients.addresses import host_addresses
-from clients.admin.cell import CellFiles, InstalledCell, parse_bootstrap, read_cell
-from clients.admin.certificate import belongs_together, is_signed_by, names_of, validity
+from clients.admin.cell import CellFiles, InstalledCell, cell_of_environment, parse_bootstrap, read_cell
+from clients.admin.cell_options import CellName, Root
+from clients.admin.certificate import belongs_together, is_signed_by, names_of, utc_now, validity
 from clients.admin.finding import Finding
-from clients.admin.installation import Installation
+from clients.admin.installation import Installation, find_installation
 from clients.admin.live_checks import (
     check_mail,
     check_master_clock,
@@ -361,3 +364,13 @@ def _mount(directory: Path) -> tuple[str, str]:
         if directory.resolve().is_relative_to(mount) and len(mount) >= len(best[0]):
             best = (mount, kind)
     return best
+
+
+def doctor(root: Root = None, cell: CellName = "default") -> None:
+    """Look for what is wrong with this installation and the cell, and say how to mend it. Exit code 1: something is."""
+    findings = examine(cell_of_environment(root, cell), find_installation(), utc_now())
+    for finding in findings:
+        typer.echo(str(finding))
+    wrong = sum(finding.wrong for finding in findings)
+    typer.echo(f"{len(findings)} checks, {wrong or 'none'} found something wrong")
+    raise typer.Exit(1 if wrong else 0)

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
-from clients.admin.cell import InstalledCell
+from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
+from clients.admin.cell_options import CellName, Root
 from clients.admin.installation import find_installation
 from clients.admin.local_daemons import WEB, process_of, start, stop, web_of
 from clients.admin.progress import Progress
@@ -97,3 +98,32 @@ def _may_start(cell: InstalledCell) -> None:
 
 def _owner(cell: InstalledCell) -> str:
     return cell.settings["admin_user"]
+
+
+def web_command(
+    root: Root = None,
+    cell: CellName = "default",
+    login: Annotated[bool, typer.Option("--login", help="Only print a link that logs you in, once.")] = False,
+    token: Annotated[bool, typer.Option("--token", help="Print a token of yours for programs.")] = False,
+    days: Annotated[int, typer.Option(help="How long the token is good for.")] = 90,
+    scope: Annotated[str, typer.Option(help="What the token may be used for: read, submit (jobs, reservations) or all.")] = "all",
+    label: Annotated[str, typer.Option(help="What you call the token.")] = "",
+    listing: Annotated[bool, typer.Option("--list", help="Show your tokens, and when they were last used.")] = False,
+    foreground: Annotated[bool, typer.Option("--foreground", help="Be the server: do not detach, print no link.")] = False,
+    end: Annotated[bool, typer.Option("--stop", help="End the web server of this host.")] = False,
+) -> None:
+    """Show the cell in a browser: start the web server of this host, and print a link that logs you in."""
+    here = read_cell(cell_of_environment(root, cell))
+    if end:
+        stop_pages(here)
+        return
+    if foreground:
+        serve_here(here)
+    if not (login or token or listing):
+        serve_pages(here)
+    if listing:
+        print_tokens(here)
+    elif token:
+        print_token(here, days, scope, label)
+    else:
+        print_link(here)

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from clients.admin.cell_commands import _first_commands
 from clients.admin.cell_plan import RUN_DIR_BYTES, CellWishes, plan_cell
 from clients.admin.machine import Machine
-from clients.admin.program import _first_commands
 from clients.admin.refusal import Refusal
 
 MACHINE = Machine(processors=4, memory=8192, gpus=0)

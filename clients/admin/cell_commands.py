@@ -1,0 +1,165 @@
+"""`gridengine init`, `join` and `uninstall`: a cell, or a host of one, begins and ends.
+
+Owns the wording of their options and of what is said afterwards; the work is `creation`'s, `join`'s and `uninstall`'s. Called by
+`program`.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from clients.admin.cell import CellFiles, cell_of_environment, read_cell
+from clients.admin.cell_options import CellName, Root
+from clients.admin.cell_plan import QMASTER_PORT, RAY_PORT, RAY_PORTS, CellPlan, CellWishes, plan_cell
+from clients.admin.certificate import utc_now
+from clients.admin.creation import create_cell
+from clients.admin.initial_config import initial_mailer
+from clients.admin.installation import Installation, find_installation
+from clients.admin.join import join_cell
+from clients.admin.live_checks import missing_mailer
+from clients.admin.local_daemons import (
+    DBWRITER,
+    EXECD,
+    QMASTER,
+    WEB,
+    execd_of,
+    is_master_here,
+    process_of,
+    this_host,
+)
+from clients.admin.systemd_units import write_units
+from clients.admin.token_input import read_token
+from clients.admin.uninstall import uninstall
+
+
+def init(
+    root: Root = None,
+    cell: CellName = "default",
+    master_host: Annotated[str | None, typer.Option(help="Default: this host.")] = None,
+    admin_user: Annotated[str | None, typer.Option(help="Owner of the cell's files. Default: you.")] = None,
+    qmaster_port: Annotated[
+        int | None,
+        typer.Option(envvar="SGE_QMASTER_PORT", help=f"Requests, TLS. Default: {QMASTER_PORT}; without root free ports."),
+    ] = None,
+    ray_port: Annotated[int | None, typer.Option(help=f"Ray's head on the master host. Default: {RAY_PORT}.")] = None,
+    ray_ports: Annotated[
+        str | None, typer.Option(metavar="FIRST-LAST", help=f"Ray's nodes and sessions, on all hosts. Default: {RAY_PORTS}.")
+    ] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option(help="Sockets, on each host. Default: /run/gridengine/CELL for root, else in /tmp.")
+    ] = None,
+    spool_dir: Annotated[
+        Path | None,
+        typer.Option(help="Spool, local to each host. Default: /var/spool/gridengine/CELL for root, else in the cell."),
+    ] = None,
+    exec_host: Annotated[list[str] | None, typer.Option(help="Exec host; repeat for several.")] = None,
+    slots: Annotated[int | None, typer.Option(help="Slots of all.q on each exec host. Default: processors of this host.")] = None,
+    load_thresholds: Annotated[
+        str | None, typer.Option(help="load_thresholds of all.q; NONE where several hosts share a machine.")
+    ] = None,
+    alias: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=OTHER", help="A line of host_aliases; repeat for several.")
+    ] = None,
+    database: Annotated[
+        bool, typer.Option("--arco/--no-arco", help="A database of what is used, in a file beside the spool (sge_dbwriter).")
+    ] = True,
+    memory: Annotated[
+        str, typer.Option(help="Count memory of exec hosts (h_vmem): total, what this machine has, or a size for each.")
+    ] = "",
+) -> None:
+    """Make a cell: its common directory, secrets, spool directories and first configuration."""
+    plan = plan_cell(
+        CellWishes(
+            root,
+            cell,
+            master_host,
+            admin_user,
+            qmaster_port,
+            ray_port,
+            ray_ports,
+            run_dir,
+            spool_dir,
+            exec_host or [],
+            slots,
+            load_thresholds,
+            alias or [],
+            database,
+            memory,
+        )
+    )
+    installation = find_installation()
+    create_cell(plan, installation, utc_now())
+    _tell_of_cell(plan, memory, installation)
+
+
+def _tell_of_cell(plan: CellPlan, memory: str, installation: Installation) -> None:
+    """What was made, and what comes next."""
+    typer.echo(f"made the cell {plan.files.directory}, master host {plan.master_host}")
+    if is_master_here(here := read_cell(plan.files)):
+        also = [EXECD] if this_host(here) in plan.exec_hosts else []
+        _offer_boot(here.files, [QMASTER, *([DBWRITER] if plan.arco else []), *also], [WEB], installation)
+    if uncounted := [host for host in plan.exec_hosts if memory == "total" and host not in plan.memory]:
+        typer.echo(f"memory of other hosts is counted from: gridengine host add {' '.join(uncounted)} (when they run)")
+    mailer = initial_mailer(plan.files.initial_config)
+    if is_master_here(here) and not os.access(mailer, os.X_OK):
+        typer.echo(str(missing_mailer(mailer)))
+    typer.echo("next:")
+    for line in _first_commands(plan):
+        typer.echo(f"    {line}")
+
+
+def _first_commands(plan: CellPlan) -> list[str]:
+    """What whoever made a cell types next: up to the first job, or to the first host where there is none yet."""
+    here = {plan.master_host, socket.gethostname()}
+    elsewhere = [host for host in plan.exec_hosts if host not in here]
+    lines = [f". {plan.files.common}/settings.sh", "gridengine start"]
+    if not plan.exec_hosts:
+        return [*lines, "gridengine host add HOST", "gridengine start (on HOST)"]
+    if elsewhere:
+        lines.append(f"gridengine start (on {' '.join(elsewhere)})")
+    return [*lines, "qhost", "qsub -b y -sync y hostname"][:4]
+
+
+def join(
+    master: Annotated[str, typer.Argument(metavar="MASTER[:PORT]", help="The master host of the cell.")],
+    token: Annotated[
+        str | None, typer.Option(metavar="-", help="Read the token from standard input. Default: ask at the terminal.")
+    ] = None,
+    token_file: Annotated[Path | None, typer.Option(help="Read the token from this file, which nobody else may read.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of this host. Default: its own.")] = None,
+    root: Annotated[
+        Path | None, typer.Option("--root", help="Where the files of the cell shall be. Default: where the master has them.")
+    ] = None,
+) -> None:
+    """Make this machine a host of a cell: it gets keys of its own, and a place in the cell, by a token."""
+    installation = find_installation()
+    cell, host_name = join_cell(master, read_token(token, token_file), name or socket.gethostname(), root, installation)
+    typer.echo(f"this is host {host_name} of the cell {cell.files.directory}, master host {cell.master_host}")
+    _offer_boot(cell.files, [EXECD], [], installation)
+    as_host = "" if this_host(cell) == host_name else f" --host-name {host_name}"
+    # a daemon of before has keys that are void now
+    first = f"gridengine stop{as_host} && " if process_of(execd_of(cell, host_name)) is not None else ""
+    typer.echo(f"next: . {cell.files.common}/settings.sh && {first}gridengine start{as_host}")
+
+
+def uninstall_command(
+    root: Root = None,
+    cell: CellName = "default",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    end: Annotated[bool, typer.Option("--stop", help="End the daemons of this host before.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Remove the spool, too: jobs, keys and daily backups are gone.")] = False,
+) -> None:
+    """Take the cell off this host, after showing what that is. Refused while tasks run here; the spool stays without --purge."""
+    uninstall(read_cell(cell_of_environment(root, cell)), yes, end, purge)
+
+
+def _offer_boot(files: CellFiles, needed: list[str], others: list[str], installation: Installation) -> None:
+    """Write units for the daemons of this host, and say how they start at boot."""
+    written = write_units(files, [*needed, *others], installation)
+    if enabled := [program for program in needed if program in written]:
+        typer.echo(f"to start at boot: systemctl enable {' '.join(enabled)}")
