@@ -11,6 +11,12 @@ TYPE_CHECKING = False  # as typing has it: clients pay for every import
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+HOST_FILES = (
+    *("act_qmaster", "shadow_masters", "bootstrap", "host_aliases", "cell_id", "cluster_name"),
+    *("sge_request", "sge_qstat", "sge_aliases", "sge_qquota", "sge_qrstat", "sge_ar_request", "qtask"),
+)
+"""Names in `common/` of what every host needs and the qmaster owns (adr/0173). Certificates and keys are never among them."""
+
 
 def parse_settings(text: str, path: object, required: "Collection[str]" = ()) -> dict[str, str]:
     """The settings of such a file; `#` starts a comment line.

@@ -15,7 +15,7 @@ import typer
 from clients.admin.authority import give
 from clients.admin.cell import InstalledCell, cell_of_environment, read_cell
 from clients.admin.host_keys import add_host, authority_of
-from clients.admin.local_daemons import answers, is_master_here, qmaster_of, shadow_masters, this_host
+from clients.admin.local_daemons import answers, is_master_here, process_of, qmaster_of, seat_of, shadow_masters, this_host
 from clients.admin.refusal import Refusal
 from clients.admin.socket_request import Silence, ask
 
@@ -54,6 +54,7 @@ def add(context: typer.Context, name: Name) -> None:
     _write(cell, listed)
     typer.echo(f"host {name} may be the master in place of {', '.join(listed[:-1])}")
     typer.echo(f"next: gridengine start on {name}, which starts sge_shadowd there")
+    typer.echo(f"where {name} has a common directory of its own it follows within seconds if sge_execd runs there")
     typer.echo("the qmaster of this host starts anew within seconds, as one of them; jobs go on")
 
 
@@ -67,7 +68,7 @@ def remove(context: typer.Context, name: Name) -> None:
     if name == cell.master_host:
         raise Refusal(f"host {name} is the master: let another one take over first (gridengine shadow take-over, there)")
     _write(cell, [host for host in listed if host != name])
-    typer.echo(f"host {name} will not be the master: gridengine stop there ends its sge_shadowd")
+    typer.echo(f"host {name} will not be the master: gridengine stop there ends its sge_shadowd, gridengine start its sge_execd")
 
 
 @shadow.command("show")
@@ -119,10 +120,19 @@ def _ask(cell: InstalledCell, request: str, patience_s: float = _ANSWER_S, **fie
     try:
         return ask(cell.run_dir / _SOCKET, request, fields, patience_s)
     except Silence as silence:
-        raise Refusal(
-            f"nothing on this host may be the master, or it does not run ({silence}): gridengine start, on one of "
-            f"{', '.join(shadow_masters(cell)) or cell.master_host}"
-        ) from None
+        raise Refusal(_why_silent(cell, str(silence))) from None
+
+
+def _why_silent(cell: InstalledCell, reason: str) -> str:
+    """Why no seat answers on this host."""
+    host, listed = this_host(cell), shadow_masters(cell)
+    if host not in (listed or [cell.master_host]):
+        others = " or ".join(listed) or cell.master_host
+        return f"host {host} may not be the master: ask on {others} (gridengine shadow add {host}, on {cell.master_host})"
+    seat = seat_of(cell)
+    if seat is None or process_of(seat) is None:
+        return f"{seat or host} does not run: gridengine start"
+    return f"{seat} runs and does not answer ({reason}): see {seat.pid_file.parent / 'messages'}"
 
 
 def _write(cell: InstalledCell, hosts: list[str]) -> None:

@@ -27,6 +27,7 @@ from daemons.execd.site import PID_FILE, belong, read_cell_id
 from daemons.execd.witness import Witness
 from daemons.runtime import children
 from daemons.runtime.cell import Cell
+from daemons.runtime.cell_copy import CellCopy
 from daemons.runtime.child_output import ChildOutput
 from daemons.runtime.connections import Room
 from daemons.runtime.daemon import die_with_parent, is_to_end, module_command, module_environment
@@ -89,6 +90,7 @@ class ExecdSupervisor:
         self._hello_wanted = asyncio.Event()
         self._complaint, self._silent_since = "", 0.0
         self._word: str | None = None
+        self._copy = CellCopy(cell.common)
 
     async def run(self, stop: asyncio.Event, on_serving: Callable[[], None]) -> None:
         """Serve until `stop` is set. `on_serving`: launcher and gateway are there."""
@@ -231,6 +233,7 @@ class ExecdSupervisor:
             body |= {"protocol": PROTOCOL, "ray": ray_version(), "node_id": self._node_id}
             body |= {"release": own_release(), "installed": self._renewal.installed, "refusal": self._renewal.refusal}
             body["cell_id"] = read_cell_id(self._spool)
+            body |= await asyncio.to_thread(self._copy.state)
             answer = await self._link.post(
                 "/v1/execd_hello",
                 json.dumps(body).encode(),
@@ -249,10 +252,16 @@ class ExecdSupervisor:
                 raise _Refused(refusal)
             if refusal := disagreement(self._host, PROTOCOL, int(data.get("protocol", 0))):
                 raise _Refused(refusal)
+            if "files" in data and not await self._master_or_shadow_here():
+                await asyncio.to_thread(self._copy.take, data["files"])
             self._pace_s = float(data.get("hello_s", _HELLO_S))
             return Cluster(str(data["session"]), str(data["ray_address"]), str(data["ray_token"]))
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError, KeyError, TypeError) as error:
             raise NoQmaster(f"the qmaster's answer cannot be used: {plain_fault(error)}", sent=True) from error
+
+    async def _master_or_shadow_here(self) -> bool:
+        """Whether a daemon that owns the files of this host, or follows the master's by itself, runs here."""
+        return any([await _answers(str(self._cell.run_dir / name)) for name in ("seat.sock", "gdi.sock")])
 
     def _learn(self, cluster: Cluster) -> None:
         if cluster != self._cluster:

@@ -232,6 +232,15 @@ def run_until_stopped(
     return result
 
 
+async def pause(stop: asyncio.Event, seconds: float) -> None:
+    """Wait for `stop`, or for so many seconds."""
+    try:
+        async with asyncio.timeout(seconds):
+            await stop.wait()
+    except TimeoutError:
+        pass
+
+
 def become_user(name: str, *paths: Path) -> None:
     """Give root's rights up for those of a user, whose these files are from then on. Raises DaemonFault, OSError."""
     if os.geteuid() != 0:

@@ -66,7 +66,8 @@ def read_proof(cell: Cell, host: str) -> HostProof:
 class QmasterLink:
     """TLS connections to whoever is the master now, for one event loop; `close` at the end.
 
-    Where several hosts may be the master they are asked in turn, beginning with the one that was it last.
+    Where several hosts may be the master they are asked in turn, beginning with the one that was it last. That one is asked, too,
+    when the files of this host name it no more: it hands out what they should say (adr/0173).
     """
 
     def __init__(self, cell: Cell, host: str, proof: HostProof) -> None:
@@ -147,7 +148,8 @@ class QmasterLink:
             raise NoQmaster(f'unable to contact qmaster on host "?" port {port}: {fault}', sent=False) from fault
         first = [named] if named != self._named else self._turn
         self._named = named
-        self._turn = [host for host in dict.fromkeys((*first, named, *candidates)) if host == named or host in candidates]
+        known = {named, self._answered, *candidates} - {""}
+        self._turn = [host for host in dict.fromkeys((*first, named, self._answered, *candidates)) if host in known]
         return list(self._turn)
 
     def _failed(self, master: str) -> None:

@@ -153,6 +153,8 @@ PathsOnHosts = Annotated[tuple[tuple[Name, Path], ...], Items(256, 64 * KB)]
 Arguments = Annotated[tuple[Value, ...], Items(16_384, 256 * KB)]
 Environment = Annotated[dict[Variable, Value], Items(8192, 512 * KB, filled=True)]
 Variables = Annotated[tuple[Variable, ...], Items(8192, 256 * KB, filled=True)]
+Digests = Annotated[dict[Name, Name], Items(64, 8 * KB)]
+"""Of files, by name."""
 Context = Annotated[dict[Name, Note], Items(256, 64 * KB)]
 Attributes = Annotated[dict[Name, Attribute], Items(1000, 4 * MB)]
 

@@ -20,6 +20,7 @@ from gridengine.gdi.bounds import (
     Attribute,
     Attributes,
     Count,
+    Digests,
     Environment,
     FewestTargets,
     FewTargets,
@@ -332,11 +333,13 @@ class ExecdHello(RequestBody, forbid_unknown_fields=False):
 
     `session_port`: where clients of interactive jobs connect to, 0 for nowhere. `cell_id`: of the cell that it joined first,
     "" if it never joined one. `protocol`, `ray`: see `gridengine.protocol`; a host that does not say them is of a release before
-    these. `release`: it runs this one; `installed`: it would go on as this one, `refusal`: and why it did not. Hosts of later
-    releases may say more (docs/adr/0149).
+    these. `release`: it runs this one; `installed`: it would go on as this one, `refusal`: and why it did not (docs/adr/0149).
+    `files`, `files_mark`: digests of its copy of the cell's files (docs/adr/0173). Hosts of later releases may say more.
     """
 
     host: Name
+    files: Digests = {}
+    files_mark: Name = ""
     incarnation: Name = ""
     pid: Count = 0
     node_id: Name = ""

@@ -75,6 +75,12 @@ def test_a_bare_host_joins_runs_a_job_is_drained_and_goes(bare: TestbedCell) -> 
     assert said.returncode == 0 and f"next: . {ROOT}/test/common/settings.sh && gridengine start" in said.stdout, said.stderr
     there(bare, "gridengine", "start")
     eventually("it takes jobs", lambda: len(row(bare).split()) == 5)
+    # its copy of the cell's files is old: it follows the master by itself
+    common = f"{ROOT}/test/common"
+    stale = f"cd {common}; echo {BARE} > act_qmaster; echo old > qtask; printf 'a\\nb\\n' > shadow_masters"
+    there(bare, "sh", "-c", stale)
+    eventually("it follows", lambda: there(bare, "cat", f"{common}/act_qmaster").strip() == bare.master)
+    there(bare, "sh", "-c", f"test ! -e {common}/shadow_masters -a ! -e {common}/qtask")
     job = bare.as_user("alice", "t1", "qsub", "-sync", "y", "-b", "y", "-o", "/dev/null", "-l", f"h={BARE}", "hostname")
     assert "exited with exit code 0" in job.stdout, job.stdout + job.stderr
     assert BARE in there(bare, "qhost", "-h", BARE), "its own commands find the master by its gateway"

@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -41,6 +42,7 @@ from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.qmaster.tell.mail import keys_replaced
 from daemons.runtime.call_faults import call_fault
 from daemons.runtime.cell import read_cell
+from daemons.runtime.cell_copy import Offers, mark
 from daemons.runtime.cycles import looking_for_no_cycles, seldom_look_for_cycles
 from daemons.runtime.daemon import announce_end, die_with_parent
 from daemons.runtime.keys import known_hosts, master_keys
@@ -68,8 +70,11 @@ class QmasterActor:
         )
         self._ray_address = ray_address
         self._session_id = session
+        self._offers = Offers(self._cell.common, self._host)
         self._cell_id = read_identity(self._cell).id
         self._ray_token = Path(os.environ["RAY_AUTH_TOKEN_PATH"]).read_text()
+        with suppress(OSError):  # without a mark copies are known by what they hold
+            mark(self._cell.common)
         self._handles: dict[str, Any] = {}
         self._schedd: Any = None
         self._snapshot = ""  # that the scheduler was given last
@@ -120,6 +125,7 @@ class QmasterActor:
             deliver=self._deliver,
             host_joined=self._host_joined,
             session=self._session,
+            files=self._offers.to,
             shut_down=self._shut_down,
             settled=names.settled,
             read_output=self._read_output,

@@ -292,7 +292,8 @@ class Requests:
         self.master.execd_started(request.host, f"{request.incarnation}/{request.pid}")
         self.sessions.heard(request.host, request.session_port)
         await self._outside.host_joined(request.host)
-        return Answer(data={**joined, **self.releases.word(request.host)})
+        files = await self._outside.files(request.files, request.files_mark)
+        return Answer(data={**joined, **self.releases.word(request.host), **({"files": files} if files else {})})
 
     async def shut_down(self, name: str, request: Shutdown, caller: Caller) -> Answer:
         """End the qmaster, the scheduler or exec hosts."""

@@ -5,7 +5,7 @@ Made by `service`, used by `endpoints`: so that the answers know neither loops n
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from daemons.qmaster.serve.host_names import Settled
@@ -21,11 +21,21 @@ async def nobody_connects(host: str, ports: Sequence[int]) -> dict[str, list[int
     return {"answers": [], "refused": [], "silent": list(ports)}
 
 
+FilesCall = Callable[[Mapping[str, str], str], Awaitable[dict[str, str]]]
+"""(digests by name, mark) of a host's copy of the cell's files -> texts by name that it is to take."""
+
+
+async def no_files(_digests: Mapping[str, str], _mark: str) -> dict[str, str]:
+    """Nothing is handed out."""
+    return {}
+
+
 class Outside(NamedTuple):
     """What answers need of the qmaster around them.
 
     `durable()` returns when all that was decided is on disk; `settled(ask, who)` calls what asks for names of hosts once they are
-    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join; `monitor()` has the next
+    known; `host_joined(host)`: its supervisor has said hello; `session()`: what a host needs to join;
+    `files(digests, mark)`: those of the cell that a host with such a copy is to take; `monitor()` has the next
     scheduling run say why jobs wait; `shut_down(request)` ends daemons; `read_output` asks a host; `try_ports` connects to one.
     """
 
@@ -33,6 +43,7 @@ class Outside(NamedTuple):
     settled: Settled
     host_joined: Callable[[str], Awaitable[None]]
     session: Callable[[], dict[str, str]]
+    files: FilesCall
     monitor: Callable[[], None]
     shut_down: Callable[[Shutdown], Awaitable[Answer]]
     read_output: ReadOutputCall

@@ -31,7 +31,7 @@ from daemons.qmaster.serve.known_hosts import KeyOf
 from daemons.qmaster.serve.mail_sender import MailSender
 from daemons.qmaster.serve.mirrors import Mirrors
 from daemons.qmaster.serve.output_reading import ReadOutputCall, nobody_answers
-from daemons.qmaster.serve.outside import Outside, TryPortsCall, nobody_connects
+from daemons.qmaster.serve.outside import FilesCall, Outside, TryPortsCall, no_files, nobody_connects
 from daemons.qmaster.serve.pulses import EVENTS, MAIN, SCHEDULER, TIMER, WORKER
 from daemons.qmaster.serve.refused_submissions import RefusedSubmissions
 from daemons.qmaster.serve.replication import Replication
@@ -57,7 +57,8 @@ _AFTER_A_BUG_S = 5.0
 class Service:
     """A running qmaster over a master.
 
-    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join;
+    `host_joined(host)` is called when an exec host's supervisor says hello; `session()` gives what it needs to join,
+    `files` the cell's;
     `settled` calls what asks for names of hosts once they are known (`HostNames`); `replication`: where shadows are to have
     what is announced. `end(status)` ends this process at once, with nothing tidied up: it is begun again from what is on disk.
     """
@@ -73,6 +74,7 @@ class Service:
         settled: Settled = at_once,
         read_output: ReadOutputCall = nobody_answers,
         try_ports: TryPortsCall = nobody_connects,
+        files: FilesCall = no_files,
         replication: Replication | None = None,
         end: Callable[[int], NoReturn] = os._exit,
     ) -> None:
@@ -107,7 +109,7 @@ class Service:
             await host_joined(host)
 
         outside = Outside(
-            *(self.durable, settled, joined, session), lambda: self.driver.monitor(), shut_down, read_output, try_ports
+            *(self.durable, settled, joined, session, files), lambda: self.driver.monitor(), shut_down, read_output, try_ports
         )
         streams = LastingStreams(self.event_clients, self._waits, self._task_ends, self._mirrors)
         self._refused_submissions = RefusedSubmissions()

@@ -11,7 +11,9 @@ import logging
 
 from daemons.qmaster.serve.seat_link import LEASE
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
+from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.seat import Seat
+from daemons.qmaster.spooling.spool_file import SpoolError
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.daemon import Startup
 from daemons.runtime.keys import own_keys, take_keys
@@ -29,6 +31,12 @@ def master_program(cell: Cell, host: str) -> str:
 
 async def serve_cell(cell: Cell, host: str, startup: Startup, stop: asyncio.Event, renewal: Renewal) -> int:
     """Be the master of the cell, by itself or among several, until `stop` is set; the exit code of the daemon."""
+    try:
+        await refuse_second_master(cell, host)
+    except (CellFault, SpoolError) as fault:
+        _log.error("%s", plain_fault(fault))
+        startup.failed(f"sge_qmaster: {plain_fault(fault)}")
+        return 1
     if host not in cell.candidates():
         (cell.run_dir / LEASE).unlink(missing_ok=True)
         status = await _alone(cell, host, startup, stop)

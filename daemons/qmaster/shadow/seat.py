@@ -21,7 +21,9 @@ from daemons.qmaster.backup.archive import BackupFault
 from daemons.qmaster.serve.seat_link import LEASE, SEAT_SOCKET, NotAgreed
 from daemons.qmaster.serve.supervisor import QmasterSupervisor
 from daemons.qmaster.shadow.copy_door import CopyDoor
+from daemons.qmaster.shadow.other_masters import refuse_second_master
 from daemons.qmaster.shadow.promotion import position, shadow_directory, take_office, voters
+from daemons.qmaster.shadow.seat_files import FILES, SeatFiles
 from daemons.qmaster.shadow.seat_releases import release_word, releases_of
 from daemons.qmaster.shadow.seat_socket import serve_seat
 from daemons.qmaster.shadow.spool_copy import SpoolCopy
@@ -31,7 +33,7 @@ from daemons.qmaster.spooling.cell_identity import read_identity
 from daemons.qmaster.spooling.spool_file import SpoolError, make_closed
 from daemons.runtime.cell import Cell, CellFault
 from daemons.runtime.connections import Room
-from daemons.runtime.daemon import Startup
+from daemons.runtime.daemon import Startup, pause
 from daemons.runtime.gateway import Gateway
 from daemons.runtime.keys import own_keys
 from daemons.runtime.lease_file import LeaseFile, boottime
@@ -76,6 +78,7 @@ class Seat:
         self._heard = False  # of a master, since the start
         self._outbid = 0  # the latest epoch that somebody told
         self._complaints: set[str] = set()
+        self._files = SeatFiles(cell, host, self._leads, self._followed, self._still)
 
     async def run(self, stop: asyncio.Event) -> int:
         """Take part until `stop` is set; the exit code of the daemon."""
@@ -86,11 +89,13 @@ class Seat:
             "hand_over": self._asked_to_hand_over,
             INHERIT: self._asked_to_inherit,
             "release": self._asked_for_release,
+            FILES: self._files.asked,
             **{name: partial(self._asked_as_shadow, name) for name in self._door.handlers},
         }
         tasks = [
             asyncio.create_task(serve_peers(self._cell, self._host, self._keys, requests, opened.set)),
             asyncio.create_task(serve_seat(self._cell.run_dir / SEAT_SOCKET, self._asked_here)),
+            asyncio.create_task(self._files.follow(self._peers)),
         ]
         ended = asyncio.create_task(stop.wait())
         try:
@@ -128,7 +133,7 @@ class Seat:
             if term is None:
                 if wish.force:
                     self._wish = None
-                await self._pause(stop, _AGAIN_S * (0.5 + random.random()))
+                await pause(stop, _AGAIN_S * (0.5 + random.random()))
                 continue
             self._wish = None
             status = await self._lead(term, stop)
@@ -153,7 +158,7 @@ class Seat:
                 if self._voter.unbound_s > patience and self._may_stand():
                     self._complain(f"nothing was heard of the master, host {self._voter.promise.holder}, for {LEASE_S:.0f} s")
                     return Wish()
-                await self._pause(stop, _LOOK_S)
+                await pause(stop, _LOOK_S)
         finally:
             gateway.cancel()
             await asyncio.gather(gateway, return_exceptions=True)
@@ -191,8 +196,11 @@ class Seat:
     async def _ask_for_office(self, wish: Wish) -> TermOfOffice | None:
         """The copy of the spool, which says who votes, stays as it is meanwhile."""
         try:
-            sets = voters(self._cell) or (frozenset((self._host,)),)
-        except SpoolError as error:
+            sets = voters(self._cell)
+            if not sets:  # nobody else is asked for a vote
+                await refuse_second_master(self._cell, self._host, wish.force)
+                sets = (frozenset((self._host,)),)
+        except (SpoolError, CellFault) as error:
             self._complain(str(error))
             return None
         epoch = max(self._voter.promise.epoch, self._outbid) + 1
@@ -335,6 +343,14 @@ class Seat:
             self._renewal.begin()
         return 200, release_word(self._renewal)
 
+    def _leads(self) -> bool:
+        return self._term is not None and self._term.held
+
+    def _followed(self) -> str:
+        """The other host that is the master by this host's promise, "" for none."""
+        holder = self._voter.promise.holder
+        return holder if self._term is None and holder != self._host and self._voter.unbound_s <= 0 else ""
+
     async def _asked_here(self, name: str, fields: dict[str, Any]) -> dict[str, Any]:
         """What the qmaster of this host and administrators ask. Raises NotAgreed, PeerAway."""
         if name == "in_sync":
@@ -362,7 +378,7 @@ class Seat:
         promise, term = self._voter.promise, self._term
         return {
             "host": self._host,
-            "leads": term is not None and term.held,
+            "leads": self._leads(),
             "wants": self._wish is not None,
             "master": promise.holder,
             "epoch": promise.epoch,
@@ -379,11 +395,3 @@ class Seat:
         if complaint not in self._complaints:
             _log.error("%s", complaint)
         self._complaints.add(complaint)
-
-    @staticmethod
-    async def _pause(stop: asyncio.Event, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await stop.wait()
-        except TimeoutError:
-            pass

@@ -1,0 +1,70 @@
+"""The files of the cell between the hosts that may be the master: a shadow asks the master for what its own copy lacks.
+
+Owns the request and the loop that asks it; which files there are is `daemons.runtime.cell_copy`'s to know. Called by the seat.
+Source: docs/adr/0173.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+import aiohttp
+import msgspec
+
+from daemons.runtime.cell import Cell
+from daemons.runtime.cell_copy import CellCopy, Offers
+from daemons.runtime.peers import PeerAway, Peers
+
+FILES = "cell_files"
+"""The request: a `_State` as JSON; the answer is what is to be taken, texts by name."""
+_PAUSE_S = 2.0
+_MOST_BYTES = 65536
+
+
+class _State(msgspec.Struct):
+    """See `CellCopy.state`."""
+
+    files: dict[str, str]
+    files_mark: str
+
+
+class SeatFiles:
+    """`leads()`: whether this host is the master; `followed()`: which other host is, "" for none. `still`: held by who takes
+    office, so that no late answer of an earlier master is written after it."""
+
+    def __init__(
+        self, cell: Cell, host: str, leads: Callable[[], bool], followed: Callable[[], str], still: asyncio.Lock
+    ) -> None:
+        self._leads, self._followed, self._still = leads, followed, still
+        self._copy, self._offers = CellCopy(cell.common), Offers(cell.common, host)
+
+    async def asked(self, _: str, _headers: Mapping[str, str], body: aiohttp.StreamReader) -> tuple[int, bytes]:
+        """Answer a shadow: HTTP status and body. The master alone hands files out."""
+        if not self._leads():
+            return 409, b"this host is not the master"
+        try:
+            said = await body.read(_MOST_BYTES)
+            state = msgspec.json.decode(said, type=_State)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return 400, b"no state of a copy"
+        return 200, msgspec.json.encode(await self._offers.to(state.files, state.files_mark))
+
+    async def follow(self, peers: Peers) -> None:
+        """Keep the files of this host as those of the master that it follows, until cancelled."""
+        while True:
+            if master := self._followed():
+                try:
+                    await self._ask(peers, master)
+                except (PeerAway, msgspec.DecodeError):
+                    pass  # it is asked again, and a master that is away is noticed elsewhere
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _ask(self, peers: Peers, master: str) -> None:
+        state = await asyncio.to_thread(self._copy.state)
+        status, said = await peers.call(master, FILES, msgspec.json.encode(state))
+        if status != 200 or not (offered := msgspec.json.decode(said)):
+            return
+        async with self._still:
+            if self._followed() == master:
+                await asyncio.to_thread(self._copy.take, offered)

@@ -1,0 +1,233 @@
+"""The files of `common/` that every host needs: the qmaster owns them, and a host with a copy of its own follows.
+
+Owns their digests, what is offered for which, and how they are written: known names alone, bounded, whole, by rename. A host
+whose `common/` is the master's own (a shared file system) writes nothing: a mark there is known by its inode and change time.
+Called by the qmaster and the leading seat (what they offer), sge_execd and sge_shadowd (what they take). Source: docs/adr/0173.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import math
+import os
+import re
+import stat
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from daemons.runtime.cell import CellFault, parse_settings
+from gridengine.bootstrap import REQUIRED, wrong_values
+from gridengine.cell_files import HOST_FILES
+from gridengine.errors import plain_fault
+
+_log = logging.getLogger(__name__)
+
+LOCAL_SETTINGS = ("qmaster_spool_dir", "execd_spool_dir", "run_dir", "execd_port")
+"""Settings of bootstrap that a host may have for itself: its own lines stay."""
+LARGEST = 65536
+"""Bytes of one file; a longer one is not handed out."""
+MARK = ".shared_with_master"
+_READ_S = 1.0
+#: seconds: a file that was written so recently may change once more without another time of change
+_RECENT_S = 2.0
+_HOST_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,253}\n?")
+
+Texts = dict[str, str]
+"""By the name of the file; "" for one that is not there."""
+
+
+class CellTexts:
+    """What the files of a `common/` hold; each is read again when its status has changed."""
+
+    def __init__(self, common: Path) -> None:
+        self._common = common
+        self._known: dict[str, tuple[tuple[int, ...], str | None]] = {}
+
+    def read(self) -> Texts:
+        """The files that can be handed out: not those that are too long, no text, or not readable at the moment."""
+        read = ((name, self._text(name)) for name in HOST_FILES)
+        return {name: text for name, text in read if text is not None}
+
+    def digests(self) -> dict[str, str]:
+        """By name, without the settings that are a host's own; "" for a file that is not there."""
+        return {name: _digest(name, text) for name, text in self.read().items()}
+
+    def _text(self, name: str) -> str | None:
+        path = self._common / name
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return ""
+        except OSError:
+            return None
+        seen = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+        known, text = self._known.get(name, ((), None))
+        if seen != known:
+            text = _read(path)
+            if time.time() - max(status.st_mtime, status.st_ctime) > _RECENT_S:
+                self._known[name] = seen, text
+        return text
+
+
+class Offers:
+    """What the master, `host`, hands out of its own `common/`, which is read once a second at most."""
+
+    def __init__(self, common: Path, host: str) -> None:
+        self._common, self._host, self._reader = common, host, CellTexts(common)
+        self._texts: Texts = {}
+        self._mark, self._read_at, self._turn = "", -math.inf, asyncio.Lock()
+
+    async def to(self, digests: Mapping[str, str], mark: str) -> Texts:
+        """What a host is to take whose files have these digests and this mark; {}: they are equal, or the same files.
+
+        A host of an earlier release says no digests, and is offered nothing.
+        """
+        if not digests:
+            return {}
+        async with self._turn:  # a file system that hangs holds one thread
+            if time.monotonic() - self._read_at > _READ_S:
+                await asyncio.to_thread(self._look)
+        if self._mark and self._mark == mark:
+            return {}
+        return {name: text for name, text in self._texts.items() if digests.get(name) != _digest(name, text)}
+
+    def _look(self) -> None:
+        self._mark = mark_of(self._common)
+        self._texts = self._reader.read() | {"act_qmaster": f"{self._host}\n"}  # a file may be late, the master is not
+        self._read_at = time.monotonic()
+
+
+class CellCopy:
+    """The `common/` of a host, which takes what the master offers and says so in the log, a fault once."""
+
+    def __init__(self, common: Path) -> None:
+        self._common, self._reader, self._complaint = common, CellTexts(common), ""
+
+    def state(self) -> dict[str, object]:
+        """What the master is told: the fields `files` and `files_mark` of `execd_hello`."""
+        return {"files": self._reader.digests(), "files_mark": mark_of(self._common)}
+
+    def take(self, offered: object) -> None:
+        """Follow the master. What is refused, or cannot be written, is logged."""
+        try:
+            if changed := follow(self._common, offered):
+                _log.warning("took %s from the master: %s is as there", ", ".join(changed), self._common)
+            self._complaint = ""
+        except (CellFault, OSError) as fault:
+            if self._complaint != (complaint := plain_fault(fault)):
+                _log.error("cannot take the master's files: %s", complaint)
+            self._complaint = complaint
+
+
+def mark(common: Path) -> None:
+    """Mark a directory as one from which a master hands out, unless it is marked. Raises OSError."""
+    with suppress(FileExistsError):
+        os.close(os.open(common / MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644))
+
+
+def mark_of(common: Path) -> str:
+    """What tells this directory from any copy of it, "" without a mark: a copy has another inode, made at another time."""
+    try:
+        status = (common / MARK).stat()
+    except OSError:
+        return ""
+    return f"{status.st_ino} {status.st_ctime_ns}"
+
+
+def follow(common: Path, offered: object) -> list[str]:
+    """Take what the master offers; the names of files that have changed. Raises CellFault: nothing was changed; OSError.
+
+    What a file held before is kept as `NAME.replaced`: it may have been written by hand on this host.
+    """
+    texts = _checked(common, offered)
+    # the name of the master last: whoever reads it goes by the other files
+    changed = sorted((name for name in texts if _read(common / name) != texts[name]), key=lambda name: name == "act_qmaster")
+    for name in changed:
+        path = common / name
+        kept = path.with_name(f"{name}.replaced")
+        if not texts[name]:
+            path.replace(kept)
+            continue
+        with suppress(OSError):  # there is none, or the file system has no links
+            kept.unlink(missing_ok=True)
+            os.link(path, kept, follow_symlinks=False)
+        _replace(path, texts[name])
+    return changed
+
+
+def _checked(common: Path, offered: object) -> Texts:
+    """Raises CellFault."""
+    if not isinstance(offered, dict):
+        raise CellFault("the master offers no files")
+    texts = {name: text for name, text in offered.items() if name in HOST_FILES}  # a later release may have more
+    for name, text in texts.items():
+        if not (isinstance(text, str) and _fits(text)):
+            raise CellFault(f"the master offers a {name} that is no text of at most {LARGEST} bytes")
+    if "act_qmaster" in texts and not _HOST_NAME.fullmatch(texts["act_qmaster"]):
+        raise CellFault("the master offers an act_qmaster that names no host")
+    if "bootstrap" in texts:
+        path = common / "bootstrap"
+        if wrong := next(wrong_values(parse_settings(texts["bootstrap"], path, REQUIRED)), ""):
+            raise CellFault(f"the master offers a bootstrap that is wrong: {wrong}")
+        texts["bootstrap"] = _with_local_settings(texts["bootstrap"], _read(path) or "")
+    return texts
+
+
+def _fits(text: str) -> bool:
+    try:
+        return len(text.encode()) <= LARGEST
+    except UnicodeEncodeError:  # half a character, which JSON can say
+        return False
+
+
+def _read(path: Path) -> str | None:
+    """The text, "" where there is none, None where it cannot be handed out."""
+    try:
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return None
+            content = file.read(LARGEST + 1)
+        return content.decode() if len(content) <= LARGEST else None
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _digest(name: str, text: str) -> str:
+    words = _cell_wide(text) if name == "bootstrap" else text
+    return hashlib.sha256(words.encode()).hexdigest()[:32] if words else ""
+
+
+def _cell_wide(bootstrap: str) -> str:
+    return "".join(f"{line}\n" for line in bootstrap.splitlines() if _key(line) not in LOCAL_SETTINGS)
+
+
+def _with_local_settings(bootstrap: str, own: str) -> str:
+    """The master's text, with this host's own lines in the places of those settings, and behind it those that it lacks."""
+    local = {_key(line): line for line in own.splitlines() if _key(line) in LOCAL_SETTINGS}
+    lines = [local.pop(_key(line), line) for line in bootstrap.splitlines()]
+    return "".join(f"{line}\n" for line in [*lines, *local.values()])
+
+
+def _key(line: str) -> str:
+    return (line.split(None, 1) or [""])[0]
+
+
+def _replace(path: Path, text: str) -> None:
+    """Raises OSError."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    owner = path.parent.stat()
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644), "wb") as file:
+        file.write(text.encode())
+        os.fchmod(file.fileno(), 0o644)
+        if os.geteuid() == 0:
+            os.fchown(file.fileno(), owner.st_uid, owner.st_gid)
+        file.flush()
+        os.fsync(file.fileno())
+    draft.rename(path)
